@@ -1,0 +1,1 @@
+"""The constraint compiler: a release and the adversary's table in, a `Program` out."""

@@ -1,0 +1,1 @@
+"""maxent: what a published decision tree discloses about the people behind it."""

@@ -1,0 +1,1 @@
+"""Releases, their readers and writers, and the inducers that make them."""

@@ -1,0 +1,62 @@
+"""Errors, and where things come from: the lowest layer, so that every other can raise and cite them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class MaxentError(Exception):
+    """Base of every error that `maxent` raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with an input: where, which field, what was expected and what was found."""
+
+    where: str
+    field: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
+
+
+class InvalidInput(MaxentError, ValueError):
+    """An input that is refused, with every problem found in it.
+
+    Parameters
+    ----------
+    source : str
+        The file (or argument) the problems are in.
+    problems : iterable of Problem
+        All of them, in the order they were found; at least one.
+    """
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{source}: {problem}" for problem in self.problems))
+
+
+def invalid(source: str, where: str, field: str, expected: str, found: str) -> InvalidInput:
+    """An `InvalidInput` with a single problem."""
+    return InvalidInput(source, [Problem(where, field, expected, found)])
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a constraint comes from: ``tree 2, leaf L3`` or ``facts.csv, line 4``.
+
+    ``node`` is the node's id in the release (None when the origin is no node); ``tree`` counts from 0
+    and is None when the release has a single tree or the origin is no tree.
+    """
+
+    place: str
+    node: str | None = None
+    tree: int | None = None
+
+    def __str__(self) -> str:
+        where = self.place if self.node is None else f"{self.place} {self.node}"
+        return where if self.tree is None else f"tree {self.tree + 1}, {where}"

@@ -1,0 +1,1 @@
+"""Back ends: a `Program` in, a `Solution` out."""
