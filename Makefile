@@ -1,0 +1,67 @@
+# make demo    estimate what two example trees disclose (installs the project into .venv first)
+# make test    the test suite          make lint    ruff          make types    strict mypy
+# make wheel   dist/*.whl              make clean   remove everything that make made
+#
+# The newest of these that runs is used; name another with: make PYTHON=/usr/bin/python3.12 demo
+PYTHONS = python3.13 python3.12 python3.11 python3
+PYTHON  = $(firstword $(foreach python,$(PYTHONS),$(shell $(python) -c $(USABLE) >/dev/null 2>&1 && echo $(python))))
+USABLE  = 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))'
+
+WORKERS ?= 2
+
+VENV = .venv
+BIN  = $(VENV)/bin
+BASE = $(VENV)/.installed
+DEV  = $(VENV)/.installed-dev
+DEMO = demo/diabetes
+
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: demo test lint types wheel clean
+
+demo: $(BASE)
+	@echo '== Eleven people (examples/d1)'
+	$(BIN)/maxent estimate examples/d1/tree.json examples/d1/qi.csv --truth examples/d1/truth.csv
+	@echo
+	@echo '== 442 diabetes patients (examples/diabetes.py)'
+	$(BIN)/python examples/diabetes.py $(DEMO)
+	$(BIN)/maxent estimate $(DEMO)/tree.json $(DEMO)/qi.csv --truth $(DEMO)/truth.csv
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# mypy does not follow the folder mapping of an editable install, and a folder named maxent/ beside it would hide most of
+# the package: it gets a regular install, and is run from where there is no such folder.
+types: $(DEV)
+	rm -rf build
+	$(BIN)/python -m pip install --quiet --no-deps --target build/types .
+	cd tests && MYPYPATH=../build/types ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p maxent
+
+# What an earlier build left in build/ would end up in the wheel.
+wheel: $(DEV)
+	rm -rf build dist
+	$(BIN)/python -m build --wheel
+
+clean:
+	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { \
+	  echo 'maxent needs Python 3.11 or newer with the venv module; tried: $(PYTHONS).' >&2; \
+	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3' >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(BASE): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# With the tools goes the project itself: nothing is left to install for the demo.
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(BASE) $@

@@ -1,0 +1,222 @@
+"""The unknowns of a release: quasi-identifiers crossed with the leaves each can reach.
+
+With public splits a quasi-identifier reaches one leaf per tree and is one cell. A split on a private attribute sends
+it down several branches: its cells are then its *span* (Friedman et al. 2006, Definition 5), one for every
+combination of leaves, over all trees, that some values of the private attributes lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.errors import invalid
+from maxent.models.release import Attribute, Branch, Release, Tree
+from maxent.models.table import QITable
+
+IntArray = npt.NDArray[np.int64]
+Interval = tuple[float, float]  # (gt, le]
+Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
+
+EVERYWHERE: Interval = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
+
+    ``children[i]`` are the places below node i, one per branch (empty for leaves and removed leaves). The leaves
+    below place i, in depth-first order, are those with ranks ``first[i] <= rank < last[i]``.
+    """
+
+    children: tuple[tuple[int, ...], ...]
+    first: IntArray
+    last: IntArray
+    top_down: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeCells:
+    """Which cells each place of a tree holds: ``order[start[i]:stop[i]]``; children's cells are consecutive."""
+
+    layout: Layout
+    order: IntArray
+    start: IntArray
+    stop: IntArray
+
+    def at(self, place: int) -> IntArray:
+        """Cells below a place, shape (n,), a view."""
+        return self.order[self.start[place] : self.stop[place]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t."""
+
+    owner: IntArray
+    leaf: IntArray
+    trees: tuple[TreeCells, ...]
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+
+def layout(tree: Tree) -> Layout:
+    """Number the places of a tree (no recursion: trees may be 10,000 deep)."""
+    index = {node.id: i for i, node in enumerate(tree.nodes)}
+    n_places = len(tree.nodes)
+    children: list[tuple[int, ...]] = []
+    for node in tree.nodes:
+        below = []
+        for branch in node.branches:
+            if branch.child is None:
+                below.append(n_places)
+                n_places += 1
+            else:
+                below.append(index[branch.child])
+        children.append(tuple(below))
+    children += [()] * (n_places - len(children))
+    first = np.zeros(n_places, np.int64)
+    last = np.zeros(n_places, np.int64)
+    rank = 0
+    top_down: list[int] = []
+    stack = [(0, False)]
+    while stack:
+        place, done = stack.pop()
+        if done:
+            last[place] = rank
+            continue
+        first[place] = rank
+        top_down.append(place)
+        if children[place]:
+            stack.append((place, True))
+            stack.extend((child, False) for child in reversed(children[place]))
+        else:
+            rank += 1
+            last[place] = rank
+    return Layout(tuple(children), first, last, tuple(top_down))
+
+
+def branch_of_code(attribute: Attribute, branches: tuple[Branch, ...], levels: npt.NDArray[np.object_]) -> IntArray:
+    """The branch that each code of an attribute takes, shape (n_levels,); -1 where none does."""
+    taken = np.full(len(levels), -1, np.int64)
+    code = {value: i for i, value in enumerate(levels)} if attribute.type == "categorical" else {}
+    for i, branch in enumerate(branches):
+        if attribute.type == "categorical":
+            taken[[code[value] for value in branch.values or () if value in code]] = i
+        else:
+            low, high = interval_of(branch)
+            taken[(levels > low) & (levels <= high)] = i
+    return taken
+
+
+def interval_of(branch: Branch) -> Interval:
+    """The values a numeric branch takes, ``(gt, le]``."""
+    return (-np.inf if branch.gt is None else branch.gt, np.inf if branch.le is None else branch.le)
+
+
+def _narrow(box: Box, attribute: Attribute, branch: Branch) -> Box | None:
+    """The part of a box that takes a branch, None when no private value does."""
+    if attribute.type == "categorical":
+        possible = box.get(attribute.name, frozenset(attribute.values or ()))
+        assert isinstance(possible, frozenset)
+        values = possible & frozenset(branch.values or ())
+        return {**box, attribute.name: values} if values else None
+    bounds = box.get(attribute.name, EVERYWHERE)
+    assert isinstance(bounds, tuple)
+    low, high = interval_of(branch)
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    return {**box, attribute.name: (low, high)} if low < high else None
+
+
+class _Router:
+    """Sends rows (a quasi-identifier and a box of private values each) down a tree to its leaves."""
+
+    def __init__(self, release: Release, table: QITable) -> None:
+        self.attributes = {a.name: a for a in release.attributes}
+        self.column = {a.name: j for j, a in enumerate(table.attributes)}
+        self.table = table
+        self.boxes: list[Box] = [{}]
+
+    def route(self, tree: Tree, places: Layout, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,)."""
+        found: list[tuple[IntArray, int, IntArray]] = []
+        stack = [(0, np.arange(len(owner)), box)]
+        while stack:
+            place, rows, boxes = stack.pop()
+            below = places.children[place]
+            if not len(rows):
+                continue
+            if not below:
+                found.append((rows, place, boxes))
+                continue
+            node = tree.nodes[place]
+            parts = self._public if node.attribute in self.column else self._private
+            stack.extend(
+                (below[i], part, part_boxes)
+                for i, part, part_boxes in parts(node.attribute or "", node.branches, owner, rows, boxes)
+            )
+        row = np.concatenate([rows for rows, _, _ in found])
+        leaf = np.repeat([place for _, place, _ in found], [len(rows) for rows, _, _ in found])
+        return row, leaf.astype(np.int64), np.concatenate([boxes for _, _, boxes in found])
+
+    def _public(
+        self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray]]:
+        column = self.column[name]
+        taken = branch_of_code(self.attributes[name], branches, self.table.levels[column])
+        went = taken[self.table.codes[owner[rows], column]]
+        if went.min() < 0:
+            lost = owner[rows[np.argmin(went)]]
+            raise invalid(
+                self.table.source,
+                f"line {self.table.lines[lost]}",
+                name,
+                "a value that some branch of every node it reaches takes",
+                f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
+            )
+        for i in np.unique(went):
+            here = went == i
+            yield int(i), rows[here], boxes[here]
+
+    def _private(
+        self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray]]:
+        distinct, inverse = np.unique(boxes, return_inverse=True)
+        for i, branch in enumerate(branches):
+            narrowed = np.full(len(distinct), -1, np.int64)
+            for j, old in enumerate(distinct):
+                part = _narrow(self.boxes[old], self.attributes[name], branch)
+                if part is not None:
+                    narrowed[j] = len(self.boxes)
+                    self.boxes.append(part)
+            new = narrowed[inverse]
+            yield i, rows[new >= 0], new[new >= 0]
+
+
+def build_cells(release: Release, table: QITable) -> Cells:
+    """Every unknown of a release and which cells each node holds.
+
+    Cells are in depth-first order of the first tree's leaves, then by quasi-identifier.
+    """
+    router = _Router(release, table)
+    owner = np.arange(len(table), dtype=np.int64)
+    box = np.zeros(len(table), np.int64)
+    leaf = np.empty((len(table), 0), np.int64)
+    layouts = [layout(tree) for tree in release.trees]
+    for tree, places in zip(release.trees, layouts, strict=True):
+        row, place, box = router.route(tree, places, owner, box)
+        owner, leaf = owner[row], np.column_stack([leaf[row], place])
+    canonical = np.lexsort((*leaf.T[::-1], owner, layouts[0].first[leaf[:, 0]]))
+    owner, leaf = owner[canonical], leaf[canonical]
+    trees = []
+    for t, places in enumerate(layouts):
+        rank = places.first[leaf[:, t]]
+        order = np.argsort(rank, kind="stable")
+        start = np.searchsorted(rank[order], places.first, side="left")
+        stop = np.searchsorted(rank[order], places.last, side="left")
+        trees.append(TreeCells(places, order, start, stop))
+    return Cells(owner, leaf, tuple(trees))

@@ -1,0 +1,157 @@
+"""Compile a release and the adversary's table into a `Program`: run every emitter, check sizes, keep origins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import build_cells
+from maxent.constraints.compete import internal
+from maxent.constraints.emit import EMITTERS, Context, stated_rate, table_contradictions
+from maxent.constraints.program import Program, Regions
+from maxent.constraints.rounding import RateReader, Rounding, rate_reader
+from maxent.models.errors import invalid
+from maxent.models.release import Impurity, Release
+from maxent.models.table import Fact, QITable
+
+FloatArray = npt.NDArray[np.float64]
+
+KNOWLEDGE = ("label", "rate", "counts", "internal", "marginal")
+"""What an adversary may be given, the choices of ``--knowledge``."""
+
+
+def compile_program(
+    release: Release,
+    table: QITable,
+    *,
+    knowledge: Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    marginal: FloatArray | None = None,
+    facts: tuple[Fact, ...] = (),
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+) -> Program:
+    """Everything that a release tells an adversary who holds the table.
+
+    Parameters
+    ----------
+    release, table
+        What was published, and the quasi-identifiers of the individuals it was made from.
+    knowledge : iterable of {"label", "rate", "counts", "internal", "marginal"}, optional
+        What the adversary uses; default everything stated. Without ``counts``, the labels and rates that the
+        published counts imply are used in their place.
+    impurity : {"gini", "entropy", "gain_ratio"}, optional
+        Overrides the release's statement of how splits were chosen.
+    marginal : shape (n_classes,), optional
+        Individuals of each class in the whole table; implied by counts where they suffice.
+    facts : background knowledge, from `maxent.models.table.read_facts`
+    rounding : {"auto", "digits", "exact"}
+        How printed error rates are read, see `maxent.constraints.rounding`.
+    confidence : in (0, 1)
+        Probability that all intervals of sampled counts hold together.
+
+    Raises
+    ------
+    InvalidInput
+        For knowledge that is unknown, or a marginal that neither is given nor follows from counts, or a
+        quasi-identifier that reaches no leaf.
+    """
+    known = frozenset(KNOWLEDGE if knowledge is None else knowledge)
+    for name in sorted(known - set(KNOWLEDGE)):
+        raise invalid("knowledge", "argument", "knowledge", "any of " + ", ".join(KNOWLEDGE), repr(name))
+    if not 0 < confidence < 1:
+        raise invalid("confidence", "argument", "confidence", "a probability between 0 and 1", repr(confidence))
+    if knowledge is not None and "marginal" in known and marginal is None:
+        marginal = implied_marginal(release)
+    if "marginal" not in known:
+        marginal = None
+    cells = build_cells(release, table)
+    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, 1.0 - confidence)
+    context = Context(
+        release, table, cells, known, _rate_reader(context, rounding), marginal, facts, 1.0 - confidence
+    )
+    linear = tuple(
+        constraint
+        for kind, emit in EMITTERS.items()
+        if kind in known or kind in ("n", "facts")
+        for constraint in emit(context)
+    )
+    compared = tuple(internal(context, impurity)) if "internal" in known else ()
+    parts = context.regions.cells
+    lengths = np.array([0, *map(len, parts)])
+    indices = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    return Program(
+        release,
+        table,
+        cells,
+        Regions(np.cumsum(lengths), indices, tuple(context.regions.places)),
+        linear,
+        compared,
+        tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
+        tuple(_notes(context)),
+    )
+
+
+def implied_marginal(release: Release) -> FloatArray:
+    """Individuals of each class that the counts of a release add up to, shape (n_classes,).
+
+    Raises
+    ------
+    InvalidInput
+        When they do not imply it: a tree's root, or all leaves of one tree, must state exact counts.
+    """
+    if release.sampling_rate >= 1.0 and release.suppressed_below <= 1:
+        for tree in release.trees:
+            stating = [tree.root] if tree.root.counts is not None else list(tree.leaves)
+            whole = tree.root.counts is not None or not any(b.child is None for n in tree.nodes for b in n.branches)
+            if whole and all(node.counts is not None for node in stating):
+                return np.array(
+                    [sum((node.counts or {})[c] for node in stating) for c in release.target.classes], np.float64
+                )
+    raise invalid(
+        "knowledge",
+        "argument",
+        "marginal",
+        "a file with the number of individuals of each class (--marginal FILE), or counts that imply it",
+        "neither",
+    )
+
+
+def _rate_reader(context: Context, rounding: Rounding) -> RateReader:
+    stated = []
+    for t, place, node in context.nodes():
+        if stated_rate(context, node) is None or not node.is_leaf:
+            continue
+        if node.error_rate is not None:
+            size = context.size(t, place)
+            stated.append((node.error_rate, size if size is not None else node.n))
+    return rate_reader(stated, rounding)
+
+
+def _notes(context: Context) -> list[str]:
+    """What the reader of the result should know about how the release was read."""
+    notes = []
+    if context.rates.half:
+        digits = round(-np.log10(2 * context.rates.half))
+        notes.append(
+            f"error rates look rounded to {digits} digits and are read as intervals (--rounding exact takes them literally)"
+        )
+    if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
+        notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")
+    gone = 0
+    lines: list[int] = []
+    for t, tree in enumerate(context.release.trees):
+        removed = context.cells.leaf[:, t] >= len(tree.nodes)
+        owners = np.unique(context.cells.owner[removed])
+        gone += int(context.table.counts[owners].sum())
+        lines += context.table.lines[owners][:5].tolist()
+    if gone:
+        some = ", ".join(str(line) for line in sorted(set(lines))[:5])
+        notes.append(
+            f"{gone} individuals reach a removed leaf ({context.table.source}, lines {some}"
+            + (", ..." if gone > 5 else "")
+            + "): the release states nothing about it"
+        )
+    return notes

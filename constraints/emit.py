@@ -1,0 +1,272 @@
+"""One small generator per kind of published fact.
+
+Each takes the compile context and yields frozen constraints. Adding a kind: a generator here, its name in
+`EMITTERS` and in `maxent.constraints.program.KINDS`, and a property test that the truth satisfies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import Cells
+from maxent.constraints.program import Contradiction, Linear
+from maxent.constraints.rounding import RateReader
+from maxent.constraints.sampling import true_count_bounds
+from maxent.models.errors import Origin
+from maxent.models.release import Node, Release
+from maxent.models.table import Fact, QITable
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class RegionBook:
+    """Collects the sets of cells that constraints sum over, each once."""
+
+    def __init__(self) -> None:
+        self.cells: list[IntArray] = []
+        self.places: list[tuple[int, int] | None] = []
+        self._known: dict[Hashable, int] = {}
+
+    def add(self, key: Hashable, cells: IntArray, place: tuple[int, int] | None = None) -> int:
+        if key not in self._known:
+            self._known[key] = len(self.cells)
+            self.cells.append(cells)
+            self.places.append(place)
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What the emitters look at: the release, the table, the unknowns and the options of the compilation."""
+
+    release: Release
+    table: QITable
+    cells: Cells
+    knowledge: frozenset[str]
+    rates: RateReader
+    marginal: FloatArray | None
+    facts: tuple[Fact, ...]
+    alpha: float
+    regions: RegionBook = field(default_factory=RegionBook)
+    _sizes: dict[tuple[int, int], float | None] = field(default_factory=dict)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.release.target.classes)
+
+    @property
+    def sampled(self) -> bool:
+        return self.release.sampling_rate < 1.0
+
+    @property
+    def suppressed(self) -> bool:
+        return self.release.suppressed_below > 1
+
+    def origin(self, tree: int, node: Node) -> Origin:
+        many = len(self.release.trees) > 1
+        return Origin("leaf" if node.is_leaf else "node", node.id, tree if many else None)
+
+    def nodes(self) -> Iterator[tuple[int, int, Node]]:
+        """Every node that some quasi-identifier can reach: (tree, place, node)."""
+        for t, tree in enumerate(self.release.trees):
+            held = self.cells.trees[t]
+            for place, node in enumerate(tree.nodes):
+                if held.stop[place] > held.start[place]:
+                    yield t, place, node
+
+    def region(self, tree: int, place: int) -> int:
+        return self.regions.add((tree, place), self.cells.trees[tree].at(place), (tree, place))
+
+    def size(self, tree: int, place: int) -> float | None:
+        """Individuals in a place, None when private attributes decide who is there."""
+        if (tree, place) not in self._sizes:
+            self._sizes[tree, place] = self._size(tree, place)
+        return self._sizes[tree, place]
+
+    def _size(self, tree: int, place: int) -> float | None:
+        owner = self.cells.owner[self.cells.trees[tree].at(place)]
+        if len(self.cells) == len(self.table):
+            return float(self.table.counts[owner].sum())
+        inside = np.bincount(owner, minlength=len(self.table))
+        everywhere = np.bincount(self.cells.owner, minlength=len(self.table))
+        complete = bool((inside[owner] == everywhere[owner]).all())
+        return float(self.table.counts[np.unique(owner)].sum()) if complete else None
+
+
+def stated_label(context: Context, node: Node) -> str | None:
+    """The label of a leaf, as stated or as its counts imply (the first of the most frequent classes)."""
+    if node.label is not None or not node.is_leaf or node.counts is None or context.suppressed:
+        return node.label
+    best = max(node.counts.values(), default=0)
+    return next((c for c in context.release.target.classes if best > 0 and node.counts.get(c) == best), None)
+
+
+def stated_rate(context: Context, node: Node) -> float | None:
+    """The error rate of a leaf, as stated or as its counts imply."""
+    label = stated_label(context, node)
+    if node.error_rate is not None or label is None or node.counts is None or context.suppressed:
+        return node.error_rate
+    total = sum(node.counts.values())
+    return (total - node.counts[label]) / total if total else None
+
+
+def read_directly(context: Context, node: Node, kind: str) -> bool:
+    """Whether a leaf's label or rate is to be compiled: stated, or only implied while its counts are left out."""
+    value = node.label if kind == "label" else node.error_rate
+    return value is not None or "counts" not in context.knowledge
+
+
+def labels(context: Context) -> Iterator[Linear]:
+    """The label's mass in a leaf is at least every other class's (Zhu & Du 2010, section 4.1)."""
+    if context.sampled:
+        return  # a majority of the sample need not be one of the population
+    for t, place, node in context.nodes():
+        label = stated_label(context, node)
+        if label is None or context.n_classes == 1 or not read_directly(context, node, "label"):
+            continue
+        if context.suppressed and node.counts is not None and not node.counts[label]:
+            continue  # every count was suppressed: the label says nothing about the records
+        x = context.release.target.classes.index(label)
+        coef = -np.delete(np.eye(context.n_classes), x, axis=0)
+        coef[:, x] = 1.0
+        rows = context.n_classes - 1
+        yield Linear(
+            "label",
+            context.origin(t, node),
+            context.region(t, place),
+            coef,
+            np.zeros(rows),
+            np.full(rows, np.inf),
+            f"label {label}: no other class is more frequent",
+        )
+
+
+def rates(context: Context) -> Iterator[Linear]:
+    """The label's share of a leaf is one minus the error rate (Zhu & Du 2010, section 4.1), within its rounding."""
+    if context.sampled:
+        return  # the rate of the sample is not the population's
+    for t, place, node in context.nodes():
+        label, rate = stated_label(context, node), stated_rate(context, node)
+        if label is None or rate is None or not read_directly(context, node, "rate"):
+            continue
+        hit = np.eye(context.n_classes)[context.release.target.classes.index(label)]
+        size = context.size(t, place)
+        n = size if size is not None else node.n
+        if n is not None:
+            coef = hit[None, :]
+            low, high = context.rates.hits(rate, n)
+            lower, upper = np.array([low]), np.array([high])
+        else:
+            least, most = context.rates.share(rate)
+            coef = np.stack([hit - least, hit - most]) if least < most else (hit - least)[None, :]
+            lower = np.array([0.0, -np.inf]) if least < most else np.zeros(1)
+            upper = np.array([np.inf, 0.0]) if least < most else np.zeros(1)
+        says = f"error rate {rate:.6g} of label {label}"
+        yield Linear("rate", context.origin(t, node), context.region(t, place), coef, lower, upper, says)
+
+
+def counts(context: Context) -> Iterator[Linear]:
+    """The mass of each class in a node is its count, or within what sampling and suppression leave of it."""
+    cells = sum(len(node.counts or ()) for tree in context.release.trees for node in tree.nodes)
+    exact = not context.sampled and not context.suppressed
+    for t, place, node in context.nodes():
+        if node.counts is None:
+            continue
+        published = [node.counts[c] for c in context.release.target.classes]
+        region = context.region(t, place)
+        if exact:
+            bounds = np.array([published, published], np.float64)
+        else:
+            size = context.size(t, place)
+            most = int(size if size is not None else context.table.individuals)
+            bounds = np.array(
+                [
+                    true_count_bounds(
+                        c,
+                        rate=context.release.sampling_rate,
+                        suppressed_below=context.release.suppressed_below,
+                        alpha=context.alpha / cells,
+                        most=most,
+                    )
+                    for c in published
+                ],
+                np.float64,
+            ).T
+        says = "counts " + ", ".join(f"{c}: {n}" for c, n in zip(context.release.target.classes, published, strict=True))
+        yield Linear("counts", context.origin(t, node), region, np.eye(context.n_classes), bounds[0], bounds[1], says)
+
+
+def sizes(context: Context) -> Iterator[Linear]:
+    """The number of records of a node whose individuals private attributes decide; otherwise it is checked only."""
+    if context.sampled or not context.knowledge & {"rate", "counts"}:
+        return
+    for t, place, node in context.nodes():
+        if node.n is None or context.size(t, place) is not None or (context.suppressed and node.n == 0):
+            continue
+        n = np.array([float(node.n)])
+        coef = np.ones((1, context.n_classes))
+        yield Linear("n", context.origin(t, node), context.region(t, place), coef, n, n, f"n {node.n}")
+
+
+def marginal(context: Context) -> Iterator[Linear]:
+    """The number of individuals of each class in the whole table (the SA constraint of Zhu & Du 2010, section 4.3)."""
+    if context.marginal is None:
+        return
+    region = context.region(0, 0)
+    says = "marginal " + ", ".join(f"{c}: {n:g}" for c, n in zip(context.release.target.classes, context.marginal, strict=True))
+    yield Linear(
+        "marginal", Origin("marginal"), region, np.eye(context.n_classes), context.marginal, context.marginal, says
+    )
+
+
+def facts(context: Context) -> Iterator[Linear]:
+    """Background knowledge: at least so many of the individuals with these quasi-identifiers have this class."""
+    merged: dict[tuple[bytes, int], list[Fact]] = {}
+    for fact in context.facts:
+        merged.setdefault((fact.rows.tobytes(), fact.class_index), []).append(fact)
+    for (rows, x), group in merged.items():
+        inside = np.flatnonzero(np.isin(context.cells.owner, group[0].rows))
+        known = float(sum(fact.count for fact in group))
+        lines = ", ".join(str(fact.line) for fact in group)
+        yield Linear(
+            "facts",
+            Origin(f"{group[0].source}, line {lines}"),
+            context.regions.add(("facts", rows), inside),
+            np.eye(context.n_classes)[[x]],
+            np.array([known]),
+            np.array([np.inf]),
+            f"at least {known:g} with {context.release.target.classes[x]}",
+        )
+
+
+EMITTERS: dict[str, Callable[[Context], Iterator[Linear]]] = {
+    "label": labels,
+    "rate": rates,
+    "counts": counts,
+    "n": sizes,
+    "marginal": marginal,
+    "facts": facts,
+}
+
+
+def table_contradictions(context: Context) -> Iterator[Contradiction]:
+    """Numbers of records that the adversary's table contradicts: the release was not made from these individuals."""
+    for t, tree in enumerate(context.release.trees):
+        for place, node in enumerate(tree.nodes):
+            size = 0.0 if not len(context.cells.trees[t].at(place)) else context.size(t, place)
+            if size is None:
+                continue
+            said = node.n
+            if said is None and node.counts is not None and not context.suppressed:
+                said = sum(node.counts.values())
+            if said is None or (context.suppressed and said == 0):
+                continue
+            off = max(said - size, 0.0) if context.sampled else abs(said - size)
+            if off:
+                yield Contradiction(
+                    context.origin(t, node), f"{said} records, but {size:g} individuals of the table reach it", off
+                )

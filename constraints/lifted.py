@@ -1,0 +1,70 @@
+"""The nonlinear program of one part, lifted so that every derivative is sparse.
+
+Variables are the free masses of the part's groups, then *aggregates*: sums of masses that the impurities look at, each
+with a linear row that defines it. An internal constraint is then ``sum_t coef_t phi(z[var_t], w_t) + const >= 0``,
+separable over variables (ENGINE, section 4.6), and the Hessian of the Lagrangian is diagonal; only where private attributes
+leave the size of a branch open is ``w_t`` a variable, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.models.errors import Origin
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """The terms ``coef * phi(z[var], w)`` of all nonlinear rows with one phi (``gini`` or ``entropy``).
+
+    ``size`` is the constant w in individuals; where ``size_var >= 0`` that variable stands in its place.
+    """
+
+    phi: str
+    row: IntArray
+    var: IntArray
+    coef: FloatArray
+    size: FloatArray
+    size_var: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiftedProgram:
+    """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over the first ``n_masses`` variables, subject to
+
+    ``lower <= z <= upper``, ``row_lower <= matrix z <= row_upper`` and, for every nonlinear row,
+    ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per individual).
+    ``nl_size`` are the individuals a nonlinear row is about. ``origins`` name the linear rows that are statements (None: totals of quasi-identifiers, definitions).
+    """
+
+    mass_weight: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    matrix: sparse.csr_matrix
+    row_lower: FloatArray
+    row_upper: FloatArray
+    terms: tuple[Terms, ...]
+    nl_const: FloatArray
+    nl_size: FloatArray
+    origins: tuple[Origin | None, ...]
+    nl_origins: tuple[Origin, ...]
+    convex: bool
+
+    @property
+    def n(self) -> int:
+        return len(self.lower)
+
+    @property
+    def n_masses(self) -> int:
+        return len(self.mass_weight)
+
+    @property
+    def n_aggregates(self) -> int:
+        return self.n - self.n_masses

@@ -1,0 +1,157 @@
+"""The compiled program: frozen constraints over the masses of the cells, each with its origin.
+
+The unknowns are masses ``m[c, x]``, individuals of class x in cell c (`maxent.constraints.cells`), shape
+(n_cells, n_classes). They are non-negative, and the cells of a quasi-identifier q add up to its ``w_q`` individuals.
+The answer is the feasible point with the largest entropy ``-sum m ln(m / w_owner)`` (Zhu & Du 2010, Definition 1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import Cells
+from maxent.models.errors import Origin
+from maxent.models.release import Release
+from maxent.models.table import QITable
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+KINDS = ("qi", "label", "rate", "counts", "n", "marginal", "internal", "facts")
+"""Every kind of constraint, in the order of reports."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """``lower[r] <= sum over the region's cells and classes of coef[r, x] m[c, x] <= upper[r]``, individuals.
+
+    ``coef`` has shape (rows, n_classes); ``region`` indexes `Program.regions`; ``says`` is the statement in words.
+    """
+
+    kind: str
+    origin: Origin
+    region: int
+    coef: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    says: str
+
+    @property
+    def rows(self) -> int:
+        return len(self.lower)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Internal:
+    """Splitting a node on the attribute chosen is at least as good as on a candidate: ``E_T <= E_U``.
+
+    ``form`` says how the candidate (public attribute number ``column`` of the table) would have split: ``values``
+    (one branch per value; one row), ``cuts`` (a row for each code in ``codes``: up to it against above it) or
+    ``each`` (a row for each code: that value against the rest). Source: Zhu & Du 2010, eq. 3.
+    """
+
+    origin: Origin
+    measure: str
+    tree: int
+    place: int
+    chosen: str
+    candidate: str
+    column: int
+    form: Literal["values", "cuts", "each"]
+    codes: IntArray
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement that the adversary's table, or another statement, contradicts; ``amount`` in individuals."""
+
+    origin: Origin
+    says: str
+    amount: float
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.says} (off by {self.amount:.6g} individuals)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Sets of cells that linear constraints sum over: region r is ``indices[indptr[r]:indptr[r + 1]]``.
+
+    ``places[r]`` is the (tree, place) it is, None for the individuals of a fact.
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    places: tuple[tuple[int, int] | None, ...]
+
+    def __getitem__(self, region: int) -> IntArray:
+        return self.indices[self.indptr[region] : self.indptr[region + 1]]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything a release and the adversary's table say, over the cells; see the module's text."""
+
+    release: Release
+    table: QITable
+    cells: Cells
+    regions: Regions
+    linear: tuple[Linear, ...]
+    internal: tuple[Internal, ...]
+    contradictions: tuple[Contradiction, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.release.target.classes)
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """Individuals of each cell's quasi-identifier, shape (n_cells,)."""
+        return self.table.counts[self.cells.owner].astype(np.float64)
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every quasi-identifier is one cell (no private attribute is tested), so that all sizes are known."""
+        return len(self.cells) == len(self.table)
+
+    @cached_property
+    def region_size(self) -> FloatArray:
+        """Individuals whose quasi-identifier can be in a region, shape (n_regions,): the scale of its residuals."""
+        sizes = np.zeros(len(self.regions))
+        for r in range(len(self.regions)):
+            cells = self.regions[r]
+            sizes[r] = self.weight[cells].sum() if self.single else self.table.counts[np.unique(self.cells.owner[cells])].sum()
+        return sizes
+
+    def kinds(self) -> dict[str, int]:
+        """How many constraints of each kind the release implies."""
+        found = Counter({"qi": len(self.table)})
+        for constraint in (*self.linear, *self.internal):
+            found[constraint.kind if isinstance(constraint, Linear) else "internal"] += constraint.rows
+        return {kind: found[kind] for kind in KINDS}
+
+    def posterior(self, masses: FloatArray) -> FloatArray:
+        """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""
+        total = np.zeros((len(self.table), self.n_classes))
+        np.add.at(total, self.cells.owner, masses)
+        total = np.maximum(total, 0.0)
+        return total / total.sum(axis=1, keepdims=True)
+
+    def entropy(self, masses: FloatArray) -> float:
+        """The objective at a point, in nats per individual: the joint entropy of class and leaves given q."""
+        safe = np.maximum(masses, 1e-300)
+        return float(-(masses * np.log(safe / self.weight[:, None])).sum() / self.table.individuals)

@@ -1,0 +1,107 @@
+"""Values and derivatives of a `LiftedProgram`, vectorised: the form that Ipopt gets when the program is large.
+
+The method names are those of cyipopt's callback object. Rows are ordered: linear rows, then nonlinear rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.evaluate import TINY
+from maxent.constraints.impurity_numpy import PHI
+from maxent.constraints.lifted import LiftedProgram, Terms
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class Derivatives:
+    """Objective, constraints, Jacobian and Hessian of the Lagrangian; structures are of (row, column) pairs."""
+
+    def __init__(self, program: LiftedProgram) -> None:
+        self.program = program
+        self.n_linear = program.matrix.shape[0]
+        self.n_rows = self.n_linear + len(program.nl_const)
+        linear = program.matrix.tocoo()
+        rows, columns = [linear.row], [linear.col]
+        diagonal = np.arange(program.n)
+        h_rows, h_columns = [diagonal], [diagonal]
+        for terms in program.terms:
+            sized = terms.size_var >= 0
+            rows += [self.n_linear + terms.row, self.n_linear + terms.row[sized]]
+            columns += [terms.var, terms.size_var[sized]]
+            h_rows.append(np.maximum(terms.var[sized], terms.size_var[sized]))
+            h_columns.append(np.minimum(terms.var[sized], terms.size_var[sized]))
+        self._jacobian = (np.concatenate(rows), np.concatenate(columns))
+        self._hessian = (np.concatenate(h_rows), np.concatenate(h_columns))
+        self._linear = linear.data
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of all rows."""
+        n = len(self.program.nl_const)
+        return (
+            np.concatenate([self.program.row_lower, -self.program.nl_const]),
+            np.concatenate([self.program.row_upper, np.full(n, np.inf)]),
+        )
+
+    def objective(self, z: FloatArray) -> float:
+        m = np.maximum(z[: self.program.n_masses], TINY)
+        return float((m * np.log(m / self.program.mass_weight)).sum())
+
+    def gradient(self, z: FloatArray) -> FloatArray:
+        out = np.zeros(self.program.n)
+        m = np.maximum(z[: self.program.n_masses], TINY)
+        out[: len(m)] = np.log(m / self.program.mass_weight) + 1.0
+        return out
+
+    def constraints(self, z: FloatArray) -> FloatArray:
+        nonlinear = np.zeros(len(self.program.nl_const))
+        for terms in self.program.terms:
+            a, w = _arguments(terms, z)
+            nonlinear += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, w), len(nonlinear))
+        return np.concatenate([self.program.matrix @ z, nonlinear])
+
+    def jacobianstructure(self) -> tuple[IntArray, IntArray]:
+        return self._jacobian
+
+    def jacobian(self, z: FloatArray) -> FloatArray:
+        values = [self._linear]
+        for terms in self.program.terms:
+            a, w = _arguments(terms, z)
+            sized = terms.size_var >= 0
+            values += [terms.coef * PHI[terms.phi].d_a(a, w), (terms.coef * PHI[terms.phi].d_w(a, w))[sized]]
+        return np.concatenate(values)
+
+    def hessianstructure(self) -> tuple[IntArray, IntArray]:
+        return self._hessian
+
+    def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray:
+        diagonal = np.zeros(self.program.n)
+        n = self.program.n_masses
+        diagonal[:n] = objective_factor / np.maximum(z[:n], TINY)
+        beside = []
+        for terms in self.program.terms:
+            a, w = _arguments(terms, z)
+            factor = multipliers[self.n_linear + terms.row] * terms.coef
+            sized = terms.size_var >= 0
+            diagonal += np.bincount(terms.var, factor * PHI[terms.phi].d_aa(a, w), len(diagonal))
+            if sized.any():
+                ww = (factor * PHI[terms.phi].d_ww(a, w))[sized]
+                diagonal += np.bincount(terms.size_var[sized], ww, len(diagonal))
+            beside.append((factor * PHI[terms.phi].d_aw(a, w))[sized])
+        return np.concatenate([diagonal, *beside])
+
+    def violation(self, z: FloatArray) -> float:
+        """The largest residual of any row or bound."""
+        lower, upper = self.bounds()
+        value = self.constraints(z)
+        worst = np.maximum(np.maximum(lower - value, value - upper), 0.0).max(initial=0.0)
+        out = np.maximum(np.maximum(self.program.lower - z, z - self.program.upper), 0.0).max(initial=0.0)
+        return float(max(worst, out))
+
+
+def _arguments(terms: Terms, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``a`` and ``w`` of each term, kept off zero."""
+    w = np.where(terms.size_var >= 0, z[terms.size_var], terms.size)
+    return np.maximum(z[terms.var], TINY), np.maximum(w, TINY)

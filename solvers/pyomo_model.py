@@ -1,0 +1,145 @@
+"""A `LiftedProgram` as a Pyomo model: the readable, exportable form, and Ipopt's for small programs.
+
+Pyomo's own interface to cyipopt needs the ASL library, which no wheel ships. The route that installs from wheels:
+write the model as an NL file, let CasADi read it and differentiate it, hand that to cyipopt.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.impurity import statement, symbols
+from maxent.constraints.lifted import LiftedProgram
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def build_model(program: LiftedProgram, start: FloatArray | None = None) -> Any:
+    """The program as a `pyomo.environ.ConcreteModel`.
+
+    Variables ``mass[i]`` (individuals) and ``aggregate[i]``, constraints ``linear[r]`` and ``internal[r]``, objective
+    ``negative_entropy`` (nats times individuals).
+    """
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import LinearExpression
+
+    n = program.n_masses
+    model = pyo.ConcreteModel(name="maxent")
+
+    def bound(i: int) -> tuple[float | None, float | None]:
+        return float(program.lower[i]), float(program.upper[i]) if np.isfinite(program.upper[i]) else None
+
+    model.mass = pyo.Var(range(n), bounds=lambda _, i: bound(i))
+    model.aggregate = pyo.Var(range(program.n_aggregates), bounds=lambda _, i: bound(n + i))
+    z = [*model.mass.values(), *model.aggregate.values()]
+    if start is not None:
+        for variable, value in zip(z, start.tolist(), strict=True):
+            variable.set_value(value, skip_validation=True)
+    model.negative_entropy = pyo.Objective(
+        expr=pyo.quicksum(m * pyo.log(m / w) for m, w in zip(z, program.mass_weight.tolist(), strict=False))
+    )
+    matrix = program.matrix.tocsr()
+
+    def linear(_: Any, r: int) -> Any:
+        at = slice(matrix.indptr[r], matrix.indptr[r + 1])
+        body = LinearExpression(
+            linear_coefs=matrix.data[at].tolist(), linear_vars=[z[j] for j in matrix.indices[at].tolist()]
+        )
+        low, high = float(program.row_lower[r]), float(program.row_upper[r])
+        if low == high:
+            return body == low
+        if np.isinf(high):
+            return body >= low
+        return body <= high if np.isinf(low) else (low, body, high)
+
+    model.linear = pyo.Constraint(range(matrix.shape[0]), rule=linear)
+    sums = _nonlinear_sums(program, z)
+    model.internal = pyo.Constraint(
+        range(len(sums)), rule=lambda _, r: pyo.quicksum(sums[r]) + float(program.nl_const[r]) >= 0
+    )
+    return model
+
+
+def _nonlinear_sums(program: LiftedProgram, z: Sequence[Any]) -> list[list[Any]]:
+    """The terms of each nonlinear row, as Pyomo expressions made from the SymPy statement of phi."""
+    import pyomo.environ as pyo
+    import sympy
+
+    sums: list[list[Any]] = [[] for _ in program.nl_const]
+    for terms in program.terms:
+        phi = sympy.lambdify(symbols(), statement(terms.phi), modules=[{"log": pyo.log}])
+        columns = (terms.row, terms.var, terms.coef, terms.size, terms.size_var)
+        for row, var, coef, size, size_var in zip(*(c.tolist() for c in columns), strict=True):
+            sums[row].append(coef * phi(z[var], size if size_var < 0 else z[size_var]))
+    return sums
+
+
+class PyomoDerivatives:
+    """The callbacks of cyipopt for a Pyomo model, through an NL file and CasADi; rows and columns as in the program."""
+
+    def __init__(self, program: LiftedProgram, start: FloatArray) -> None:
+        import casadi
+
+        model = build_model(program, start)
+        nl, columns, rows = _read_nl(model)
+        # The NL file has its own order of variables and rows: permute once, symbolically.
+        mine = casadi.MX.sym("z", program.n)
+        ordered = casadi.vertsplit(mine)
+        f, g = casadi.substitute([nl.f, casadi.vertcat(*nl.g)], nl.x, [ordered[i] for i in columns])
+        g = g[np.argsort(rows).tolist()] if len(rows) else casadi.MX(0, 1)
+        multipliers, factor = casadi.MX.sym("multipliers", len(rows)), casadi.MX.sym("factor")
+        jacobian = casadi.jacobian(g, mine)
+        hessian = casadi.tril(casadi.hessian(factor * f + casadi.dot(multipliers, g), mine)[0])
+        self._f = casadi.Function("f", [mine], [f])
+        self._df = casadi.Function("df", [mine], [casadi.gradient(f, mine)])
+        self._g = casadi.Function("g", [mine], [g])
+        self._jg = casadi.Function("jg", [mine], [jacobian])
+        self._h = casadi.Function("h", [mine, multipliers, factor], [hessian])
+        self._jacobian = tuple(np.array(i, np.int64) for i in jacobian.sparsity().get_triplet())
+        self._hessian = tuple(np.array(i, np.int64) for i in hessian.sparsity().get_triplet())
+
+    def objective(self, z: FloatArray) -> float:
+        return float(self._f(z))
+
+    def gradient(self, z: FloatArray) -> FloatArray:
+        return np.array(self._df(z)).ravel()
+
+    def constraints(self, z: FloatArray) -> FloatArray:
+        return np.array(self._g(z)).ravel()
+
+    def jacobianstructure(self) -> tuple[IntArray, ...]:
+        return self._jacobian
+
+    def jacobian(self, z: FloatArray) -> FloatArray:
+        return np.array(self._jg(z).nonzeros())
+
+    def hessianstructure(self) -> tuple[IntArray, ...]:
+        return self._hessian
+
+    def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray:
+        return np.array(self._h(z, multipliers, objective_factor).nonzeros())
+
+
+def _read_nl(model: Any) -> tuple[Any, IntArray, IntArray]:
+    """CasADi's reading of the model, and the program's number of each of its variables and rows."""
+    import casadi
+    from pyomo.repn.plugins.nl_writer import NLWriter
+
+    with tempfile.TemporaryDirectory(prefix="maxent-") as folder:
+        path = Path(folder) / "program.nl"
+        with path.open("w", encoding="utf-8") as stream:
+            info = NLWriter().write(model, stream, linear_presolve=False, symbolic_solver_labels=False)
+        builder = casadi.NlpBuilder()
+        builder.import_nl(str(path))
+    number = {id(v): i for i, v in enumerate([*model.mass.values(), *model.aggregate.values()])}
+    row = {id(c): i for i, c in enumerate([*model.linear.values(), *model.internal.values()])}
+    columns = np.array([number[id(v)] for v in info.variables], np.int64)
+    rows = np.array([row[id(c)] for c in info.constraints], np.int64)
+    return builder, columns, rows

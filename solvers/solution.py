@@ -1,0 +1,37 @@
+"""What a back end returns: a point, why it stopped, and what the answer is worth, as separate facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Stop(Enum):
+    """Why a solver stopped."""
+
+    CONVERGED = "optimal"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
+    INFEASIBLE = "infeasible"
+    NUMERICAL = "numerical_trouble"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A back end's answer to a `LiftedProgram`.
+
+    ``point`` has shape (program.n,) and is the best point found, None when there is none. ``violation`` is the largest
+    residual of the lifted rows at it, computed by maxent (linear rows in individuals, nonlinear ones per individual).
+    """
+
+    point: FloatArray | None
+    stop: Stop
+    violation: float
+    iterations: int
+    message: str = ""

@@ -1,0 +1,249 @@
+import json
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maxent import disclosure as d
+
+# Zhu & Du's microdata D1: rows q1..q7, columns <=50K and >50K, and what rates and labels leave open.
+TRUTH = np.array([[1, 0], [0, 1], [2, 0], [1, 1], [0, 2], [1, 1], [0, 1]])
+COUNTS = TRUTH.sum(axis=1)
+POSTERIOR = np.array([[0.5, 0.5], [0.5, 0.5], [1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5], [0, 1]])
+
+
+@st.composite
+def people(draw):
+    """Individuals per class, at least one per row."""
+    classes = draw(st.integers(2, 5))
+    row = st.lists(st.integers(0, 6), min_size=classes, max_size=classes).filter(any)
+    return np.array(draw(st.lists(row, min_size=1, max_size=8)))
+
+
+@st.composite
+def people_and_posterior(draw):
+    truth = draw(people())
+    weights = st.lists(st.integers(1, 1000), min_size=truth.size, max_size=truth.size)
+    weight = np.array(draw(weights), dtype=float).reshape(truth.shape)
+    return truth, weight / weight.sum(axis=1, keepdims=True)
+
+
+def shares(truth):
+    return truth / truth.sum(axis=1, keepdims=True)
+
+
+def test_the_paper_s_first_table():
+    assert d.conditional_entropy(POSTERIOR, COUNTS) == pytest.approx(6 / 11 * log(2), abs=1e-15)
+    assert d.individual_divergence(TRUTH, POSTERIOR) == pytest.approx([log(2), log(2), 0, 0, 0, 0, 0], abs=1e-15)
+    assert d.overall_divergence(TRUTH, POSTERIOR) == pytest.approx(2 / 11 * log(2), abs=1e-15)
+    assert d.bayes_vulnerability(POSTERIOR, COUNTS) == pytest.approx(8 / 11)
+    assert d.max_posterior(POSTERIOR) == 1
+    assert d.certain(POSTERIOR, COUNTS) == 5
+
+
+def test_the_paper_s_figure_5():
+    truth = [[2, 0], [1, 0], [0, 1], [0, 2]]
+    posterior = [[1, 0], [0.5, 0.5], [0.5, 0.5], [0, 1]]
+    assert d.overall_divergence(truth, posterior) == pytest.approx(0.231, abs=5e-4)
+    assert d.individual_divergence(truth, posterior)[1] == pytest.approx(0.693, abs=5e-4)
+
+
+def test_zero_posterior_for_a_true_class_is_infinite():
+    divergence = d.individual_divergence([[1, 1], [0, 3], [1, 0]], [[1.0, 0.0], [0.0, 1.0], [0.25, 0.75]])
+    assert divergence.tolist() == [inf, 0, pytest.approx(log(4))]
+    assert d.overall_divergence([[1, 1], [0, 3]], [[1.0, 0.0], [0.0, 1.0]]) == inf
+
+
+def test_a_tiny_posterior_is_finite():
+    assert d.individual_divergence([[1, 0]], [[5e-324, 1.0]])[0] == pytest.approx(-log(5e-324))
+
+
+@given(people_and_posterior())
+def test_divergence_is_positive_and_zero_only_for_the_truth(case):
+    truth, posterior = case
+    assert d.individual_divergence(truth, shares(truth)) == pytest.approx(0, abs=1e-15)
+    divergence = d.individual_divergence(truth, posterior)
+    total_variation = np.abs(shares(truth) - posterior).sum(axis=1) / 2
+    assert (divergence >= 2 * total_variation**2 - 1e-12).all()  # Pinsker's inequality
+    assert d.overall_divergence(truth, posterior) == pytest.approx(divergence @ truth.sum(axis=1) / truth.sum())
+
+
+@given(people())
+def test_uniform_posterior_is_ln_classes_minus_entropy_away(truth):
+    uniform = np.full(truth.shape, 1 / truth.shape[1])
+    entropy = d.conditional_entropy(shares(truth), truth.sum(axis=1))
+    assert d.overall_divergence(truth, uniform) == pytest.approx(log(truth.shape[1]) - entropy, abs=1e-12)
+
+
+def test_largest_divergences_first_and_ties_by_index():
+    divergence = [0.5, inf, 0.1, 0.5, inf]
+    assert d.top_divergences(divergence, 4).tolist() == [1, 4, 0, 3]
+    assert d.top_divergences(divergence, 99).tolist() == [1, 4, 0, 3, 2]
+    assert d.top_k_average([1.0, 4.0, 3.0], 2) == 3.5
+    assert d.top_k_average([1.0, 4.0], 5) == 2.5
+    assert d.top_k_average([1.0, inf, 3.0], 2) == inf
+
+
+def test_summary_of_finite_divergences():
+    summary = d.divergence_summary([0.5, 0.0, 1.0], [2, 1, 1], 2)
+    assert summary == d.DivergenceSummary(overall=0.5, max=1.0, top=(2, 0), top_k_average=0.75, infinite=0)
+
+
+def test_summary_never_hides_an_infinite_divergence():
+    summary = d.divergence_summary([0.5, inf, 1.0], [98, 1, 1], 1)
+    assert summary == d.DivergenceSummary(overall=None, max=None, top=(1,), top_k_average=None, infinite=1)
+
+
+def test_vulnerability_and_certainty_weigh_individuals():
+    posterior = [[0.999, 0.001], [0.6, 0.4], [0.9989, 0.0011]]
+    assert d.bayes_vulnerability(posterior, [1, 3, 1]) == pytest.approx((0.999 + 1.8 + 0.9989) / 5)
+    assert d.certain(posterior, [7, 3, 1]) == 7
+    assert d.certain(posterior, [7, 3, 1], threshold=0.5) == 11
+
+
+def test_entropy_l_diversity_is_that_of_the_least_diverse():
+    posterior = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0]]
+    assert d.entropy_l_diversity(posterior, [1, 9]) == pytest.approx(2)
+    assert d.entropy_l_diversity([[0.25, 0.75]], [1]) == pytest.approx(exp(0.25 * log(4) + 0.75 * log(4 / 3)))
+
+
+def test_alpha_k_pools_quasi_identifiers_with_the_same_posterior():
+    assert d.alpha_k(POSTERIOR, COUNTS) == d.AlphaK(alpha=1.0, k=2)  # pools: q1 q2 q4 q6, q3, q5 q7
+    # The rows agree in the first class alone, or in the last alone; none may be pooled.
+    three = [[0.2, 0.3, 0.5], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
+    assert d.alpha_k(three, [4, 5, 6]) == d.AlphaK(alpha=0.5, k=4)
+
+
+@pytest.mark.parametrize(("apart", "k"), [(0.0, 7), (5e-10, 7), (3e-9, 3)])
+@pytest.mark.parametrize("at", [0.5, 0.4999999995, 0.1234567895])
+def test_alpha_k_pools_within_a_billionth_wherever_the_values_lie(at, apart, k):
+    assert d.alpha_k([[at, 1 - at], [at + apart, 1 - at - apart]], [3, 4]).k == k
+
+
+@given(people_and_posterior(), st.randoms(use_true_random=False))
+def test_pools_match_a_comparison_of_all_pairs(case, random):
+    _, posterior = case
+    posterior = posterior[[random.randrange(len(posterior)) for _ in range(12)]]
+    counts = np.array([random.randrange(1, 9) for _ in posterior])
+    same = np.abs(posterior[:, None] - posterior[None]).max(axis=2) <= 1e-9
+    assert d.alpha_k(posterior, counts) == d.AlphaK(alpha=posterior.max(), k=(same @ counts).min())
+
+
+def test_t_closeness():
+    posterior = [[1.0, 0, 0], [0, 0, 1.0]]
+    assert d.t_closeness(posterior, [3, 1]) == pytest.approx(0.75)  # overall (3/4, 0, 1/4), the second q is 3/4 away
+    assert d.t_closeness(posterior, [3, 1], ordered=True) == pytest.approx(0.75)
+    middle = [[0, 1.0, 0], [0, 0, 1.0]]
+    assert d.t_closeness(middle, [1, 1]) == pytest.approx(0.5)
+    assert d.t_closeness(middle, [1, 1], ordered=True) == pytest.approx(0.25)  # the mass moves one step of two
+
+
+def test_gain_over_a_uniform_prior():
+    gain = d.gain_over_prior(POSTERIOR, COUNTS)
+    assert gain.vulnerability_before == 0.5
+    assert gain.vulnerability_after == pytest.approx(8 / 11)
+    assert gain.multiplicative == pytest.approx(16 / 11)
+    assert gain.additive == pytest.approx(5 / 22)
+    assert gain.entropy_before == log(2)
+    assert gain.entropy_reduction == pytest.approx(5 / 11 * log(2))
+
+
+def test_gain_over_a_known_marginal():
+    gain = d.gain_over_prior(POSTERIOR, COUNTS, prior=[0.25, 0.75])
+    assert gain.vulnerability_before == 0.75
+    assert gain.additive == pytest.approx(8 / 11 - 0.75)
+    assert gain.entropy_reduction == pytest.approx(0.25 * log(4) + 0.75 * log(4 / 3) - 6 / 11 * log(2))
+
+
+@given(people())
+def test_nothing_is_gained_when_everybody_looks_like_the_population(truth):
+    prior = truth.sum(axis=0) / truth.sum()
+    gain = d.gain_over_prior(np.tile(prior, (3, 1)), [1, 2, 3], prior)
+    assert gain.multiplicative == pytest.approx(1)
+    assert gain.additive == pytest.approx(0, abs=1e-12)
+    assert gain.entropy_reduction == pytest.approx(0, abs=1e-12)
+    assert d.t_closeness(np.tile(prior, (3, 1)), [1, 2, 3]) == pytest.approx(0, abs=1e-12)
+
+
+@given(people_and_posterior())
+def test_every_measure_keeps_its_bounds(case):
+    truth, posterior = case
+    counts, classes, tiny = truth.sum(axis=1), truth.shape[1], 1e-12
+    for p in (posterior, shares(truth)):
+        found = d.measure(p, counts, truth)
+        assert 0 <= found.certain <= counts.sum()
+        assert 1 / classes - tiny <= found.bayes_vulnerability <= found.max_posterior + tiny <= 1 + 2 * tiny
+        assert 0 <= found.entropy <= log(classes) + tiny
+        assert 1 <= found.entropy_l_diversity <= classes + tiny
+        assert counts.min() <= found.alpha_k.k <= counts.sum()
+        assert found.alpha_k.alpha == found.max_posterior
+        assert 0 <= found.t_closeness <= 1
+        assert 0 <= d.t_closeness(p, counts, ordered=True) <= found.t_closeness * (1 + tiny) + tiny
+        assert 1 - tiny <= found.gain.multiplicative <= classes + tiny
+        assert found.gain.entropy_reduction >= -tiny
+
+
+@given(people_and_posterior())
+def test_order_and_splitting_of_rows_change_nothing(case):
+    truth, posterior = case
+    counts = truth.sum(axis=1)
+    split = d.measure(np.vstack([posterior[::-1], posterior]), np.concatenate([counts[::-1], counts]))
+    whole = d.measure(posterior, 2 * counts)
+    assert split.entropy == pytest.approx(whole.entropy)
+    assert split.bayes_vulnerability == pytest.approx(whole.bayes_vulnerability)
+    assert (split.alpha_k, split.certain) == (whole.alpha_k, whole.certain)
+
+
+def test_measure_gathers_plain_numbers():
+    found = d.measure(POSTERIOR, COUNTS, TRUTH, top=3)
+    assert found.divergence is not None
+    assert found.divergence.top == (0, 1, 2)
+    assert found.divergence.overall == pytest.approx(2 / 11 * log(2))
+    assert found.individual == pytest.approx(d.individual_divergence(TRUTH, POSTERIOR))
+    summary = found.as_dict()
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["certain"] == 5
+    assert summary["alpha_k"] == {"alpha": 1.0, "k": 2}
+    assert list(summary) == [
+        "certain",
+        "max_posterior",
+        "bayes_vulnerability",
+        "entropy_l_diversity",
+        "alpha_k",
+        "t_closeness",
+        "gain",
+    ]
+    leaves = [v for part in ([summary], [summary["gain"], summary["alpha_k"]]) for each in part for v in each.values()]
+    assert {type(v) for v in leaves} == {int, float, dict}
+
+
+def test_without_the_truth_there_is_no_divergence():
+    found = d.measure(POSTERIOR, COUNTS, prior=[0.5, 0.5])
+    assert found.divergence is None
+    assert found.individual is None
+    assert found.gain.vulnerability_before == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: d.max_posterior([0.5, 0.5]), "shape"),
+        (lambda: d.max_posterior(np.empty((0, 2))), "empty"),
+        (lambda: d.max_posterior([[np.nan, 1.0]]), "not finite"),
+        (lambda: d.conditional_entropy([[-0.1, 1.1]], [1]), "negative"),
+        (lambda: d.conditional_entropy([[0.5, 0.5]], [1, 2]), "counts must have the shape"),
+        (lambda: d.entropy_l_diversity([[0.5, 0.5]], [0]), "at least one individual"),
+        (lambda: d.individual_divergence([[1, 0, 0]], [[0.5, 0.5]]), "truth must have the posterior's shape"),
+        (lambda: d.individual_divergence([[1, 0], [0, 0]], [[0.5, 0.5]] * 2), "no individual in row 1"),
+        (lambda: d.individual_divergence([[2, -1]], [[0.5, 0.5]]), "negative"),
+        (lambda: d.gain_over_prior([[0.5, 0.5]], [1], [1.0]), "prior must have the shape"),
+        (lambda: d.gain_over_prior([[0.5, 0.5]], [1], [0.4, 0.4]), "sum to 1"),
+        (lambda: d.top_divergences([0.1], 0), "at least 1"),
+        (lambda: d.top_k_average([np.nan], 1), "divergence must hold"),
+    ],
+)
+def test_arrays_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
