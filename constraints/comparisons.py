@@ -36,7 +36,9 @@ class _Lifter:
 
     def __init__(self, program: Program, local: Local, totals: tuple[Totals, ...], aggregates: Aggregates) -> None:
         self.program, self.local, self.totals, self.aggregates = program, local, totals, aggregates
-        self.done: dict[int, list[tuple[int, int, dict[tuple[int, int], Block]]]] = {}  # per tree: first, last, by value
+        self.done: dict[
+            int, list[tuple[int, int, dict[tuple[int, int], Block]]]
+        ] = {}  # per tree: first, last, by value
 
     def inside(self, tree: int, place: int) -> list[dict[tuple[int, int], Block]]:
         """Blocks by (column, code) of the largest finished nodes at or below a place (a node is finished last)."""

@@ -69,9 +69,7 @@ def compile_program(
         marginal = None
     cells = build_cells(release, table)
     context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, 1.0 - confidence)
-    context = Context(
-        release, table, cells, known, _rate_reader(context, rounding), marginal, facts, 1.0 - confidence
-    )
+    context = Context(release, table, cells, known, _rate_reader(context, rounding), marginal, facts, 1.0 - confidence)
     linear = tuple(
         constraint
         for kind, emit in EMITTERS.items()

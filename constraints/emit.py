@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 
@@ -196,7 +197,9 @@ def counts(context: Context) -> Iterator[Linear]:
                 ],
                 np.float64,
             ).T
-        says = "counts " + ", ".join(f"{c}: {n}" for c, n in zip(context.release.target.classes, published, strict=True))
+        says = "counts " + ", ".join(
+            f"{c}: {n}" for c, n in zip(context.release.target.classes, published, strict=True)
+        )
         yield Linear("counts", context.origin(t, node), region, np.eye(context.n_classes), bounds[0], bounds[1], says)
 
 
@@ -217,7 +220,9 @@ def marginal(context: Context) -> Iterator[Linear]:
     if context.marginal is None:
         return
     region = context.region(0, 0)
-    says = "marginal " + ", ".join(f"{c}: {n:g}" for c, n in zip(context.release.target.classes, context.marginal, strict=True))
+    says = "marginal " + ", ".join(
+        f"{c}: {n:g}" for c, n in zip(context.release.target.classes, context.marginal, strict=True)
+    )
     yield Linear(
         "marginal", Origin("marginal"), region, np.eye(context.n_classes), context.marginal, context.marginal, says
     )

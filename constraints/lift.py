@@ -156,7 +156,9 @@ def _statements(view: PartView) -> list[Statement]:
         constraint = view.program.linear[i]
         groups = view.local(view.program.regions[constraint.region])
         found += [
-            Statement(groups, constraint.coef[r], float(constraint.lower[r]), float(constraint.upper[r]), constraint.origin)
+            Statement(
+                groups, constraint.coef[r], float(constraint.lower[r]), float(constraint.upper[r]), constraint.origin
+            )
             for r in range(constraint.rows)
         ]
     return found
@@ -216,7 +218,11 @@ def _without_repeats(view: PartView, statements: list[Statement], fixed: BoolArr
             low[x], high[x] = max(low[x], s.lower), min(high[x], s.upper)
         high = np.minimum(high, size - (low.sum() - low))
         for s in group:
-            if s.one_class is None and np.maximum(s.coef, 0.0) @ low + np.minimum(s.coef, 0.0) @ high >= s.lower - EXACT and np.isinf(s.upper):
+            if (
+                s.one_class is None
+                and np.maximum(s.coef, 0.0) @ low + np.minimum(s.coef, 0.0) @ high >= s.lower - EXACT
+                and np.isinf(s.upper)
+            ):
                 drop.add(id(s))
         settled = fixed[group[0].groups].all(axis=0)
         exact = [s for s in totals.values() if s.lower == s.upper]

@@ -134,7 +134,9 @@ class Program:
         sizes = np.zeros(len(self.regions))
         for r in range(len(self.regions)):
             cells = self.regions[r]
-            sizes[r] = self.weight[cells].sum() if self.single else self.table.counts[np.unique(self.cells.owner[cells])].sum()
+            sizes[r] = (
+                self.weight[cells].sum() if self.single else self.table.counts[np.unique(self.cells.owner[cells])].sum()
+            )
         return sizes
 
     def kinds(self) -> dict[str, int]:

@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable
 
 
-def true_count_bounds(published: int, *, rate: float, suppressed_below: int, alpha: float, most: int) -> tuple[int, int]:
+def true_count_bounds(
+    published: int, *, rate: float, suppressed_below: int, alpha: float, most: int
+) -> tuple[int, int]:
     """Smallest and largest true count behind a published one, both within [0, ``most``].
 
     Parameters

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+
 from maxent.models.inducers import id3
 
 TARGET = "education"

@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from maxent.models.from_sklearn import from_sklearn
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier
+
+from maxent.models.from_sklearn import from_sklearn
 
 PROGRESSION = ["low", "medium", "high"]
 

@@ -1,1 +1,43 @@
-"""maxent: what a published decision tree discloses about the people behind it."""
+"""maxent: what a published decision tree discloses about the people behind it.
+
+The names below are loaded when first used, so that ``import maxent`` (and ``maxent --help``) stays instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxent.engine import Estimate as Estimate
+    from maxent.engine import estimate as estimate
+    from maxent.models.errors import InvalidInput as InvalidInput
+    from maxent.models.errors import MaxentError as MaxentError
+    from maxent.models.from_sklearn import from_sklearn as from_sklearn
+    from maxent.models.inducers import id3 as id3
+    from maxent.models.reader import load_release as load_release
+    from maxent.models.release import Release as Release
+
+_HOME = {
+    "Estimate": "maxent.engine",
+    "estimate": "maxent.engine",
+    "InvalidInput": "maxent.models.errors",
+    "MaxentError": "maxent.models.errors",
+    "from_sklearn": "maxent.models.from_sklearn",
+    "id3": "maxent.models.inducers",
+    "load_release": "maxent.models.reader",
+    "Release": "maxent.models.release",
+}
+
+__all__ = sorted(_HOME)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOME]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
 from maxent.models.errors import Problem, invalid
 
 if TYPE_CHECKING:

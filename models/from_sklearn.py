@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.frames import shorten
 from maxent.models.inducers import Draft, Publish, freeze

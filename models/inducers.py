@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import shorten
 from maxent.models.release import Attribute, Branch, Impurity, Induction, Node, Release, Target, Tree

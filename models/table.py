@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import (
     BoolArray,

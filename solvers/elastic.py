@@ -42,7 +42,10 @@ def relax_linear(program: LiftedProgram) -> LiftedProgram | None:
         A_ub=sparse.vstack([matrix[finite_high], -matrix[finite_low]], format="csr"),
         b_ub=np.concatenate([program.row_upper[finite_high], -program.row_lower[finite_low]]),
         bounds=np.column_stack(
-            [np.concatenate([program.lower, np.zeros(2 * n_soft)]), np.concatenate([program.upper, np.full(2 * n_soft, np.inf)])]
+            [
+                np.concatenate([program.lower, np.zeros(2 * n_soft)]),
+                np.concatenate([program.upper, np.full(2 * n_soft, np.inf)]),
+            ]
         ),
         method="highs",
     )
@@ -58,10 +61,14 @@ def relax_linear(program: LiftedProgram) -> LiftedProgram | None:
     )
 
 
-def relax_internal(program: LiftedProgram, start: FloatArray, options: Options) -> tuple[LiftedProgram, FloatArray, bool]:
+def relax_internal(
+    program: LiftedProgram, start: FloatArray, options: Options
+) -> tuple[LiftedProgram, FloatArray, bool]:
     """The program with just enough slack in its internal rows, a point near feasibility, and whether any was needed."""
     derivatives = _WithSlack(program)
-    wide = np.concatenate([start, np.maximum(-derivatives.plain.constraints(start)[derivatives.first :] - program.nl_const, 0.0) + 1e-3])
+    wide = np.concatenate(
+        [start, np.maximum(-derivatives.plain.constraints(start)[derivatives.first :] - program.nl_const, 0.0) + 1e-3]
+    )
     point, _, _ = run(
         derivatives,
         derivatives,

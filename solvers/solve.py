@@ -85,7 +85,9 @@ def solve_program(
         merged = unmerged(program)
         part = Part(np.arange(len(merged.owner)), keep, active)
         start, bound = _without_internal(run, keep, totals, convex)
-        answer = solve_part(lift(program, merged, part, evaluator.internal, totals, convex), merged.pool(start), backend, options)
+        answer = solve_part(
+            lift(program, merged, part, evaluator.internal, totals, convex), merged.pool(start), backend, options
+        )
         masses = merged.expand(answer.masses, program.weight)
         return _outcome(run, masses, [answer], active, 1, bound, convex)
     active = np.empty(0, np.int64)
@@ -156,7 +158,13 @@ def _linked(program: Program, merged: Merged, rows, active: IntArray) -> BoolArr
 
 
 def _outcome(
-    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float, convex: BoolArray
+    run: _Run,
+    masses: FloatArray,
+    answers: list[PartAnswer],
+    active: IntArray,
+    rounds: int,
+    bound: float,
+    convex: BoolArray,
 ) -> Outcome:
     violation = run.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))

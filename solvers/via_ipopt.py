@@ -119,7 +119,15 @@ class _Problem:
     """The callbacks with cyipopt's interface, counting iterations."""
 
     def __init__(self, callbacks: Callbacks) -> None:
-        for name in ("objective", "gradient", "constraints", "jacobian", "jacobianstructure", "hessian", "hessianstructure"):
+        for name in (
+            "objective",
+            "gradient",
+            "constraints",
+            "jacobian",
+            "jacobianstructure",
+            "hessian",
+            "hessianstructure",
+        ):
             setattr(self, name, getattr(callbacks, name))
         self.iterations = 0
 

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from maxent.models.errors import InvalidInput
-from maxent.models.from_sklearn import from_sklearn
-from maxent.models.reader import load_release
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+
+from maxent.models.errors import InvalidInput
+from maxent.models.from_sklearn import from_sklearn
+from maxent.models.reader import load_release
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]

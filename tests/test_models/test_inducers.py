@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from maxent.models.errors import InvalidInput
 from maxent.models.inducers import id3
 from maxent.models.reader import load_release, validate_release

@@ -6,6 +6,7 @@ import os
 import sys
 
 import pytest
+
 from maxent.models import strict_json
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reader import load_release, parse_release

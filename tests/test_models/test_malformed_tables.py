@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.table import read_facts, read_marginal, read_qi, read_records, read_truth

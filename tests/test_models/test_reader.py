@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from maxent.models.errors import InvalidInput
 from maxent.models.reader import load_release, parse_release, release_to_document, save_release, validate_release
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from maxent.models.errors import InvalidInput
 from maxent.models.reader import parse_release, release_schema, release_to_document
 

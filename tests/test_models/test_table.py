@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.table import read_facts, read_marginal, read_qi, read_records, read_truth

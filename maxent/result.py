@@ -1,0 +1,168 @@
+"""The answer of `maxent.estimate`: a frozen value with tables and summaries as views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.program import Contradiction, Program
+from maxent.disclosure import Disclosure
+from maxent.solvers.solve import Outcome
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a release discloses about the individuals of a table.
+
+    ``probabilities`` has shape (n_quasi_identifiers, n_classes), rows in the order of ``program.table``; `posterior`
+    is the same as a DataFrame, in the order in which the quasi-identifiers appear in the table that was read.
+    """
+
+    program: Program
+    outcome: Outcome
+    probabilities: FloatArray
+    disclosure: Disclosure
+    backend: str
+    tolerance: float
+    seconds: Mapping[str, float]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the answer can be relied on: solved, and nothing contradicted."""
+        return self.outcome.status == "optimal"
+
+    @property
+    def certificate(self) -> str:
+        """``global`` (convex, solved), ``gap`` (a local optimum, bounded from above), or ``none`` (not solved)."""
+        if not self.reliable:
+            return "none"
+        return "global" if self.outcome.convex else "gap"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the release was read, and what went wrong while solving, in words."""
+        return (*self.program.notes, *self.outcome.trouble)
+
+    @cached_property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Statements that the answer does not satisfy, or the table contradicts, the largest first."""
+        program, tolerance = self.program, self.tolerance
+        found = list(program.contradictions)
+        if not self.reliable:
+            evaluator = Evaluator(program)
+            linear, rows = evaluator.linear, evaluator.internal
+            missed = linear.violation(self.outcome.masses)
+            worst = np.zeros(len(program.linear))
+            np.maximum.at(worst, linear.constraint, np.where(missed > tolerance, missed * linear.scale, 0.0))
+            found += [
+                Contradiction(program.linear[i].origin, program.linear[i].says, float(worst[i]))
+                for i in np.flatnonzero(worst)
+            ]
+            slack = rows.violation(self.outcome.masses)
+            for i in np.flatnonzero(slack > tolerance):
+                c = program.internal[int(rows.constraint_of(np.array([i]))[0])]
+                size = float(program.weight[program.cells.trees[c.tree].at(c.place)].sum())
+                found.append(Contradiction(c.origin, f"{c.chosen} chosen over {c.candidate}", float(slack[i]) * size))
+        return tuple(sorted(found, key=lambda c: -c.amount))
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """Rows of the table in the order in which they were first read."""
+        return np.argsort(self.program.table.lines, kind="stable").astype(np.int64)
+
+    @cached_property
+    def posterior(self) -> DataFrame:
+        """One row per distinct quasi-identifier: attributes, ``count``, ``P(class)`` each, ``divergence`` with a truth."""
+        import pandas as pd
+
+        frame = self.program.table.frame()
+        columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+        names = [str(name) for name in frame.columns]
+        for x, name in enumerate(self.program.release.target.classes):
+            columns.append(pd.Series(self.probabilities[:, x]))
+            names.append(f"P({name})")
+        if self.disclosure.individual is not None:
+            columns.append(pd.Series(self.disclosure.individual))
+            names.append("divergence")
+        table = pd.concat(columns, axis=1)
+        table.columns = pd.Index(names)
+        return table.iloc[self.order].reset_index(drop=True)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists and dictionaries; entropies and divergences in nats."""
+        table, outcome = self.program.table, self.outcome
+        summary: dict[str, Any] = {
+            "individuals": table.individuals,
+            "distinct_qi": len(table),
+            "classes": self.program.n_classes,
+            "constraints": self.program.kinds(),
+            "status": outcome.status,
+            "backend": self.backend,
+            "convex": outcome.convex,
+            "unique": self.reliable and outcome.convex,
+            "certificate": self.certificate,
+            "entropy": self.disclosure.entropy,
+            "max_violation": outcome.violation,
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "solver": {
+                "rounds": outcome.rounds,
+                "parts": outcome.parts,
+                "active_internal": outcome.active,
+                "iterations": outcome.iterations,
+            },
+            "disclosure": self.disclosure.as_dict(),
+        }
+        if self.certificate == "gap":
+            summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+        if self.disclosure.divergence is not None:
+            summary["divergence"] = self._divergence()
+        if self.notes:
+            summary["notes"] = list(self.notes)
+        if self.contradictions:
+            summary["contradictions"] = [
+                {"origin": str(c.origin), "says": c.says, "amount": c.amount} for c in self.contradictions
+            ]
+        return summary
+
+    def _divergence(self) -> dict[str, Any]:
+        found, individual = self.disclosure.divergence, self.disclosure.individual
+        assert found is not None
+        assert individual is not None
+        names = [a.name for a in self.program.table.attributes]
+        rows = self.program.table.frame().iloc[list(found.top)]
+        top = [
+            {
+                "qi": dict(zip(names, row[: len(names)], strict=True)),
+                "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
+            }
+            for i, row in zip(found.top, rows.itertuples(index=False, name=None), strict=True)
+        ]
+        summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
+        if found.infinite:
+            summary["infinite"] = found.infinite
+        return summary
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.report import save_estimate
+
+        save_estimate(self, path)
