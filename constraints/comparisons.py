@@ -161,7 +161,7 @@ def _split_information(blocks: list[Block], n: float) -> float:
 
 
 def _as_terms(program: Program, signed: list[tuple[Internal, dict[int, tuple[Block, float]]]]) -> Comparisons:
-    const = np.zeros(len(signed))
+    const: FloatArray = np.zeros(len(signed))
     collected: dict[str, list[tuple[int, int, float, float, int]]] = {}
     for row, (constraint, blocks) in enumerate(signed):
         for block, factor in blocks.values():
@@ -177,8 +177,8 @@ def _as_terms(program: Program, signed: list[tuple[Internal, dict[int, tuple[Blo
     for phi, entries in collected.items():
         row_of, var, coef, size_of, size_var = (np.array(column) for column in zip(*entries, strict=True))
         terms.append(Terms(phi, row_of, var, coef, size_of.astype(np.float64), size_var))
-    size = np.array([individuals(program, constraint) for constraint, _ in signed])
-    return Comparisons(tuple(terms), const, size, tuple(constraint.origin for constraint, _ in signed))
+    people = np.array([individuals(program, constraint) for constraint, _ in signed])
+    return Comparisons(tuple(terms), const, people, tuple(constraint.origin for constraint, _ in signed))
 
 
 def individuals(program: Program, constraint: Internal) -> float:

@@ -116,7 +116,7 @@ def _binary(
     weight: FloatArray,
     least: int,
 ) -> tuple[str, IntArray]:
-    """Cuts (or single values) of an attribute that leave at least ``least`` records on both sides, the chosen one apart."""
+    """Cuts (or single values) of an attribute that leave ``least`` records on both sides, but for the chosen one."""
     table, attribute = context.table, context.table.attributes[column]
     codes = table.codes[owner, column]
     size = np.bincount(codes, weight)

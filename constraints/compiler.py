@@ -134,7 +134,8 @@ def _notes(context: Context) -> list[str]:
     if context.rates.half:
         digits = round(-np.log10(2 * context.rates.half))
         notes.append(
-            f"error rates look rounded to {digits} digits and are read as intervals (--rounding exact takes them literally)"
+            f"error rates look rounded to {digits} digits and are read as intervals"
+            " (rounding 'exact' takes them literally)"
         )
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
         notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")

@@ -1,4 +1,4 @@
-"""The answer where nothing links groups to one another: a closed form per group (ENGINE, section 4.1).
+"""The answer where nothing links groups to one another: a closed form per group.
 
 A pooled quasi-identifier with bounds on each class's mass, and perhaps a label, has the entropy maximum
 ``m_x = clip(t, lower_x, upper_x)`` with the water level t at which the masses add up to its individuals. This covers

@@ -99,22 +99,38 @@ class LiftedPart:
 
 
 def lift(
-    program: Program, merged: Merged, part: Part, rows: InternalRows, totals: tuple[Totals, ...], convex: BoolArray
+    program: Program,
+    merged: Merged,
+    part: Part,
+    rows: InternalRows,
+    totals: tuple[Totals, ...],
+    convex: BoolArray,
+    *,
+    trusting: bool = True,
 ) -> LiftedPart:
     """The program of one part, and the way back.
 
-    Masses that the statements fix (pure leaves, absent classes) become constants, bounds on a single mass become bounds of
-    its variable, and of the class rows that repeat the quasi-identifiers' totals one is left out.
+    Masses that the statements fix (pure leaves, absent classes) become constants, bounds on a single mass become
+    bounds of its variable, and of the class rows that repeat the quasi-identifiers' totals one is left out. All of this
+    trusts the statements; with ``trusting`` False, or where bounds already show that they contradict each other, every
+    statement stays a row that can give way.
     """
     view = PartView(program, merged, part)
     statements = _statements(view)
-    _tighten(view, statements)
+    if trusting:
+        _tighten(view, statements)
+        trusting = all(_possible(view, s) for s in statements)
+    if not trusting:
+        view = PartView(program, merged, part)
+        totals = tuple(Totals(np.full_like(t.own, np.nan), np.full_like(t.below, np.nan)) for t in totals)
     fixed = view.upper - view.lower <= FIXED * view.weight[:, None]
     known = np.where(fixed, 0.5 * (view.lower + view.upper), 0.0)
     group, klass = np.nonzero(~fixed)
     index = np.full(fixed.shape, -1, np.int64)
     index[group, klass] = np.arange(len(group))
-    kept = _without_repeats(view, [s for s in statements if not _settled(view, s, fixed)], fixed)
+    kept = [s for s in statements if not _settled(view, s, fixed)]
+    if trusting:
+        kept = _without_repeats(view, kept, fixed)
     kept = [s for s in kept if ((index[s.groups] >= 0) & (s.coef != 0)).any()]
     matrix, lower, upper = _as_rows(kept, known, index, len(group))
     aggregates = Aggregates(view.size, known, index)
@@ -138,7 +154,7 @@ def lift(
         nl_size=comparisons.size,
         origins=(*(s.origin for s in kept), *(None for _ in range(n_agg))),
         nl_origins=comparisons.origins,
-        convex=bool(convex[rows.constraint_of(part.internal)].all()),
+        convex=bool(convex[rows.constraint_of(part.internal)].all()) and (trusting or not len(part.internal)),
     )
     return LiftedPart(lifted, known, group, klass, sparse.csr_matrix(definitions), constants)
 
@@ -192,6 +208,13 @@ def _range(view: PartView, s: Statement) -> tuple[float, float]:
     low, high = view.lower[s.groups].sum(axis=0), view.upper[s.groups].sum(axis=0)
     up, down = np.maximum(s.coef, 0.0), np.minimum(s.coef, 0.0)
     return float(up @ low + down @ high), float(up @ high + down @ low)
+
+
+def _possible(view: PartView, s: Statement) -> bool:
+    """Whether the bounds leave a statement any chance."""
+    least, most = _range(view, s)
+    slack = EXACT * max(1.0, float(view.weight[s.groups].sum()))
+    return least <= s.upper + slack and most >= s.lower - slack
 
 
 def _settled(view: PartView, s: Statement, fixed: BoolArray) -> bool:

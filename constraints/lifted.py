@@ -2,8 +2,8 @@
 
 Variables are the free masses of the part's groups, then *aggregates*: sums of masses that the impurities look at, each
 with a linear row that defines it. An internal constraint is then ``sum_t coef_t phi(z[var_t], w_t) + const >= 0``,
-separable over variables (ENGINE, section 4.6), and the Hessian of the Lagrangian is diagonal; only where private attributes
-leave the size of a branch open is ``w_t`` a variable, too.
+separable over variables, and the Hessian of the Lagrangian is diagonal; only where private
+attributes leave the size of a branch open is ``w_t`` a variable, too.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiftedProgram:
-    """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over the first ``n_masses`` variables, subject to
+    """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over masses, the first ``n_masses`` variables.
 
-    ``lower <= z <= upper``, ``row_lower <= matrix z <= row_upper`` and, for every nonlinear row,
-    ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per individual).
-    ``nl_size`` are the individuals a nonlinear row is about. ``origins`` name the linear rows that are statements (None: totals of quasi-identifiers, definitions).
+    Subject to ``lower <= z <= upper``, ``row_lower <= matrix z <= row_upper`` and, for every nonlinear row,
+    ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per
+    individual), about ``nl_size`` individuals each. ``origins`` name the linear rows that are statements (None: totals
+    of quasi-identifiers, definitions).
     """
 
     mass_weight: FloatArray

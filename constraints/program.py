@@ -142,8 +142,9 @@ class Program:
     def kinds(self) -> dict[str, int]:
         """How many constraints of each kind the release implies."""
         found = Counter({"qi": len(self.table)})
-        for constraint in (*self.linear, *self.internal):
-            found[constraint.kind if isinstance(constraint, Linear) else "internal"] += constraint.rows
+        for constraint in self.linear:
+            found[constraint.kind] += constraint.rows
+        found["internal"] = sum(comparison.rows for comparison in self.internal)
         return {kind: found[kind] for kind in KINDS}
 
     def posterior(self, masses: FloatArray) -> FloatArray:
@@ -151,7 +152,8 @@ class Program:
         total = np.zeros((len(self.table), self.n_classes))
         np.add.at(total, self.cells.owner, masses)
         total = np.maximum(total, 0.0)
-        return total / total.sum(axis=1, keepdims=True)
+        posterior: FloatArray = total / total.sum(axis=1, keepdims=True)
+        return posterior
 
     def entropy(self, masses: FloatArray) -> float:
         """The objective at a point, in nats per individual: the joint entropy of class and leaves given q."""

@@ -1,7 +1,7 @@
 """Reversible simplifications of a program: redundant statements, merged quasi-identifiers, independent parts.
 
-All are exact, also where the program is not convex (ENGINE: averaging inside a merged group keeps every sum that an
-active constraint looks at, and raises the entropy).
+All are exact, also where the program is not convex: averaging inside a merged group keeps every sum that an active
+constraint looks at, and raises the entropy.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def merge(program: Program, rows: InternalRows, active: IntArray) -> Merged:
         label[here] = codes
         signature = _refine(signature, label)
     if program.single:
-        weight = np.bincount(signature, program.weight)
+        weight = np.bincount(signature, program.weight).astype(np.float64)
         return Merged(signature, np.arange(len(weight)), weight)
     like = _owners_alike(cells.owner, signature, len(program.table))
-    weight = np.bincount(like, program.table.counts.astype(np.float64))
+    weight = np.bincount(like, program.table.counts).astype(np.float64)
     keys, group = np.unique(np.column_stack([like[cells.owner], signature]), axis=0, return_inverse=True)
     return Merged(group.reshape(-1).astype(np.int64), keys[:, 0], weight)
 
@@ -98,7 +98,7 @@ def _refine(signature: IntArray, label: IntArray) -> IntArray:
     low = int(label.min())
     key = signature * (int(label.max()) - low + 1) + (label - low)
     _, refined = np.unique(key, return_inverse=True)
-    return refined.astype(np.int64)
+    return np.asarray(refined, np.int64)
 
 
 def _owners_alike(owner: IntArray, signature: IntArray, n_owners: int) -> IntArray:
@@ -158,6 +158,15 @@ def parts(
         groups = np.sort(group_order[group_start[c] : group_start[c + 1]])
         found.append(Part(groups, linear[mine[mine < len(linear)]], active[mine[mine >= len(linear)] - len(linear)]))
     return found
+
+
+def everything_about(program: Program, merged: Merged, part: Part) -> Part:
+    """The part with every linear constraint on its groups, also those that `needed` leaves out."""
+    regions = program.regions
+    first = merged.group[regions.indices[regions.indptr[:-1]]]
+    inside = np.isin(first, part.groups)
+    linear = [i for i, constraint in enumerate(program.linear) if inside[constraint.region]]
+    return Part(part.groups, np.array(linear, np.int64), part.internal)
 
 
 def _grouped(label: npt.NDArray[np.int32], n: int) -> tuple[IntArray, IntArray]:
@@ -243,7 +252,7 @@ def _agrees(constraint: Linear, totals: FloatArray) -> bool:
 
 
 def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:
-    """Which internal constraints are convex: the totals of the chosen branches are known (ENGINE, section 3)."""
+    """Which internal constraints are convex: those whose chosen branches' totals are known."""
     return np.array(
         [
             not np.isnan(totals[c.tree].own[list(program.cells.trees[c.tree].layout.children[c.place])]).any()

@@ -1,7 +1,7 @@
 """What a printed error rate says: the number of records that are not the label, exactly or within its rounding.
 
-A rate printed with 3 digits is an interval half a unit of its last digit to either side. Where the number of records is known,
-only whole numbers of them are possible inside it, often just one.
+A rate printed with 3 digits is an interval, half a unit of its last digit to either side. Where the number of records
+is known, only whole numbers of them are possible inside it, often just one.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxent.engine import Estimate as Estimate
     from maxent.engine import estimate as estimate
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
@@ -17,9 +16,10 @@ if TYPE_CHECKING:
     from maxent.models.inducers import id3 as id3
     from maxent.models.reader import load_release as load_release
     from maxent.models.release import Release as Release
+    from maxent.result import Estimate as Estimate
 
 _HOME = {
-    "Estimate": "maxent.engine",
+    "Estimate": "maxent.result",
     "estimate": "maxent.engine",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",

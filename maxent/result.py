@@ -84,7 +84,7 @@ class Estimate:
 
     @cached_property
     def posterior(self) -> DataFrame:
-        """One row per distinct quasi-identifier: attributes, ``count``, ``P(class)`` each, ``divergence`` with a truth."""
+        """One row per distinct quasi-identifier: attributes, ``count``, ``P(class)``; ``divergence`` with a truth."""
         import pandas as pd
 
         frame = self.program.table.frame()
@@ -141,19 +141,20 @@ class Estimate:
         found, individual = self.disclosure.divergence, self.disclosure.individual
         assert found is not None
         assert individual is not None
-        names = [a.name for a in self.program.table.attributes]
-        rows = self.program.table.frame().iloc[list(found.top)]
         top = [
-            {
-                "qi": dict(zip(names, row[: len(names)], strict=True)),
-                "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
-            }
-            for i, row in zip(found.top, rows.itertuples(index=False, name=None), strict=True)
+            {"qi": self._values(i), "divergence": float(individual[i]) if np.isfinite(individual[i]) else None}
+            for i in found.top
         ]
         summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
         if found.infinite:
             summary["infinite"] = found.infinite
         return summary
+
+    def _values(self, row: int) -> dict[str, str | float]:
+        """A quasi-identifier as attribute -> value."""
+        table = self.program.table
+        values = (level[code] for level, code in zip(table.levels, table.codes[row], strict=True))
+        return {a.name: v if isinstance(v, str) else float(v) for a, v in zip(table.attributes, values, strict=True)}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.

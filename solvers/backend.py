@@ -22,7 +22,7 @@ class Options:
     ``tolerance`` is the largest violation of any constraint (probability units) that counts as solved. ``starts`` is
     the number of starting points of a part that is not convex, None for the default (5 while it is small, else 1).
     ``form`` chooses who supplies a back end's derivatives: the Pyomo model or the program's own; ``auto`` takes the
-    Pyomo model while the program is small. ``seed`` makes starting points repeatable.
+    Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
     """
 
     tolerance: float = 1e-8

@@ -24,7 +24,7 @@ class Derivatives:
         self.n_linear = program.matrix.shape[0]
         self.n_rows = self.n_linear + len(program.nl_const)
         linear = program.matrix.tocoo()
-        rows, columns = [linear.row], [linear.col]
+        rows, columns = [linear.row.astype(np.int64)], [linear.col.astype(np.int64)]
         diagonal = np.arange(program.n)
         h_rows, h_columns = [diagonal], [diagonal]
         for terms in program.terms:

@@ -1,7 +1,7 @@
-"""Statements that contradict each other: find the smallest weighted slack that reconciles them (ENGINE, section 6).
+"""Statements that contradict each other: find the smallest weighted slack that reconciles them.
 
-Linear statements first, as a linear program; then the internal ones, as the same nonlinear program with a slack variable in
-every row and a penalty on it. The totals of quasi-identifiers and the definitions never give way.
+Linear statements first, as a linear program; then the internal ones, as the same nonlinear program with a slack
+variable in every row and a penalty on it. The totals of quasi-identifiers and the definitions never give way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_SLACK = 1e-7
 """Individuals (linear rows) or impurity units (internal rows) below which a slack is rounding."""
 
 PENALTY = 100.0
-"""Nats that an individual of slack costs; multipliers of the internal rows stay near 1 (ENGINE, section 4b)."""
+"""Nats that an individual of slack costs; multipliers of the internal rows stay near 1."""
 
 
 def relax_linear(program: LiftedProgram) -> LiftedProgram | None:

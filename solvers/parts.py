@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ MANY_STARTS = 5
 RETRIES = 4
 
 NOISE = 0.1
-"""Standard deviation of the logarithmic noise on starting points; the exact closed form is a saddle (ENGINE, 4.8)."""
+"""Standard deviation of the logarithmic noise on starting points; the exact closed form can be a saddle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +38,13 @@ class PartAnswer:
     iterations: int
 
 
-def solve_part(part: LiftedPart, start: FloatArray, backend: Backend, options: Options) -> PartAnswer:
-    """Solve from ``start`` (masses of the part's groups) and from noisy copies of it where optima may be several."""
+def solve_part(
+    part: LiftedPart, loosely: Callable[[], LiftedPart], start: FloatArray, backend: Backend, options: Options
+) -> PartAnswer:
+    """Solve from ``start`` (masses of the part's groups) and from noisy copies of it where optima may be several.
+
+    ``loosely`` lifts the part again with every statement free to give way, for when they contradict each other.
+    """
     program = part.program
     if not program.n:
         return PartAnswer(part.known, False, (), 0)
@@ -48,7 +54,7 @@ def solve_part(part: LiftedPart, start: FloatArray, backend: Backend, options: O
     best, iterations = _several_starts(part, program, start, backend, options)
     if best is not None and best.stop is Stop.CONVERGED and best.point is not None:
         return PartAnswer(part.masses(best.point), False, (), iterations)
-    return _reconcile(part, start, best, iterations, backend, options)
+    return _reconcile(part, loosely, start, best, iterations, backend, options)
 
 
 def _several_starts(
@@ -87,17 +93,25 @@ def _perturb(part: LiftedPart, start: FloatArray, noise: float, rng: np.random.G
     free[part.group, part.klass] = True
     jolted = np.where(free, start * np.exp(noise * rng.standard_normal(start.shape)), 0.0)
     total, wanted = jolted.sum(axis=1, keepdims=True), np.where(free, start, 0.0).sum(axis=1, keepdims=True)
-    return jolted * np.divide(wanted, total, out=np.ones_like(total), where=total > 0)
+    scaled: FloatArray = jolted * np.divide(wanted, total, out=np.ones_like(total), where=total > 0)
+    return scaled
 
 
 def _reconcile(
-    part: LiftedPart, start: FloatArray, best: Solution | None, iterations: int, backend: Backend, options: Options
+    part: LiftedPart,
+    loosely: Callable[[], LiftedPart],
+    start: FloatArray,
+    best: Solution | None,
+    iterations: int,
+    backend: Backend,
+    options: Options,
 ) -> PartAnswer:
     """The nearest answer when no start was solved: relax linear statements, then internal ones."""
     program, inconsistent = part.program, False
-    relaxed = relax_linear(program)
+    loose_part = loosely() if best is None else part
+    relaxed = relax_linear(loose_part.program) if best is None else None
     if relaxed is not None:
-        program, inconsistent = relaxed, True
+        part, program, inconsistent = loose_part, relaxed, True
         best, more = _several_starts(part, program, start, backend, options)
         iterations += more
         if best is not None and best.stop is Stop.CONVERGED and best.point is not None:

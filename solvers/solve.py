@@ -1,22 +1,23 @@
-"""Solve a compiled program: closed forms, lazily activated internal constraints, independent parts (ENGINE, section 4).
+"""Solve a compiled program: closed forms, lazily activated internal constraints, independent parts.
 
-The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split again,
-solve the parts that changed, and repeat until none is violated. The first answer bounds the entropy from above.
+The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split
+again, solve the parts that changed, and repeat until none is violated. The first answer bounds the entropy from above.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.evaluate import Evaluator, InternalRows
 from maxent.constraints.leafwise import solve_leafwise
-from maxent.constraints.lift import lift
+from maxent.constraints.lift import LiftedPart, lift
 from maxent.constraints.program import Program
-from maxent.constraints.reduce import Merged, Part, convex_rows, known_totals, merge, needed, parts, unmerged
+from maxent.constraints.reduce import Merged, Part, Totals, convex_rows, everything_about, known_totals, merge, needed, parts, unmerged
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.parts import PartAnswer, solve_part
 
@@ -29,6 +30,9 @@ ACTIVATE = 0.1
 """Internal rows violated by more than this share of the tolerance are activated."""
 
 MAX_ROUNDS = 50
+
+SMALL = 60
+"""Variables up to which ``form="auto"`` goes through the Pyomo model; beyond, its overhead rules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,10 +88,11 @@ def solve_program(
         active = np.arange(evaluator.internal.n_rows)
         merged = unmerged(program)
         part = Part(np.arange(len(merged.owner)), keep, active)
-        start, bound = _without_internal(run, keep, totals, convex)
-        answer = solve_part(
-            lift(program, merged, part, evaluator.internal, totals, convex), merged.pool(start), backend, options
-        )
+        start, _ = _solve_round(run, uniform, keep, np.empty(0, np.int64), totals, convex)
+        bound = program.entropy(start)
+        lifting = partial(lift, program, merged, rows=evaluator.internal, totals=totals, convex=convex)
+        loosely = partial(_loosely, lifting, program, merged, part)
+        answer = solve_part(lifting(part), loosely, merged.pool(start), backend, options)
         masses = merged.expand(answer.masses, program.weight)
         return _outcome(run, masses, [answer], active, 1, bound, convex)
     active = np.empty(0, np.int64)
@@ -111,44 +116,58 @@ def _uniform(program: Program) -> FloatArray:
     return np.repeat((program.weight / bins)[:, None], program.n_classes, axis=1)
 
 
-def _without_internal(run: _Run, keep: IntArray, totals, convex: BoolArray) -> tuple[FloatArray, float]:  # type: ignore[no-untyped-def]
-    masses, _ = _solve_round(run, _uniform(run.program), keep, np.empty(0, np.int64), totals, convex)
-    return masses, run.program.entropy(masses)
-
-
-def _solve_round(  # type: ignore[no-untyped-def]
-    run: _Run, before: FloatArray, keep: IntArray, active: IntArray, totals, convex: BoolArray
+def _solve_round(
+    run: _Run, before: FloatArray, keep: IntArray, active: IntArray, totals: tuple[Totals, ...], convex: BoolArray
 ) -> tuple[FloatArray, list[PartAnswer]]:
-    """The answer with some internal rows active, starting from the answer before; unchanged parts are not solved again."""
+    """The answer with some internal rows active, from the answer before; unchanged parts are not solved again."""
     program, rows = run.program, run.evaluator.internal
     merged = merge(program, rows, active)
     pooled, simple = solve_leafwise(program, merged, keep)
-    linked = _linked(program, merged, rows, active)
-    simple &= ~linked
+    simple &= ~_linked(program, merged, rows, active)
     pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
     start = merged.pool(before)
     masses = merged.expand(pooled, program.weight)
     order = np.argsort(merged.group, kind="stable")
     first = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
+    cells = [np.concatenate([order[first[g] : first[g + 1]] for g in piece.groups]) for piece in pieces]
+    keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
+    lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
+    lifted = {
+        key: lifting(piece)
+        for key, piece in zip(keys, pieces, strict=True)
+        if key not in run.cache
+    }
+    options = run.options
+    if options.form == "auto":
+        size = sum(part.program.n for part in lifted.values())
+        options = replace(options, form="pyomo" if size <= SMALL else "own")
     answers = []
-    for i, part in enumerate(pieces):
-        run.progress(f"solving {len(pieces)} parts, {len(active)} internal constraints active", i, len(pieces))
-        cells = np.concatenate([order[first[g] : first[g + 1]] for g in part.groups])
-        key = (part.linear.tobytes(), part.internal.tobytes(), int(cells[0]))
+    for i, (key, piece, held) in enumerate(zip(keys, pieces, cells, strict=True)):
+        run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", i, len(pieces))
         if key not in run.cache:
-            lifted = lift(program, merged, part, rows, totals, convex)
-            answer = solve_part(lifted, start[part.groups], run.backend, run.options)
+            loosely = partial(_loosely, lifting, program, merged, piece)
+            answer = solve_part(lifted[key], loosely, start[piece.groups], run.backend, options)
             run.iterations += answer.iterations
-            pooled[part.groups] = answer.masses
-            run.cache[key] = (cells, merged.expand(pooled, program.weight)[cells], answer)
-        cells, held, answer = run.cache[key]
-        masses[cells] = held
+            pooled[piece.groups] = answer.masses
+            run.cache[key] = (held, merged.expand(pooled, program.weight)[held], answer)
+        held, solved, answer = run.cache[key]
+        masses[held] = solved
         answers.append(answer)
-    run.progress("done", len(pieces), len(pieces))
+    run.progress("parts solved", len(pieces), len(pieces))
     return masses, answers
 
 
-def _linked(program: Program, merged: Merged, rows, active: IntArray) -> BoolArray:  # type: ignore[no-untyped-def]
+def _loosely(lifting: Callable[..., LiftedPart], program: Program, merged: Merged, part: Part) -> LiftedPart:
+    """The part again, with every statement about it free to give way."""
+    return lifting(everything_about(program, merged, part), trusting=False)
+
+
+def _key(part: Part, cells: IntArray) -> tuple[bytes, bytes, int]:
+    """What makes a part the same as one of an earlier round."""
+    return part.linear.tobytes(), part.internal.tobytes(), int(cells[0])
+
+
+def _linked(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:
     """Groups in the node of an active internal row."""
     linked = np.zeros(len(merged.owner), bool)
     for k in np.unique(rows.constraint_of(active)):
@@ -169,11 +188,10 @@ def _outcome(
     violation = run.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
-    missed_linear = run.evaluator.linear.violation(masses).max(initial=0.0) > run.options.tolerance
-    if inconsistent or (missed_linear and not trouble):
-        status = "inconsistent"
-    elif trouble or violation > run.options.tolerance:
-        status = "not_converged"
+    if trouble or rounds > MAX_ROUNDS:
+        status = "inconsistent" if inconsistent else "not_converged"
+    elif inconsistent or violation > run.options.tolerance:
+        status = "inconsistent"  # everything was solved, and yet a statement without a free unknown is missed
     else:
         status = "optimal"
     solved_convex = bool(convex[run.evaluator.internal.constraint_of(active)].all()) if len(active) else True

@@ -14,11 +14,8 @@ from maxent.solvers.solution import Solution, Stop
 
 FloatArray = npt.NDArray[np.float64]
 
-SMALL = 200
-"""Variables up to which ``form="auto"`` goes through the Pyomo model (ENGINE, section 10: beyond, its overhead rules)."""
-
 FLOOR = 1e-5
-"""Lower bound on aggregates inside the logarithms of the chosen split, as a share of the branch, in the first of two solves."""
+"""Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve."""
 
 _STOPS = {
     0: Stop.CONVERGED,
@@ -53,7 +50,7 @@ class IpoptBackend:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
         own = Derivatives(program)
         callbacks: Callbacks = own
-        if options.form == "pyomo" or (options.form == "auto" and program.n <= SMALL):
+        if options.form == "pyomo":
             from maxent.solvers.pyomo_model import PyomoDerivatives
 
             callbacks = PyomoDerivatives(program, start)
@@ -90,11 +87,9 @@ def run(
     monotone: bool = False,
 ) -> tuple[FloatArray, int, int]:
     """One Ipopt run: (point, status, iterations)."""
-    import cyipopt
-
     problem = _Problem(callbacks)
     row_lower, row_upper = own.bounds()
-    solver = cyipopt.Problem(
+    solver = _problem_class()(
         n=len(lower), m=len(row_lower), problem_obj=problem, lb=lower, ub=upper, cl=row_lower, cu=row_upper
     )
     settings: dict[str, Any] = {
@@ -113,6 +108,15 @@ def run(
         solver.add_option(key, value)
     point, info = solver.solve(np.clip(start, lower, upper))
     return point, int(info["status"]), problem.iterations
+
+
+def _problem_class() -> Any:
+    """Take cyipopt's `Problem`, from its compiled module if possible: the package also loads scipy.optimize."""
+    try:
+        from ipopt_wrapper import Problem
+    except ImportError:
+        from cyipopt import Problem
+    return Problem
 
 
 class _Problem:

@@ -1,0 +1,14 @@
+"""What all tests share: the strategies are importable, and Hypothesis is repeatable unless told otherwise."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # --import-mode=importlib leaves it out
+
+settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("explore", deadline=None, print_blob=True)  # pytest --hypothesis-profile=explore
+settings.load_profile("repeatable")
