@@ -88,7 +88,7 @@ def compile_program(
         linear,
         compared,
         tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
-        tuple(_notes(context)),
+        tuple(_notes(context, impurity if "internal" in known else None)),
     )
 
 
@@ -123,12 +123,11 @@ def _rate_reader(context: Context, rounding: Rounding) -> RateReader:
         if stated_rate(context, node) is None or not node.is_leaf:
             continue
         if node.error_rate is not None:
-            size = context.size(t, place)
-            stated.append((node.error_rate, size if size is not None else node.n))
+            stated.append((node.error_rate, context.records(t, place, node)))
     return rate_reader(stated, rounding)
 
 
-def _notes(context: Context) -> list[str]:
+def _notes(context: Context, impurity: Impurity | None) -> list[str]:
     """What the reader of the result should know about how the release was read."""
     notes = []
     if context.rates.half:
@@ -139,6 +138,8 @@ def _notes(context: Context) -> list[str]:
         )
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
         notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")
+    if impurity is not None and all(tree.induction.candidates == "none" for tree in context.release.trees):
+        notes.append("the release does not say which splits competed (`candidates`): no internal constraint follows")
     gone = 0
     lines: list[int] = []
     for t, tree in enumerate(context.release.trees):

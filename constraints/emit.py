@@ -88,6 +88,11 @@ class Context:
             self._sizes[tree, place] = self._size(tree, place)
         return self._sizes[tree, place]
 
+    def records(self, tree: int, place: int, node: Node) -> float | None:
+        """Individuals in a place as the table, or else the release, tells; a suppressed ``n`` of 0 tells nothing."""
+        size = self.size(tree, place)
+        return size if size is not None else None if self.suppressed and node.n == 0 else node.n
+
     def _size(self, tree: int, place: int) -> float | None:
         owner = self.cells.owner[self.cells.trees[tree].at(place)]
         if len(self.cells) == len(self.table):
@@ -125,25 +130,17 @@ def labels(context: Context) -> Iterator[Linear]:
     """The label's mass in a leaf is at least every other class's (Zhu & Du 2010, section 4.1)."""
     if context.sampled:
         return  # a majority of the sample need not be one of the population
+    classes, one = context.release.target.classes, np.eye(context.n_classes)
+    ahead = {label: np.delete(one[x] - one, x, axis=0) for x, label in enumerate(classes)}
+    lower, upper = np.zeros(context.n_classes - 1), np.full(context.n_classes - 1, np.inf)
     for t, place, node in context.nodes():
         label = stated_label(context, node)
         if label is None or context.n_classes == 1 or not read_directly(context, node, "label"):
             continue
         if context.suppressed and node.counts is not None and not node.counts[label]:
             continue  # every count was suppressed: the label says nothing about the records
-        x = context.release.target.classes.index(label)
-        coef = -np.delete(np.eye(context.n_classes), x, axis=0)
-        coef[:, x] = 1.0
-        rows = context.n_classes - 1
-        yield Linear(
-            "label",
-            context.origin(t, node),
-            context.region(t, place),
-            coef,
-            np.zeros(rows),
-            np.full(rows, np.inf),
-            f"label {label}: no other class is more frequent",
-        )
+        says = f"label {label}: no other class is more frequent"
+        yield Linear("label", context.origin(t, node), context.region(t, place), ahead[label], lower, upper, says)
 
 
 def rates(context: Context) -> Iterator[Linear]:
@@ -155,8 +152,7 @@ def rates(context: Context) -> Iterator[Linear]:
         if label is None or rate is None or not read_directly(context, node, "rate"):
             continue
         hit = np.eye(context.n_classes)[context.release.target.classes.index(label)]
-        size = context.size(t, place)
-        n = size if size is not None else node.n
+        n = context.records(t, place, node)
         if n is not None:
             coef = hit[None, :]
             low, high = context.rates.hits(rate, n)
@@ -174,10 +170,11 @@ def counts(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node is its count, or within what sampling and suppression leave of it."""
     cells = sum(len(node.counts or ()) for tree in context.release.trees for node in tree.nodes)
     exact = not context.sampled and not context.suppressed
+    classes, each = context.release.target.classes, np.eye(context.n_classes)
     for t, place, node in context.nodes():
         if node.counts is None:
             continue
-        published = [node.counts[c] for c in context.release.target.classes]
+        published = [node.counts[c] for c in classes]
         region = context.region(t, place)
         if exact:
             bounds = np.array([published, published], np.float64)
@@ -197,10 +194,9 @@ def counts(context: Context) -> Iterator[Linear]:
                 ],
                 np.float64,
             ).T
-        says = "counts " + ", ".join(
-            f"{c}: {n}" for c, n in zip(context.release.target.classes, published, strict=True)
-        )
-        yield Linear("counts", context.origin(t, node), region, np.eye(context.n_classes), bounds[0], bounds[1], says)
+        shown = ", ".join(f"{c}: {n}" for c, n in zip(classes, published, strict=True) if n)
+        says = f"counts {shown}, of other classes 0" if 0 in published else f"counts {shown}"
+        yield Linear("counts", context.origin(t, node), region, each, bounds[0], bounds[1], says)
 
 
 def sizes(context: Context) -> Iterator[Linear]:

@@ -11,7 +11,8 @@ So ``E_T <= E_U`` reads ``sum_T phi - sum_U phi >= 0``, for every measure and wi
 
 From the statement come: the vectorised NumPy functions of `maxent.constraints.impurity_numpy` (written by
 ``python -m maxent.constraints.impurity``, so that a run need not import SymPy; a test compares them), the Pyomo
-expression of the exported model, and the LaTeX of ``maxent explain --latex``.
+expression of the exported model (the same functions with Pyomo's logarithm), and the LaTeX of
+``maxent explain --latex``.
 """
 
 from __future__ import annotations
@@ -76,11 +77,11 @@ def numpy_source() -> str:
         "",
         "from numpy import log",
         "",
-        "Function = Callable[[Any, Any], Any]",
+        "Function = Callable[..., Any]",
         "",
         "",
         "class Phi(NamedTuple):",
-        '    """``phi(a, w)`` and its first and second derivatives."""',
+        '    """``phi(a, w)`` and its first and second derivatives; ``log`` may be another library\'s logarithm."""',
         "",
     ]
     derivatives = {"value": (), "d_a": (a,), "d_w": (w,), "d_aa": (a, a), "d_aw": (a, w), "d_ww": (w, w)}
@@ -91,7 +92,7 @@ def numpy_source() -> str:
         for suffix, by in derivatives.items():
             expression = sympy.diff(statement(name), *by) if by else statement(name)
             code = pycode(expression, fully_qualified_modules=False).replace("W", "w")
-            lines.append(f"        {suffix}=lambda a, w: {code},")
+            lines.append(f"        {suffix}=lambda a, w, log=log: {code},")
         lines.append("    ),")
     return "\n".join([*lines, "}"]) + "\n"
 

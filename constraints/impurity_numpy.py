@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from numpy import log
 
-Function = Callable[[Any, Any], Any]
+Function = Callable[..., Any]
 
 
 class Phi(NamedTuple):
-    """``phi(a, w)`` and its first and second derivatives."""
+    """``phi(a, w)`` and its first and second derivatives; ``log`` may be another library's logarithm."""
 
     value: Function
     d_a: Function
@@ -26,19 +26,19 @@ class Phi(NamedTuple):
 
 PHI = {
     "entropy": Phi(
-        value=lambda a, w: a*log(a/w),
-        d_a=lambda a, w: log(a/w) + 1,
-        d_w=lambda a, w: -a/w,
-        d_aa=lambda a, w: 1/a,
-        d_aw=lambda a, w: -1/w,
-        d_ww=lambda a, w: a/w**2,
+        value=lambda a, w, log=log: a*log(a/w),
+        d_a=lambda a, w, log=log: log(a/w) + 1,
+        d_w=lambda a, w, log=log: -a/w,
+        d_aa=lambda a, w, log=log: 1/a,
+        d_aw=lambda a, w, log=log: -1/w,
+        d_ww=lambda a, w, log=log: a/w**2,
     ),
     "gini": Phi(
-        value=lambda a, w: a**2/w,
-        d_a=lambda a, w: 2*a/w,
-        d_w=lambda a, w: -a**2/w**2,
-        d_aa=lambda a, w: 2/w,
-        d_aw=lambda a, w: -2*a/w**2,
-        d_ww=lambda a, w: 2*a**2/w**3,
+        value=lambda a, w, log=log: a**2/w,
+        d_a=lambda a, w, log=log: 2*a/w,
+        d_w=lambda a, w, log=log: -a**2/w**2,
+        d_aa=lambda a, w, log=log: 2/w,
+        d_aw=lambda a, w, log=log: -2*a/w**2,
+        d_ww=lambda a, w, log=log: 2*a**2/w**3,
     ),
 }

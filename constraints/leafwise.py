@@ -49,7 +49,8 @@ def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[
 
 
 def _bounds_one_class(constraint: Linear) -> bool:
-    if constraint.kind == "label":
+    """Whether each row bounds the mass of one class (a label's rows are taken together instead)."""
+    if constraint.kind in ("label", "counts", "marginal", "facts"):
         return True
     return bool(((constraint.coef == 0) | (constraint.coef == 1)).all() and (constraint.coef.sum(axis=1) == 1).all())
 

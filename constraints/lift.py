@@ -11,6 +11,7 @@ from scipy import sparse
 from maxent.constraints.aggregates import Aggregates
 from maxent.constraints.comparisons import lift_comparisons
 from maxent.constraints.evaluate import InternalRows
+from maxent.constraints.independent import independent_rows
 from maxent.constraints.lifted import LiftedProgram
 from maxent.constraints.program import Program
 from maxent.constraints.reduce import EXACT, Merged, Part, Totals
@@ -133,6 +134,10 @@ def lift(
         kept = _without_repeats(view, kept, fixed)
     kept = [s for s in kept if ((index[s.groups] >= 0) & (s.coef != 0)).any()]
     matrix, lower, upper = _as_rows(kept, known, index, len(group))
+    if trusting:
+        rows_kept = independent_rows(matrix, lower, upper)
+        kept = [kept[r] for r in rows_kept]
+        matrix, lower, upper = matrix[rows_kept], lower[rows_kept], upper[rows_kept]
     aggregates = Aggregates(view.size, known, index)
     comparisons = lift_comparisons(program, view.local, part.internal, rows, totals, aggregates)
     definitions, constants, agg_upper = aggregates.finish(view.upper)
@@ -187,6 +192,7 @@ def _tighten(view: PartView, statements: list[Statement], passes: int = 4) -> No
         before = lower.sum(), upper.sum()
         for s in statements:
             if s.origin is not None and s.one_class is None:
+                _force(view, s)
                 continue
             x = slice(None) if s.origin is None else s.one_class
             low, high = lower[s.groups, x], upper[s.groups, x]
@@ -200,6 +206,18 @@ def _tighten(view: PartView, statements: list[Statement], passes: int = 4) -> No
                 new_low = high
             lower[s.groups, x], upper[s.groups, x] = np.minimum(new_low, new_high), new_high
         if before == (lower.sum(), upper.sum()):
+            return
+
+
+def _force(view: PartView, s: Statement) -> None:
+    """Fix the masses of a statement that only the extreme of its bounds satisfies, such as ``n 0``."""
+    low, high = view.lower[s.groups], view.upper[s.groups]
+    least, most = np.where(s.coef > 0, low, high), np.where(s.coef > 0, high, low)
+    slack = FIXED * max(1.0, *(abs(bound) for bound in (s.lower, s.upper) if np.isfinite(bound)))
+    for extreme, bound in ((least, s.upper), (most, s.lower)):
+        if abs(float((extreme @ s.coef).sum()) - bound) <= slack:
+            at = np.ix_(s.groups, np.flatnonzero(s.coef))
+            view.lower[at] = view.upper[at] = extreme[:, s.coef != 0]
             return
 
 

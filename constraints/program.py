@@ -131,13 +131,11 @@ class Program:
     @cached_property
     def region_size(self) -> FloatArray:
         """Individuals whose quasi-identifier can be in a region, shape (n_regions,): the scale of its residuals."""
-        sizes = np.zeros(len(self.regions))
-        for r in range(len(self.regions)):
-            cells = self.regions[r]
-            sizes[r] = (
-                self.weight[cells].sum() if self.single else self.table.counts[np.unique(self.cells.owner[cells])].sum()
-            )
-        return sizes
+        if self.single:
+            sizes = np.add.reduceat(self.weight[self.regions.indices], self.regions.indptr[:-1])
+            return np.asarray(sizes, np.float64)
+        owners = (np.unique(self.cells.owner[self.regions[r]]) for r in range(len(self.regions)))
+        return np.array([self.table.counts[owner].sum() for owner in owners], np.float64)
 
     def kinds(self) -> dict[str, int]:
         """How many constraints of each kind the release implies."""

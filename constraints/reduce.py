@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from maxent.constraints.evaluate import InternalRows, incidence
+from maxent.constraints.evaluate import InternalRows, LinearRows, incidence
 from maxent.constraints.program import Linear, Program
 
 IntArray = npt.NDArray[np.int64]
@@ -211,9 +211,10 @@ def _known_in_tree(program: Program, t: int, said: dict[tuple[int, int], list[Li
             own[place] = below[place] = own[list(children)].sum(axis=0)
         stated = said.get((t, place), ())
         for constraint in stated:
-            exact = (constraint.lower == constraint.upper) & (constraint.coef.sum(axis=1) == 1)
-            for row in np.flatnonzero(exact & ((constraint.coef == 0) | (constraint.coef == 1)).all(axis=1)):
-                own[place, constraint.coef[row].argmax()] = constraint.lower[row]
+            exact = constraint.lower == constraint.upper
+            if constraint.kind == "rate":
+                exact &= (constraint.coef.sum(axis=1) == 1) & (constraint.coef.max(axis=1) == 1)
+            own[place, constraint.coef[exact].argmax(axis=1)] = constraint.lower[exact]
         open_ = np.isnan(own[place])
         if stated and open_.any() and program.single:
             left = program.region_size[stated[0].region] - np.nansum(own[place])
@@ -222,33 +223,35 @@ def _known_in_tree(program: Program, t: int, said: dict[tuple[int, int], list[Li
     return Totals(own, below)
 
 
-def needed(program: Program, totals: tuple[Totals, ...]) -> IntArray:
+def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> IntArray:
     """Indices of the linear constraints that other exact statements do not already imply.
 
-    A statement about a place whose branches' totals are known is left out when it agrees with them (when not, it stays,
-    and shows as inconsistent); likewise a label whose classes' totals are known, and a rate beside the counts.
+    A statement about a place whose branches' totals are known is left out when it agrees with them (when not, it
+    stays, and shows as inconsistent); likewise a label whose classes' totals are known, and a rate beside the counts.
     """
+    if not program.linear:
+        return np.empty(0, np.int64)
     counted = {c.region for c in program.linear if c.kind == "counts"}
-    keep = []
-    for i, constraint in enumerate(program.linear):
+    nothing = np.full(program.n_classes, np.nan)
+    below, beside = [], []
+    for constraint in program.linear:
         place = program.regions.places[constraint.region]
-        if place is None:
-            keep.append(i)
-            continue
-        tree = totals[place[0]]
         own = constraint.kind == "label" or (constraint.kind == "rate" and constraint.region in counted)
-        if not _agrees(constraint, tree.below[place[1]]) and not (own and _agrees(constraint, tree.own[place[1]])):
-            keep.append(i)
-    return np.array(keep, np.int64)
+        below.append(nothing if place is None else totals[place[0]].below[place[1]])
+        beside.append(totals[place[0]].own[place[1]] if own and place is not None else nothing)
+    implied = _agree(rows, np.array(below)) | _agree(rows, np.array(beside))
+    return np.flatnonzero(~implied)
 
 
-def _agrees(constraint: Linear, totals: FloatArray) -> bool:
-    """Whether known totals imply a constraint."""
-    used = (constraint.coef != 0).any(axis=0)
-    if np.isnan(totals[used]).any():
-        return False
-    value = constraint.coef[:, used] @ totals[used]
-    return bool(((value >= constraint.lower - EXACT) & (value <= constraint.upper + EXACT)).all())
+def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
+    """Which constraints known totals imply; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
+    known = np.flatnonzero(~np.isnan(totals[rows.constraint]).all(axis=1))
+    coef, told = rows.coef[known], totals[rows.constraint[known]]
+    value = np.where(coef != 0, coef * told, 0.0).sum(axis=1)  # NaN where a class that counts is unknown
+    holds = np.zeros(len(rows.constraint), bool)
+    holds[known] = (value >= rows.lower[known] - EXACT) & (value <= rows.upper[known] + EXACT)
+    missed = np.bincount(rows.constraint, ~holds, len(totals))
+    return missed == 0
 
 
 def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -29,7 +28,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 LISTED = 10
 """Problems of one kind that are spelled out before the rest is only counted."""
 
-_NUMBER = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
 _LONGEST_LINE = 1 << 20
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or Excel workbook",
@@ -163,143 +161,6 @@ def listed(problems: list[Problem], what: str) -> list[Problem]:
     rest = problems[LISTED]
     more = Problem(f"and {len(problems) - LISTED} more {what}", rest.field, rest.expected, "the like")
     return [*problems[:LISTED], more]
-
-
-# --- What cells mean -------------------------------------------------------------------------------------------
-
-
-def categorical(
-    frame: Frame,
-    name: str,
-    domain: Sequence[str],
-    problems: list[Problem],
-    *,
-    key: Literal["values", "classes"] = "values",
-    optional: bool = False,
-) -> IntArray:
-    """Read a column as values of a domain, compared as text.
-
-    Parameters
-    ----------
-    problems : list of Problem
-        Cells outside the domain are appended; so are missing ones (and empty cells, unless the domain has an
-        empty value) when the column is not ``optional``.
-    key : str
-        Where a release declares the domain.
-
-    Returns
-    -------
-    int64, shape (n_rows,)
-        Index into the domain, -1 where there is none.
-    """
-    column = frame.columns[name]
-    texts = column.texts()
-    index = {value: i for i, value in enumerate(domain) if value or not optional}
-    lookup = np.array([index.get(text, -1) for text in texts] + [-1], dtype=np.int64)
-    if (lookup[column.codes] < 0).any():
-        advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
-        missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
-        problems += _refused(frame, name, lookup[:-1] < 0, texts, f"one of {shorten_list(domain)}", missing, domain)
-    return lookup[column.codes]
-
-
-def finite(
-    frame: Frame,
-    name: str,
-    problems: list[Problem],
-    *,
-    expected: str = "a finite number",
-    low: float = -np.inf,
-    high: float = np.inf,
-    whole: bool = False,
-    optional: bool = False,
-) -> FloatArray:
-    """Read the values of a column as finite numbers in [low, high], ``whole`` ones if asked for.
-
-    Returns
-    -------
-    float64, shape (n_values,)
-        One number for each of `Column.values` (not for each row), NaN for those that are refused.
-    """
-    column = frame.columns[name]
-    texts: list[str] | None = None
-    if column.values.dtype.kind in "iuf":
-        numbers = column.values.astype(np.float64)
-    else:
-        texts = column.texts()
-        numbers = np.full(len(texts), np.nan)
-        # float() accepts more than people write: 1_000, nan, other digits.
-        legal = np.array([_NUMBER.fullmatch(text) is not None for text in texts], dtype=bool)
-        numbers[legal] = np.array(texts, dtype=object)[legal].astype(np.float64)
-    good = np.isfinite(numbers) & (numbers >= low) & (numbers <= high)
-    if whole:
-        good &= numbers == np.floor(numbers)
-    if not np.append(good, False)[column.codes].all():
-        advice = "impute missing ones or drop their rows, since no tree can route them"
-        missing = None if optional else f"{expected} ({advice})"
-        problems += _refused(frame, name, ~good, column.texts() if texts is None else texts, expected, missing)
-    # The sum turns -0.0 into 0.0.
-    return np.where(good, numbers, np.nan) + 0.0
-
-
-def whole(frame: Frame, name: str, least: int, problems: list[Problem]) -> IntArray:
-    """Read a column as numbers of individuals, shape (n_rows,), -1 for cells that are refused.
-
-    Each is at least ``least``, and their sum is below 2**53, up to which float64 holds whole numbers exactly.
-    """
-    column = frame.columns[name]
-    expected = f"a whole number of individuals, at least {least}"
-    numbers = finite(frame, name, problems, expected=expected, low=least, high=2.0**53, whole=True)
-    counts = np.append(np.where(np.isnan(numbers), -1, numbers), -1).astype(np.int64)[column.codes]
-    if (total := counts.sum(dtype=np.float64)) >= 2**53:
-        problems.append(Problem("rows", name, "a sum of individuals below 2**53", f"a sum of about {total:.4g}"))
-    return counts
-
-
-def _refused(
-    frame: Frame,
-    name: str,
-    bad: BoolArray,
-    texts: list[str],
-    expected: str,
-    missing: str | None,
-    domain: Sequence[str] = (),
-) -> list[Problem]:
-    """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be."""
-    codes = frame.columns[name].codes
-    empty = np.array([text == "" for text in texts] + [True], dtype=bool)
-    absent = np.flatnonzero(empty[codes] & np.append(bad, True)[codes])
-    problems = []
-    if missing is not None and len(absent):
-        more = f" (and on {len(absent) - 1} more {frame.unit}s)" if len(absent) > 1 else ""
-        problems.append(Problem(frame.place(absent[0]), name, missing, f"a missing value{more}"))
-    rows = np.flatnonzero(np.append(bad, False)[codes] & ~empty[codes])
-    values, first, occurrences = np.unique(codes[rows], return_index=True, return_counts=True)
-    order = np.argsort(first)
-    for at in order[:LISTED]:
-        value = texts[values[at]]
-        more = f" (on {occurrences[at]} {frame.unit}s)" if occurrences[at] > 1 else ""
-        found = f"{shorten(value)}{_hint(value, domain)}{more}"
-        problems.append(Problem(frame.place(rows[first[at]]), name, expected, found))
-    if len(order) > LISTED:
-        rest = order[LISTED:]
-        place = f"and {occurrences[rest].sum()} more {frame.unit}s"
-        found = f"{len(rest)} other values, such as {shorten(texts[values[rest[0]]])}"
-        problems.append(Problem(place, name, expected, found))
-    return problems
-
-
-def _hint(value: str, domain: Sequence[str]) -> str:
-    """Say what may have been meant by a value that is refused."""
-    if not domain:
-        return " (decimals follow a point)" if _NUMBER.fullmatch(value.replace(",", ".")) and "," in value else ""
-    if value.strip() in domain:
-        return f" (spaces count: {shorten(value.strip())} would do; are cells separated by ', '?)"
-    if value.endswith(".0") and value[:-2] in domain:
-        return f" (a column of floats: store it as whole numbers or text to get {shorten(value[:-2])})"
-    alike = [other for other in domain if other.lower() == value.lower()]
-    close = alike or get_close_matches(value[:100], domain[:1000], n=1)
-    return f" (did you mean {shorten(close[0])}?)" if close else ""
 
 
 def _text(value: object) -> str:

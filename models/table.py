@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.cellvalues import categorical, finite, whole
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import (
     BoolArray,
@@ -17,14 +18,11 @@ from maxent.models.frames import (
     Frame,
     IntArray,
     Source,
-    categorical,
-    finite,
     listed,
     missing_columns,
     read_frame,
     shorten,
     shorten_list,
-    whole,
 )
 from maxent.models.release import Attribute, Release
 

@@ -135,10 +135,10 @@ def check_sums(
 
 
 def _own(node: Node, publication: Publication) -> Tally:
-    """What a node itself states; ``n`` also as the sum of its counts."""
+    """What a node itself states; ``n`` also as the sum of its counts, unless some of them are suppressed."""
     exact = not publication.suppressed
     counts = None if node.counts is None else tuple(node.counts.values())
-    n = sum(counts) if counts is not None and (exact or node.n is None) else node.n
+    n = sum(counts) if counts is not None and exact else node.n
     return Tally(counts, counts is not None and exact, n, n is not None and exact)
 
 

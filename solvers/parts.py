@@ -23,6 +23,7 @@ FEW = 400
 MANY_STARTS = 5
 
 RETRIES = 4
+"""Further starting points when none was solved; half as many for large parts, where each takes long."""
 
 NOISE = 0.1
 """Standard deviation of the logarithmic noise on starting points; the exact closed form can be a saddle."""
@@ -66,7 +67,7 @@ def _several_starts(
     best: Solution | None = None
     value = Derivatives(program)
     iterations = 0
-    for attempt in range(wanted + RETRIES):
+    for attempt in range(wanted + (RETRIES if program.n <= FEW else RETRIES // 2)):
         noise = 0.0 if program.convex and attempt == 0 else NOISE * (1 + attempt // wanted)
         solution = backend.solve(program, part.point(_perturb(part, start, noise, rng)), options)
         iterations += solution.iterations

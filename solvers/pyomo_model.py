@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.impurity import statement, symbols
+from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifted import LiftedProgram
 
 IntArray = npt.NDArray[np.int64]
@@ -68,16 +68,15 @@ def build_model(program: LiftedProgram, start: FloatArray | None = None) -> Any:
 
 
 def _nonlinear_sums(program: LiftedProgram, z: Sequence[Any]) -> list[list[Any]]:
-    """The terms of each nonlinear row, as Pyomo expressions made from the SymPy statement of phi."""
+    """The terms of each nonlinear row, as Pyomo expressions from the SymPy statement of phi."""
     import pyomo.environ as pyo
-    import sympy
 
     sums: list[list[Any]] = [[] for _ in program.nl_const]
     for terms in program.terms:
-        phi = sympy.lambdify(symbols(), statement(terms.phi), modules=[{"log": pyo.log}])
+        phi = PHI[terms.phi].value
         columns = (terms.row, terms.var, terms.coef, terms.size, terms.size_var)
         for row, var, coef, size, size_var in zip(*(c.tolist() for c in columns), strict=True):
-            sums[row].append(coef * phi(z[var], size if size_var < 0 else z[size_var]))
+            sums[row].append(coef * phi(z[var], size if size_var < 0 else z[size_var], log=pyo.log))
     return sums
 
 

@@ -17,7 +17,18 @@ from maxent.constraints.evaluate import Evaluator, InternalRows
 from maxent.constraints.leafwise import solve_leafwise
 from maxent.constraints.lift import LiftedPart, lift
 from maxent.constraints.program import Program
-from maxent.constraints.reduce import Merged, Part, Totals, convex_rows, everything_about, known_totals, merge, needed, parts, unmerged
+from maxent.constraints.reduce import (
+    Merged,
+    Part,
+    Totals,
+    convex_rows,
+    everything_about,
+    known_totals,
+    merge,
+    needed,
+    parts,
+    unmerged,
+)
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.parts import PartAnswer, solve_part
 
@@ -83,7 +94,7 @@ def solve_program(
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, program.entropy(uniform), np.ones(0, bool))
     totals = known_totals(program)
     convex = convex_rows(program, totals)
-    keep = needed(program, totals)
+    keep = needed(program, totals, evaluator.linear)
     if not options.presolve:
         active = np.arange(evaluator.internal.n_rows)
         merged = unmerged(program)

@@ -87,9 +87,11 @@ def run(
     monotone: bool = False,
 ) -> tuple[FloatArray, int, int]:
     """One Ipopt run: (point, status, iterations)."""
+    import cyipopt
+
     problem = _Problem(callbacks)
     row_lower, row_upper = own.bounds()
-    solver = _problem_class()(
+    solver = cyipopt.Problem(
         n=len(lower), m=len(row_lower), problem_obj=problem, lb=lower, ub=upper, cl=row_lower, cu=row_upper
     )
     settings: dict[str, Any] = {
@@ -108,15 +110,6 @@ def run(
         solver.add_option(key, value)
     point, info = solver.solve(np.clip(start, lower, upper))
     return point, int(info["status"]), problem.iterations
-
-
-def _problem_class() -> Any:
-    """Take cyipopt's `Problem`, from its compiled module if possible: the package also loads scipy.optimize."""
-    try:
-        from ipopt_wrapper import Problem
-    except ImportError:
-        from cyipopt import Problem
-    return Problem
 
 
 class _Problem:

@@ -96,7 +96,7 @@ def populations(
     numeric: bool = True,
 ) -> People:
     """A few individuals, many of them alike; domains may hold values that nobody has, in no particular order."""
-    n, n_classes = draw(st.integers(*rows)), draw(st.integers(*classes))
+    n, n_classes = draw(st.integers(*rows)), min(draw(st.integers(*classes)) + draw(st.integers(0, 1)), classes[1])
     n_public, n_private = draw(st.integers(*public)), draw(st.integers(*private))
     names = [f"A{i}" for i in range(n_public)] + [f"P{i}" for i in range(n_private)]
     attributes, columns = [], {}
@@ -239,9 +239,9 @@ def grow(people: People, recipe: Recipe) -> Grown:
 def grow_anyhow(draw: Draw, people: People, depth: int = 3) -> Grown:
     """A tree of arbitrary splits, attributes may come again, some branches may be out of reach of all rows."""
 
-    def node(rows: IntArray, reach: dict[str, Any], depth: int) -> Grown:
+    def node(rows: IntArray, reach: dict[str, Any], left: int) -> Grown:
         names = [n for n, values in reach.items() if people.attribute(n).values is None or len(values) > 1]
-        if not depth or not names or draw(st.integers(0, 3)) == 0:
+        if not left or not names or (left < depth and draw(st.integers(0, 3)) == 0):
             return Grown(rows)
         name = draw(st.sampled_from(sorted(names)))
         cuts: tuple[Cut, ...]
@@ -257,7 +257,7 @@ def grow_anyhow(draw: Draw, people: People, depth: int = 3) -> Grown:
             sides = [tuple(v for v, s in zip(reach[name], side, strict=True) if s == i) for i in range(3)]
             cuts = tuple(s for s in sides if s)
         children = tuple(
-            node(taken(people, name, rows, cut), narrowed(people, reach, name, cut), depth - 1) for cut in cuts
+            node(taken(people, name, rows, cut), narrowed(people, reach, name, cut), left - 1) for cut in cuts
         )
         return Grown(rows, name, cuts, children)
 

@@ -75,3 +75,159 @@ def test_the_truth_satisfies_everything_compiled_from_a_tree(case: Case, knowled
 def test_the_truth_satisfies_everything_compiled_from_a_forest(case: Case, knowledge: Any) -> None:
     validate_release(case.release)
     check(case, knowledge=knowledge)
+
+
+@thorough(60)
+@given(
+    people=populations(numeric=False, public=(1, 3), classes=(2, 4)),
+    impurity=st.sampled_from(("entropy", "gini", "gain_ratio")),
+    publish=st.sampled_from(("labels", "rates", "counts")),
+    inner_counts=st.booleans(),
+    min_samples_split=st.integers(1, 6),
+    max_depth=st.sampled_from((None, 1, 2)),
+)
+def test_the_truth_satisfies_everything_compiled_from_id3(people: Any, impurity: Any, **options: Any) -> None:
+    values = {a.name: a.values for a in people.attributes} | {"Y": people.classes}
+    release = id3(
+        people.frame,
+        target="Y",
+        qi=[a.name for a in people.attributes if a.role == "public"],
+        private=[a.name for a in people.attributes if a.role == "private"],
+        impurity=impurity,
+        domains=values,
+        **options,
+    )
+    validate_release(release)
+    check(Case(people, release))
+
+
+@thorough(80)
+@given(
+    people=populations(rows=(4, 60), public=(1, 3), private=(0, 1), classes=(2, 4)),
+    criterion=st.sampled_from(("gini", "entropy")),
+    depth=st.sampled_from((None, 1, 2, 4)),
+    least=st.integers(1, 5),
+    onehot=st.booleans(),
+    publish=st.sampled_from(("labels", "rates", "counts")),
+    inner_counts=st.booleans(),
+)
+def test_the_truth_satisfies_everything_compiled_from_scikit_learn(
+    people: Any, criterion: Any, depth: Any, least: int, onehot: bool, publish: Any, inner_counts: bool
+) -> None:
+    import pandas as pd
+    from sklearn.tree import DecisionTreeClassifier
+
+    categories = {a.name: a.values for a in people.attributes if a.values is not None}
+    indicators = {name: {f"{name}={v}": v for v in values} for name, values in categories.items()} if onehot else {}
+    inputs = {
+        feature: (people.columns[name] == code).astype(float) if onehot and name in categories else people.columns[name]
+        for name in people.columns
+        for code, feature in enumerate(indicators.get(name, (name,)))
+    }
+    model = DecisionTreeClassifier(criterion=criterion, max_depth=depth, min_samples_leaf=least, random_state=0)
+    model.fit(pd.DataFrame(inputs), people.y)
+    present = np.unique(people.y)
+    release = from_sklearn(
+        model,
+        target="Y",
+        classes=[people.classes[y] for y in present],
+        categories=categories,
+        onehot=indicators,
+        private=[a.name for a in people.attributes if a.role == "private"],
+        publish=publish,
+        inner_counts=inner_counts,
+    )
+    validate_release(release)
+    compact = replace(people, y=np.searchsorted(present, people.y), classes=release.target.classes)
+    in_order = {a.name: a for a in release.attributes}
+    check(Case(replace(compact, attributes=tuple(in_order[a.name] for a in people.attributes)), release))
+
+
+@thorough(40)
+@given(case=cases(populations(rows=(12, 40), public=(2, 3), private=(0, 0), classes=(2, 3)), kinds=("greedy",)))
+def test_a_split_that_did_not_win_is_noticed(case: Case) -> None:
+    """The property above can fail: claim that the worst candidate of a node had been chosen."""
+    table = read_qi(case.people.qi, case.release)
+    program = compile_program(case.release, table, knowledge=("internal",))
+    truth = true_masses(case, program)
+    evaluator = Evaluator(program)
+    slack = evaluator.internal.slack(truth)
+    assume(len(slack) and slack.max() > 1e-6)
+    better = program.internal[evaluator.internal.constraint_of(np.array([slack.argmax()]))[0]]
+    assume(better.form == "values")
+    tree = case.release.trees[0]
+    place = next(i for i in inner_places(tree) if i == better.place)
+    beaten = _with_split(case, place, better.candidate)
+    claimed = compile_program(beaten.release, read_qi(case.people.qi, beaten.release), knowledge=("internal",))
+    assert Evaluator(claimed).max_violation(true_masses(beaten, claimed)) > 1e-9
+
+
+def _with_split(case: Case, place: int, name: str) -> Case:
+    """The release cut off at a node that now splits by another attribute into leaves, and claims to have won."""
+    from maxent.models.release import Branch, Node
+
+    tree = case.release.trees[0]
+    children = {n.id: [b.child for b in n.branches] for n in tree.nodes}
+    below, stack = set(), list(children[tree.nodes[place].id])
+    while stack:
+        at = stack.pop()
+        if at is not None:
+            below.add(at)
+            stack += children[at]
+    values = case.people.attribute(name).values or ()
+    leaves = tuple(Node(f"new {v}") for v in values)
+    branches = tuple(Branch(leaf.id, values=(v,)) for leaf, v in zip(leaves, values, strict=True))
+    node = replace(tree.nodes[place], attribute=name, branches=branches)
+    kept = [node if i == place else n for i, n in enumerate(tree.nodes) if n.id not in below]
+    return replace(case, release=replace(case.release, trees=(replace(tree, nodes=(*kept, *leaves)),)))
+
+
+def test_a_false_statement_is_noticed() -> None:
+    """The property above can fail for the other statements, too."""
+    import pandas as pd
+
+    from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+
+    people = Case(
+        _people(("x", "x", "x", "y"), (0, 0, 1, 1)),
+        Release(
+            Target("Y", ("no", "yes")),
+            (Attribute("A", "categorical", ("x", "y")),),
+            (
+                Tree(
+                    (
+                        Node("N", "A", (Branch("L", values=("x",)), Branch("M", values=("y",)))),
+                        Node("L", label="no", error_rate=1 / 3),
+                        Node("M", counts={"no": 0, "yes": 1}),
+                    )
+                ),
+            ),
+        ),
+    )
+    check(people)
+    leaf = people.release.trees[0].nodes[1]
+    for wrong in (
+        replace(leaf, label="yes"),
+        replace(leaf, error_rate=0.0),
+        replace(leaf, label=None, error_rate=None, counts={"no": 1, "yes": 2}),
+        replace(leaf, n=2),
+    ):
+        nodes = list(people.release.trees[0].nodes)
+        nodes[1] = wrong
+        lie = replace(people, release=replace(people.release, trees=(Tree(tuple(nodes)),)))
+        with pytest.raises(AssertionError):
+            check(lie)
+    table = read_qi(people.people.qi, people.release)
+    with pytest.raises(AssertionError):
+        check(people, facts=read_facts(pd.DataFrame({"A": ["x"], "Y": ["yes"], "count": [2]}), people.release, table))
+    with pytest.raises(AssertionError):
+        check(people, marginal=np.array([1.0, 3.0]))
+
+
+def _people(values: tuple[str, ...], y: tuple[int, ...]) -> Any:
+    from strategies import People
+
+    from maxent.models.release import Attribute
+
+    codes = np.array([("x", "y").index(v) for v in values])
+    return People((Attribute("A", "categorical", ("x", "y")),), {"A": codes}, np.array(y), ("no", "yes"))
