@@ -171,7 +171,10 @@ def _explain(
     pyomo: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the program as the text of a Pyomo model.")
     ] = None,
-    nl: Annotated[str | None, typer.Option(metavar="FILE", help="Write the program as an AMPL .nl file.")] = None,
+    nl: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the program as an AMPL .nl file, with names in .col and .row."),
+    ] = None,
     as_json: _Json = False,
     output: _Output = None,
 ) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from maxent.constraints.lift import LiftedPart, lift
 from maxent.constraints.program import Program
 from maxent.constraints.reduce import Part, convex_rows, known_totals, needed, unmerged
 from maxent.explain import place_name
-from maxent.report import printable, write_atomically
+from maxent.report import printable, write_atomically, write_text
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -35,7 +36,8 @@ def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell:
     Parameters
     ----------
     pyomo, nl : str or None
-        The files; each is written atomically.
+        The files; each is written atomically. Beside ``model.nl`` go ``model.col`` and ``model.row``, the names of its
+        variables and rows in the Pyomo model.
     tell : callable
         Told when the program is so large that it will take long.
 
@@ -53,7 +55,10 @@ def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell:
     if pyomo is not None:
         write_atomically(pyomo, lambda path: _write(path, lambda file: _write_pyomo(program, part, model, file)))
     if nl is not None:
-        write_atomically(nl, lambda path: _write(path, lambda file: _write_nl(model, file)))
+        names: dict[str, str] = {}
+        write_atomically(nl, lambda path: _write(path, lambda file: names.update(_write_nl(model, file))))
+        for suffix, text in names.items():
+            write_text(os.path.splitext(nl)[0] + suffix, text)
 
 
 def _write(path: str, fill: Callable[[TextIO], None]) -> None:
@@ -77,11 +82,18 @@ class _Unpadded:
         return self._file.write(re.sub(r"(?<=\S) {2,}", " ", text))
 
 
-def _write_nl(model: Any, file: TextIO) -> None:
-    """The NL file; its comments name the variables and rows as the Pyomo model does, since NL has its own order."""
+def _write_nl(model: Any, file: TextIO) -> dict[str, str]:
+    """Write the NL file; the names of its variables and rows, in its own order, as files by suffix.
+
+    NL knows no names: AMPL's tools look for them in files beside it. (As comments, CasADi would trip over them.)
+    """
     from pyomo.repn.plugins.nl_writer import NLWriter
 
-    NLWriter().write(model, file, linear_presolve=False, symbolic_solver_labels=True)
+    info = NLWriter().write(model, file, linear_presolve=False, symbolic_solver_labels=False)
+    ordered = {".col": info.variables, ".row": [*info.constraints, *info.objectives]}
+    return {
+        suffix: "".join(f"{component.name}\n" for component in components) for suffix, components in ordered.items()
+    }
 
 
 def _key(program: Program, part: LiftedPart) -> Iterator[str]:

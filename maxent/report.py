@@ -196,9 +196,13 @@ def console() -> Console:
     """Standard output; what is not a terminal gets plain text of any width."""
     from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # Rich would exit with 1, which says that the result is not to be relied on
+
     if sys.stdout.isatty():
-        return Console(highlight=False, markup=False, emoji=False)
-    return Console(
+        return Output(highlight=False, markup=False, emoji=False)
+    return Output(
         file=sys.stdout,
         force_terminal=False,
         color_system=None,

@@ -209,13 +209,11 @@ def test_the_nl_file_is_the_program(cart, tmp_path, capsys):
     builder.import_nl(str(path))
     assert len(builder.x) == part.program.n
     assert len(builder.g) == len(part.program.origins) + len(part.program.nl_origins)
-    names = re.findall(
-        r"#((?:mass|aggregate)\[\d+\])$", path.read_text().split("bounds (on variables)")[1], re.MULTILINE
-    )
-    order = [
-        int(name[5:-1]) if name[0] == "m" else part.program.n_masses + int(name[10:-1])
-        for name in names[: len(builder.x)]
-    ]
+    names = (tmp_path / "model.col").read_text(encoding="utf-8").split()
+    assert len((tmp_path / "model.row").read_text(encoding="utf-8").split()) == len(builder.g) + 1
+    n_masses = part.program.n_masses
+    order = [int(name[5:-1]) if name.startswith("mass[") else n_masses + int(name[10:-1]) for name in names]
+    assert sorted(order) == list(range(part.program.n))
     weight = part.program.mass_weight
     point = part.point(np.full(part.known.shape, 0.25))
     objective = casadi.Function("f", [casadi.vertcat(*builder.x)], [builder.f])
