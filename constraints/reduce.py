@@ -251,7 +251,7 @@ def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
     holds = np.zeros(len(rows.constraint), bool)
     holds[known] = (value >= rows.lower[known] - EXACT) & (value <= rows.upper[known] + EXACT)
     missed = np.bincount(rows.constraint, ~holds, len(totals))
-    return missed == 0
+    return np.asarray(missed == 0)
 
 
 def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:

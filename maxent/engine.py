@@ -166,7 +166,7 @@ def _check_numbers(*, tolerance: float, starts: int | None, seed: int, top: int)
         problems.append(Problem("argument", "starts", "a whole number of at least 1", repr(starts)))
     if seed < 0:
         problems.append(Problem("argument", "seed", "a whole number of at least 0", repr(seed)))
-    if top < 0:
-        problems.append(Problem("argument", "top", "a whole number of at least 0", repr(top)))
+    if top < 1:
+        problems.append(Problem("argument", "top", "a whole number of at least 1", repr(top)))
     if problems:
         raise InvalidInput("estimate", problems)

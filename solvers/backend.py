@@ -14,6 +14,9 @@ from maxent.solvers.solution import Solution
 FloatArray = npt.NDArray[np.float64]
 Form = Literal["auto", "pyomo", "own"]
 
+FEW = 400
+"""Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -23,6 +26,7 @@ class Options:
     the number of starting points of a part that is not convex, None for the default (5 while it is small, else 1).
     ``form`` chooses who supplies a back end's derivatives: the Pyomo model or the program's own; ``auto`` takes the
     Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
+    ``max_iterations`` of one solve is by default 500 while a program is small, else 1500.
     """
 
     tolerance: float = 1e-8
@@ -30,7 +34,11 @@ class Options:
     seed: int = 0
     form: Form = "auto"
     presolve: bool = True
-    max_iterations: int = 1000
+    max_iterations: int | None = None
+
+    def iterations_for(self, program: LiftedProgram) -> int:
+        """The iteration limit of one solve of a program."""
+        return self.max_iterations or (500 if program.n <= FEW else 1500)
 
 
 @runtime_checkable

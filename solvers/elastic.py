@@ -26,14 +26,12 @@ PENALTY = 100.0
 """Nats that an individual of slack costs; multipliers of the internal rows stay near 1."""
 
 
-def relax_linear(program: LiftedProgram) -> LiftedProgram | None:
-    """The program with the fewest individuals of slack in its linear statements; None when they agree already."""
+def relax_linear(program: LiftedProgram) -> LiftedProgram:
+    """The program with the fewest individuals of slack in its linear statements that lets all of them hold."""
     from scipy.optimize import linprog
 
     soft = np.array([origin is not None for origin in program.origins])
     n, n_soft = program.n, int(soft.sum())
-    if not n_soft:
-        return None
     pick = sparse.csr_matrix((np.ones(n_soft), (np.flatnonzero(soft), np.arange(n_soft))), shape=(len(soft), n_soft))
     matrix = sparse.hstack([program.matrix, pick, -pick], format="csr")
     finite_low, finite_high = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
@@ -49,8 +47,8 @@ def relax_linear(program: LiftedProgram) -> LiftedProgram | None:
         ),
         method="highs",
     )
-    if result.x is None or result.fun <= NO_SLACK:
-        return None
+    if result.x is None:
+        return program
     up, down = np.zeros(len(soft)), np.zeros(len(soft))
     up[soft], down[soft] = result.x[n : n + n_soft], result.x[n + n_soft :]
     gave = np.maximum(up, down) > NO_SLACK

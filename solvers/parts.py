@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from maxent.constraints.lift import LiftedPart
 from maxent.constraints.lifted import LiftedProgram
-from maxent.solvers.backend import Backend, Options
+from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.elastic import relax_internal, relax_linear
+from maxent.solvers.interior import restrict
 from maxent.solvers.solution import Solution, Stop
 
 FloatArray = npt.NDArray[np.float64]
 
-FEW = 400
-"""Variables up to which a part that is not convex gets `MANY_STARTS` starting points by default."""
 
 MANY_STARTS = 5
+"""Starting points that a small part gets by default when it is not convex."""
 
 RETRIES = 4
 """Further starting points when none was solved; half as many for large parts, where each takes long."""
@@ -52,10 +52,49 @@ def solve_part(
     reason = backend.refuses(program)
     if reason is not None:
         return PartAnswer(start, False, (f"{backend.name} refuses: {reason}",), 0)
+    attempt = _attempt(part, program, start, backend, options)
+    if attempt.solved:
+        return attempt.answer(part, False)
+    return _reconcile(part, loosely, start, attempt, backend, options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """The best feasible solution found (None: none), the iterations spent, and whether the linear rows can be met."""
+
+    best: Solution | None
+    iterations: int
+    possible: bool = True
+
+    @property
+    def solved(self) -> bool:
+        return self.best is not None and self.best.stop is Stop.CONVERGED
+
+    def answer(self, part: LiftedPart, inconsistent: bool, *trouble: str, before: int = 0) -> PartAnswer:
+        """The masses found; call only when there are some."""
+        assert self.best is not None
+        assert self.best.point is not None
+        return PartAnswer(part.masses(self.best.point), inconsistent, trouble, before + self.iterations)
+
+
+def _attempt(
+    part: LiftedPart, program: LiftedProgram, start: FloatArray, backend: Backend, options: Options
+) -> _Attempt:
+    """Solve from several starts; failing that, with the equalities that the inequalities imply made explicit."""
     best, iterations = _several_starts(part, program, start, backend, options)
-    if best is not None and best.stop is Stop.CONVERGED and best.point is not None:
-        return PartAnswer(part.masses(best.point), False, (), iterations)
-    return _reconcile(part, loosely, start, best, iterations, backend, options)
+    if best is not None and best.stop is Stop.CONVERGED:
+        return _Attempt(best, iterations)
+    restricted = restrict(program)
+    if restricted is None:
+        return _Attempt(best, iterations, possible=False)
+    if restricted.single:
+        violation = Derivatives(program).violation(restricted.point)
+        if violation <= options.tolerance:
+            return _Attempt(Solution(restricted.point, Stop.CONVERGED, violation, 0), iterations)
+        return _Attempt(best, iterations)
+    # Fixed masses may be 0, which the program's own derivatives allow.
+    again, more = _several_starts(part, restricted.program, start, backend, replace(options, form="own"))
+    return _Attempt(again or best, iterations + more)
 
 
 def _several_starts(
@@ -102,39 +141,41 @@ def _reconcile(
     part: LiftedPart,
     loosely: Callable[[], LiftedPart],
     start: FloatArray,
-    best: Solution | None,
-    iterations: int,
+    attempt: _Attempt,
     backend: Backend,
     options: Options,
 ) -> PartAnswer:
     """The nearest answer when no start was solved: relax linear statements, then internal ones."""
-    program, inconsistent = part.program, False
-    loose_part = loosely() if best is None else part
-    relaxed = relax_linear(loose_part.program) if best is None else None
-    if relaxed is not None:
-        part, program, inconsistent = loose_part, relaxed, True
-        best, more = _several_starts(part, program, start, backend, options)
-        iterations += more
-        if best is not None and best.stop is Stop.CONVERGED and best.point is not None:
-            return PartAnswer(part.masses(best.point), True, (), iterations)
-    where = ", ".join(dict.fromkeys(str(origin) for origin in (*program.origins, *program.nl_origins) if origin))
-    if program.terms and best is None:
-        loose, point, gave = relax_internal(program, part.point(start), options)
+    program, spent, inconsistent = part.program, attempt.iterations, False
+    if not attempt.possible:
+        part = loosely()
+        program, inconsistent = relax_linear(part.program), True
+        attempt = _attempt(part, program, start, backend, options)
+        if attempt.solved:
+            return attempt.answer(part, True, before=spent)
+        spent += attempt.iterations
+    where = _shorten(", ".join(dict.fromkeys(str(o) for o in (*program.origins, *program.nl_origins) if o)))
+    if program.terms and attempt.best is None:
+        rng = np.random.default_rng(options.seed)
+        for noise in (0.0, *(NOISE * (1 + i) for i in range(RETRIES))):
+            loose, point, gave = relax_internal(program, part.point(_perturb(part, start, noise, rng)), options)
+            if not gave or program.convex:
+                break
         solution = backend.solve(loose, point, options)
-        iterations += solution.iterations
         if solution.point is not None and solution.violation <= options.tolerance:
+            attempt = _Attempt(solution, solution.iterations)
             if gave and program.convex:
-                return PartAnswer(part.masses(solution.point), True, (), iterations)
+                return attempt.answer(part, True, before=spent)
             if gave:
-                text = f"{len(program.nl_origins)} internal constraints not met together ({_shorten(where)})"
-                return PartAnswer(part.masses(solution.point), inconsistent, (text,), iterations)
-            if solution.stop is Stop.CONVERGED:
-                return PartAnswer(part.masses(solution.point), inconsistent, (), iterations)
-            best = replace(solution, message="after restoring feasibility: " + solution.message)
-    if best is not None and best.point is not None:
-        text = f"stopped before the optimum, {best.stop.value} ({_shorten(where)})"
-        return PartAnswer(part.masses(best.point), inconsistent, (text,), iterations)
-    return PartAnswer(start, inconsistent, (f"no feasible point found ({_shorten(where)})",), iterations)
+                return attempt.answer(
+                    part, inconsistent, f"internal constraints not met together: {where}", before=spent
+                )
+            if attempt.solved:
+                return attempt.answer(part, inconsistent, before=spent)
+    if attempt.best is not None:
+        text = f"stopped before the optimum, {attempt.best.stop.value}: {where}"
+        return attempt.answer(part, inconsistent, text, before=spent)
+    return PartAnswer(start, inconsistent, (f"no feasible point found: {where}",), spent)
 
 
 def _shorten(text: str, length: int = 160) -> str:

@@ -143,11 +143,7 @@ def _solve_round(
     cells = [np.concatenate([order[first[g] : first[g + 1]] for g in piece.groups]) for piece in pieces]
     keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
     lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
-    lifted = {
-        key: lifting(piece)
-        for key, piece in zip(keys, pieces, strict=True)
-        if key not in run.cache
-    }
+    lifted = {key: lifting(piece) for key, piece in zip(keys, pieces, strict=True) if key not in run.cache}
     options = run.options
     if options.form == "auto":
         size = sum(part.program.n for part in lifted.values())

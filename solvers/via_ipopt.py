@@ -104,7 +104,7 @@ def run(
         "constr_viol_tol": 0.1 * options.tolerance,
         "acceptable_tol": 1e-6,
         "acceptable_constr_viol_tol": 0.1 * options.tolerance,
-        "max_iter": options.max_iterations,
+        "max_iter": options.iterations_for(own.program),
     }
     for key, value in settings.items():
         solver.add_option(key, value)
