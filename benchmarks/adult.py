@@ -68,42 +68,41 @@ def instance(size: str, impurity: str, publish: str, seed: int) -> tuple[Any, An
 def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> dict[str, Any]:
     """One run in this process. Build time is all that is not spent inside Ipopt, but for imports and reading data."""
     import casadi  # noqa: F401
-    import cyipopt  # noqa: F401
+    import cyipopt
     import pyomo.environ  # noqa: F401
-
-    from maxent.solvers import via_ipopt
-
-    inside = {"seconds": 0.0, "iterations": 0}
-    plain_run = via_ipopt.run
-
-    def timed_run(*arguments: Any, **options: Any) -> Any:
-        begin = time.perf_counter()
-        try:
-            point, status, iterations = plain_run(*arguments, **options)
-        finally:
-            inside["seconds"] += time.perf_counter() - begin
-        inside["iterations"] += iterations
-        return point, status, iterations
-
-    # Patched before the modules that import it by name.
-    via_ipopt.run = timed_run
 
     from maxent.constraints.evaluate import Evaluator
     from maxent.disclosure import conditional_entropy
     from maxent.engine import compile_release
     from maxent.solvers.backend import Options
+    from maxent.solvers.registry import load_backend
     from maxent.solvers.solve import solve_program
 
+    inside = {"seconds": 0.0, "iterations": 0}
+
+    class Watched(cyipopt.Problem):  # type: ignore[misc]
+        def __init__(self, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            self.callbacks = arguments["problem_obj"]
+
+        def solve(self, *arguments: Any, **options: Any) -> Any:
+            begin = time.perf_counter()
+            answer = super().solve(*arguments, **options)
+            inside["seconds"] += time.perf_counter() - begin
+            inside["iterations"] += self.callbacks.iterations
+            return answer
+
+    cyipopt.Problem = Watched
     release, table = instance(size, impurity, publish, seed)
     begin = time.perf_counter()
     program = compile_release(release, table)
     if method == "textbook":
-        masses, status = solve_textbook(program, timed_run, seed)
+        masses, status = solve_textbook(program, seed)
     else:
         options = (
             Options(seed=seed, presolve=False, form="pyomo", starts=1) if method == "lifted" else Options(seed=seed)
         )
-        outcome = solve_program(program, via_ipopt.IpoptBackend(), options)
+        outcome = solve_program(program, load_backend("auto"), options)
         masses, status = outcome.masses, outcome.status
     total = time.perf_counter() - begin
     violation = Evaluator(program).max_violation(masses)
@@ -120,30 +119,26 @@ def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> d
     }
 
 
-def solve_textbook(program: Any, run: Any, seed: int) -> tuple[Any, str]:
+def solve_textbook(program: Any, seed: int) -> tuple[Any, str]:
     """Masses, shape (n_quasi_identifiers, n_classes), and status of the textbook model.
 
     It starts where the other methods start: the answer without internal constraints, with noise, because
     the uniform distribution and that answer can be saddles.
     """
     import numpy as np
-    from textbook import TextbookDerivatives
+    from textbook import Textbook
 
     from maxent.constraints.evaluate import Evaluator
     from maxent.constraints.leafwise import solve_leafwise
     from maxent.constraints.reduce import known_totals, needed, unmerged
-    from maxent.solvers.backend import Options
 
     keep = needed(program, known_totals(program), Evaluator(program).linear)
     masses, _ = solve_leafwise(program, unmerged(program), keep)
     start = np.maximum(masses / program.weight[:, None], 1e-6)
     start *= np.exp(0.1 * np.random.default_rng(seed).standard_normal(start.shape))
     start /= start.sum(axis=1, keepdims=True)
-    model = TextbookDerivatives(program, start)
-    z = model.point(start)
-    point, status, _ = run(model, model, np.zeros(len(z)), np.ones(len(z)), z, Options())
-    masses = model.probabilities(point) * program.weight[:, None]
-    return masses, "optimal" if status in (0, 1) else f"Ipopt stopped with {status}"
+    p, status = Textbook(program, start).solve(start)
+    return p * program.weight[:, None], "optimal" if status in (0, 1) else f"Ipopt stopped with {status}"
 
 
 def child(call: argparse.Namespace) -> int:

@@ -20,17 +20,23 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+RELAXED = 5e-9
+"""How far an inequality may be missed, half of what counts as solved: many hold with equality at every feasible point, and
+Ipopt needs an interior. (Its own relaxation would also apply to the variables, and logarithms fail below 0.)"""
+
 
 def build_model(program: Program, start: FloatArray, zero: BoolArray) -> Any:
     """A `pyomo.environ.ConcreteModel` over P(x|q), shape of ``start``: (n_quasi_identifiers, n_classes).
 
-    For releases with public splits, where every quasi-identifier is one cell; Gini and entropy only. Where ``zero``, which
-    has the same shape, the statements leave no other value: these are no variables, because Ipopt needs an interior.
+    For releases with public splits, where every quasi-identifier is one cell; Gini and entropy only. Where ``zero``, of
+    the same shape, the statements leave no other value: these are no variables, because Ipopt needs an interior. For
+    its tolerances the objective is in nats, not nats per individual; and of a node's counts one is left out, which
+    follows from the others.
     """
     import pyomo.environ as pyo
 
     n_q, n_classes = start.shape
-    size, weight = program.table.individuals, program.weight
+    weight = program.weight
     known = zero | ((~zero).sum(axis=1) == 1)[:, None]
     model = pyo.ConcreteModel(name="textbook")
     model.p = pyo.Var(
@@ -59,7 +65,7 @@ def build_model(program: Program, start: FloatArray, zero: BoolArray) -> Any:
         return total
 
     model.negative_entropy = pyo.Objective(
-        expr=pyo.quicksum(float(weight[q] / size) * p_log_p(variable) for (q, _), variable in model.p.items())
+        expr=pyo.quicksum(float(weight[q]) * p_log_p(variable) for (q, _), variable in model.p.items())
     )
     model.rows = pyo.ConstraintList()
     for q in np.flatnonzero(~known.all(axis=1)).tolist():
@@ -67,7 +73,10 @@ def build_model(program: Program, start: FloatArray, zero: BoolArray) -> Any:
     for constraint in program.linear:
         members = program.regions[constraint.region]
         inside = float(weight[members].sum())
-        for coef, lower, upper in zip(constraint.coef, constraint.lower, constraint.upper, strict=True):
+        left_out = int(constraint.upper.argmax()) if constraint.kind == "counts" else -1
+        for i, (coef, lower, upper) in enumerate(zip(constraint.coef, constraint.lower, constraint.upper, strict=True)):
+            if i == left_out:
+                continue
             body = sum(float(c) * share(members, x) for x, c in enumerate(coef) if c)
             if not pyo.is_potentially_variable(body):
                 continue
@@ -117,8 +126,8 @@ def _splits(program: Program, comparison: Internal) -> tuple[list[IntArray], lis
     return chosen, [[here[side], here[~side]] for side in sides]
 
 
-class TextbookDerivatives:
-    """The callbacks of cyipopt for the model, and the bounds of its rows, through an NL file and CasADi."""
+class Textbook:
+    """The model as cyipopt's callback object, through an NL file and CasADi."""
 
     def __init__(self, program: Program, start: FloatArray) -> None:
         import casadi
@@ -146,19 +155,34 @@ class TextbookDerivatives:
         self._jacobian = tuple(np.array(i, np.int64) for i in jacobian.sparsity().get_triplet())
         self._hessian = tuple(np.array(i, np.int64) for i in hessian.sparsity().get_triplet())
 
-    def point(self, p: FloatArray) -> FloatArray:
-        """P(x|q) as a point of the solver."""
-        z: FloatArray = p[self._at]
-        return z
+        self.iterations = 0
 
-    def probabilities(self, z: FloatArray) -> FloatArray:
-        """A point of the solver as P(x|q), shape (n_quasi_identifiers, n_classes)."""
+    def solve(self, start: FloatArray) -> tuple[FloatArray, int]:
+        """P(x|q), shape (n_quasi_identifiers, n_classes), and Ipopt's status. Its settings are those of the project."""
+        import cyipopt
+
+        n, (lower, upper) = len(self._at[0]), self._row_bounds
+        lower = np.where(lower < upper, lower - RELAXED, lower)
+        solver = cyipopt.Problem(n=n, m=len(lower), problem_obj=self, lb=np.zeros(n), ub=np.ones(n), cl=lower, cu=upper)
+        settings = {
+            "sb": "yes",
+            "print_level": 0,
+            "mu_strategy": "adaptive",
+            "bound_relax_factor": 0.0,
+            "max_iter": 1500,
+        }
+        settings |= {"tol": 1e-8, "constr_viol_tol": 1e-9, "acceptable_tol": 1e-6, "acceptable_constr_viol_tol": 1e-9}
+        for key, value in settings.items():
+            solver.add_option(key, value)
+        z, info = solver.solve(start[self._at])
         p = np.where(self._zero, 0.0, 1.0)
         p[self._at] = z
-        return p
+        return p, int(info["status"])
 
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        return self._row_bounds
+    def intermediate(self, *progress: Any) -> bool:
+        """Called by Ipopt after every iteration."""
+        self.iterations = int(progress[1])
+        return True
 
     def objective(self, z: FloatArray) -> float:
         return float(self._f(z))

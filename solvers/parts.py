@@ -106,12 +106,17 @@ def _several_starts(
     best: Solution | None = None
     value = Derivatives(program)
     iterations = 0
+    base = start
     for attempt in range(wanted + (RETRIES if program.n <= FEW else RETRIES // 2)):
         noise = 0.0 if program.convex and attempt == 0 else NOISE * (1 + attempt // wanted)
-        solution = backend.solve(program, part.point(_perturb(part, start, noise, rng)), options)
+        solution = backend.solve(program, part.point(_perturb(part, base, noise, rng)), options)
         iterations += solution.iterations
-        if solution.point is not None and solution.violation <= options.tolerance and _better(solution, best, value):
-            best = solution
+        base = start
+        if solution.point is not None and solution.violation <= options.tolerance:
+            if _better(solution, best, value):
+                best = solution
+            if solution.stop is not Stop.CONVERGED:
+                base = part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
         if attempt + 1 >= wanted and best is not None and best.stop is Stop.CONVERGED:
             break
         if not program.terms:

@@ -1,0 +1,120 @@
+"""Statements that contradict each other, or the table: reconciled, named, and never silently."""
+
+import copy
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.models.reader import parse_release
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+
+
+@pytest.fixture
+def document():
+    return json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def qi():
+    return pd.read_csv(D1 / "qi.csv")
+
+
+def node(document, id_):
+    return next(n for n in document["trees"][0]["nodes"] if n["id"] == id_)
+
+
+def named(result):
+    return {c.origin.node or c.origin.place for c in result.contradictions}
+
+
+def test_counts_of_a_node_against_the_rates_below(document, qi):
+    node(document, "N1")["counts"] = {"<=50K": 7, ">50K": 4}  # the rates below make it 5 and 6
+    result = maxent.estimate(parse_release(document, "d1"), qi)
+    assert result.summary["status"] == "inconsistent"
+    assert result.summary["certificate"] == "none"
+    assert not result.reliable
+    assert "N1" in named(result) or {"L1", "L2"} & named(result)
+    assert sum(c.amount for c in result.contradictions) <= 2 + 1e-6
+    assert result.probabilities.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_table_of_other_people(document, qi):
+    for n in document["trees"][0]["nodes"]:
+        n.pop("n", None)
+    node(document, "L1")["n"] = 5
+    result = maxent.estimate(parse_release(document, "d1"), qi)
+    assert result.summary["status"] == "inconsistent"
+    assert result.summary["contradictions"] == [
+        {"origin": "leaf L1", "says": "5 records, but 2 individuals of the table reach it", "amount": 3.0}
+    ]
+
+
+def test_facts_against_a_pure_leaf_name_the_line(document, qi):
+    facts = pd.DataFrame({"Education": ["Masters"], "Country": ["Canada"], "Gender": ["Male"], "Salary": [">50K"]})
+    result = maxent.estimate(parse_release(document, "d1"), qi, facts=facts)
+    assert result.summary["status"] == "inconsistent"
+    assert any("facts" in origin or origin == "L3" for origin in named(result))
+
+
+def test_facts_against_the_choice_of_a_split_name_the_node(document, qi):
+    # Were q1 the one above 50K, Gender would have been the better split at N2.
+    facts = pd.DataFrame({"Education": ["Masters"], "Country": ["USA"], "Gender": ["Female"], "Salary": [">50K"]})
+    result = maxent.estimate(parse_release(document, "d1"), qi, facts=facts)
+    assert result.summary["status"] == "inconsistent"
+    assert "N2" in named(result)
+
+
+def test_facts_that_agree_are_used(document, qi):
+    facts = pd.DataFrame({"Education": ["Masters"], "Country": ["USA"], "Gender": ["Female"], "Salary": ["<=50K"]})
+    result = maxent.estimate(parse_release(document, "d1"), qi, facts=facts)
+    assert result.reliable
+    row = result.posterior.query("Education == 'Masters' and Country == 'USA' and Gender == 'Male'")
+    assert row["P(>50K)"].item() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_wrong_marginal(document, qi):
+    marginal = pd.DataFrame({"Salary": ["<=50K", ">50K"], "count": [8, 3]})
+    result = maxent.estimate(parse_release(document, "d1"), qi, marginal=marginal)
+    assert result.summary["status"] == "inconsistent"
+    assert result.summary["contradictions"]
+
+
+def test_a_marginal_that_agrees_is_used_and_counted(document, qi):
+    marginal = pd.DataFrame({"Salary": ["<=50K", ">50K"], "count": [5, 6]})
+    result = maxent.estimate(parse_release(document, "d1"), qi, knowledge="label,marginal", marginal=marginal)
+    assert result.reliable
+    assert result.summary["constraints"]["marginal"] == 2
+    mean = (result.probabilities * result.program.table.counts[:, None]).sum(axis=0)
+    assert mean == pytest.approx([5, 6], abs=1e-6)
+
+
+def test_rates_rounded_to_three_digits_are_no_contradiction():
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "X", "classes": ["a", "b"]},
+        "attributes": [{"name": "A", "type": "categorical", "values": ["u", "v"]}],
+        "trees": [
+            {
+                "nodes": [
+                    {
+                        "id": "N",
+                        "attribute": "A",
+                        "branches": [{"in": ["u"], "child": "L"}, {"in": ["v"], "child": "M"}],
+                    },
+                    {"id": "L", "label": "a", "error_rate": 0.333},
+                    {"id": "M", "label": "b", "error_rate": 0.143},
+                ]
+            }
+        ],
+    }
+    qi = pd.DataFrame({"A": ["u"] * 3 + ["v"] * 7})
+    result = maxent.estimate(parse_release(document, "rounded"), qi)
+    assert result.reliable
+    assert result.posterior["P(a)"].tolist() == pytest.approx([2 / 3, 1 / 7], abs=1e-12)
+    assert "3 digits" in result.notes[0]
+    exact = maxent.estimate(parse_release(copy.deepcopy(document), "exact"), qi, rounding="exact")
+    assert exact.posterior["P(a)"].tolist() == pytest.approx([0.667, 0.143], abs=1e-12)
