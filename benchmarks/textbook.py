@@ -21,8 +21,8 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 RELAXED = 5e-9
-"""How far an inequality may be missed, half of what counts as solved: many hold with equality at every feasible point, and
-Ipopt needs an interior. (Its own relaxation would also apply to the variables, and logarithms fail below 0.)"""
+"""How far an inequality may be missed, half of what counts as solved: many hold with equality at every feasible point,
+and Ipopt needs an interior. (Its own relaxation would also apply to the variables, and logarithms fail below 0.)"""
 
 
 def build_model(program: Program, start: FloatArray, zero: BoolArray) -> Any:
@@ -119,7 +119,7 @@ def _splits(program: Program, comparison: Internal) -> tuple[list[IntArray], lis
         held.at(child) for child in held.layout.children[comparison.place] if held.stop[child] > held.start[child]
     ]
     here = held.at(comparison.place)
-    codes = program.table.codes[here, comparison.column]
+    codes = program.table.codes[program.cells.owner[here], comparison.column]
     if comparison.form == "values":
         return chosen, [[here[codes == value] for value in np.unique(codes)]]
     sides = [codes <= code if comparison.form == "cuts" else codes == code for code in comparison.codes]

@@ -12,9 +12,10 @@ from maxent.constraints.compete import internal
 from maxent.constraints.emit import EMITTERS, Context, stated_rate, table_contradictions
 from maxent.constraints.program import Program, Regions
 from maxent.constraints.rounding import RateReader, Rounding, rate_reader
+from maxent.models.companions import Fact
 from maxent.models.errors import invalid
 from maxent.models.release import Impurity, Release
-from maxent.models.table import Fact, QITable
+from maxent.models.table import QITable
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,9 +16,10 @@ from maxent.constraints.cells import Cells
 from maxent.constraints.program import Contradiction, Linear
 from maxent.constraints.rounding import RateReader
 from maxent.constraints.sampling import true_count_bounds
+from maxent.models.companions import Fact
 from maxent.models.errors import Origin
 from maxent.models.release import Node, Release
-from maxent.models.table import Fact, QITable
+from maxent.models.table import QITable
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

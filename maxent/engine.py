@@ -12,11 +12,12 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Program
 from maxent.constraints.rounding import Rounding
 from maxent.disclosure import measure
+from maxent.models.companions import read_facts, read_marginal, read_truth
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import Source
 from maxent.models.reader import load_release
 from maxent.models.release import Impurity, Release
-from maxent.models.table import read_facts, read_marginal, read_qi, read_truth
+from maxent.models.table import read_qi
 from maxent.result import Estimate
 from maxent.solvers.backend import Options
 from maxent.solvers.registry import load_backend

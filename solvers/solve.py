@@ -107,12 +107,13 @@ def solve_program(
         masses = merged.expand(answer.masses, program.weight)
         return _outcome(run, masses, [answer], active, 1, bound, convex)
     active = np.empty(0, np.int64)
-    masses, bound = uniform, np.inf
+    masses, first, bound = uniform, uniform, np.inf
     answers: list[PartAnswer] = []
     for rounds in range(1, MAX_ROUNDS + 1):
-        masses, answers = _solve_round(run, masses, keep, active, totals, convex)
+        # Every round starts from the answer without internal constraints: the last one lies at the boundary.
+        masses, answers = _solve_round(run, first, keep, active, totals, convex)
         if rounds == 1:
-            bound = program.entropy(masses)
+            first, bound = masses, program.entropy(masses)
         missed = evaluator.internal.violation(masses) > ACTIVATE * options.tolerance
         new = np.setdiff1d(np.flatnonzero(missed), active)
         if not len(new):
@@ -128,19 +129,19 @@ def _uniform(program: Program) -> FloatArray:
 
 
 def _solve_round(
-    run: _Run, before: FloatArray, keep: IntArray, active: IntArray, totals: tuple[Totals, ...], convex: BoolArray
+    run: _Run, first: FloatArray, keep: IntArray, active: IntArray, totals: tuple[Totals, ...], convex: BoolArray
 ) -> tuple[FloatArray, list[PartAnswer]]:
-    """The answer with some internal rows active, from the answer before; unchanged parts are not solved again."""
+    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again."""
     program, rows = run.program, run.evaluator.internal
     merged = merge(program, rows, active)
     pooled, simple = solve_leafwise(program, merged, keep)
     simple &= ~_linked(program, merged, rows, active)
     pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
-    start = merged.pool(before)
+    start = merged.pool(first)
     masses = merged.expand(pooled, program.weight)
     order = np.argsort(merged.group, kind="stable")
-    first = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
-    cells = [np.concatenate([order[first[g] : first[g + 1]] for g in piece.groups]) for piece in pieces]
+    begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
+    cells = [np.concatenate([order[begin[g] : begin[g + 1]] for g in piece.groups]) for piece in pieces]
     keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
     lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
     lifted = {key: lifting(piece) for key, piece in zip(keys, pieces, strict=True) if key not in run.cache}

@@ -18,7 +18,8 @@ from maxent.models.errors import InvalidInput
 from maxent.models.from_sklearn import from_sklearn
 from maxent.models.inducers import id3
 from maxent.models.reader import validate_release
-from maxent.models.table import read_facts, read_qi
+from maxent.models.companions import read_facts
+from maxent.models.table import read_qi
 
 SURE = 1 - 1e-9
 """Confidence at which an interval of a sampled count practically never misses."""

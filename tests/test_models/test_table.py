@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxent.models.companions import read_facts, read_marginal, read_truth
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.table import read_facts, read_marginal, read_qi, read_records, read_truth
+from maxent.models.table import read_qi, read_records
 
 RELEASE = Release(
     Target("Salary", ("<=50K", ">50K")),
