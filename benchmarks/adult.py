@@ -189,7 +189,8 @@ def spawn(method: str, size: str, call: argparse.Namespace) -> dict[str, Any]:
         said, complaint = out.read(), errors.read()
     row["memory_mb"] = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     if code == 2:
-        raise SystemExit(complaint.strip())
+        print(complaint.strip(), file=sys.stderr)
+        raise SystemExit(2)
     if code == -signal.SIGXCPU:
         row["status"] = f"over {limit_of(method, call)} s"
     elif code:

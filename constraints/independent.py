@@ -1,4 +1,4 @@
-"""Equations that repeat others: an interior-point method wants linearly independent ones."""
+"""Rows that equations imply: an interior-point method wants independent equations, and inequalities with slack."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 MOST = 600
-"""Equations up to which a dense factorisation is quick; beyond, all are kept."""
+"""Rows up to which a dense factorisation is quick; beyond, all are kept."""
 
 DEPENDENT = 1e-9
-"""Diagonal of the triangular factor, relative to its largest, below which an equation depends on those before."""
+"""Share of a row, and of its right side, that is rounding."""
 
 
 def independent_rows(matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatArray) -> IntArray:
-    """Rows of ``lower <= matrix z <= upper`` that say everything, without equations that others imply.
+    """Rows of ``lower <= matrix z <= upper`` that say everything, without those whose value the equations fix.
 
-    An equation whose left side is a combination of others' but whose right side contradicts it is kept.
+    Such a row is an equation that repeats others, or an inequality (a label beside a rate of one half) that holds with
+    equality everywhere; where the value contradicts its bounds, it is kept.
 
     Parameters
     ----------
@@ -31,18 +32,22 @@ def independent_rows(matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatA
     IntArray
         Numbers of the rows to keep, increasing.
     """
-    equations = np.flatnonzero(lower == upper)
     every = np.arange(matrix.shape[0])
-    if not 1 < len(equations) <= MOST or not matrix.shape[1]:
+    equations = np.flatnonzero(lower == upper)
+    if not len(equations) or len(every) > MOST or not matrix.shape[1]:
         return every
     from scipy.linalg import qr, solve_triangular
 
-    factor, order = qr(matrix[equations].toarray().T, mode="r", pivoting=True)
+    dense = matrix.toarray()
+    basis, factor, order = qr(dense[equations].T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(factor))
     rank = int((diagonal > DEPENDENT * max(diagonal[0], 1.0)).sum())
-    if rank == len(equations):
-        return every
-    side = lower[equations][order]
-    combination = solve_triangular(factor[:rank, :rank], factor[:rank, rank:])
-    agrees = np.abs(combination.T @ side[:rank] - side[rank:]) <= DEPENDENT * np.maximum(1.0, np.abs(side[rank:]))
-    return np.setdiff1d(every, equations[order[rank:][agrees]])
+    independent = equations[order[:rank]]
+    others = np.setdiff1d(every, independent)
+    along = dense[others] @ basis[:, :rank]
+    beside = np.linalg.norm(dense[others] - along @ basis[:, :rank].T, axis=1)
+    implied = beside <= DEPENDENT * np.maximum(np.linalg.norm(dense[others], axis=1), 1.0)
+    value = solve_triangular(factor[:rank, :rank], along.T).T @ lower[independent] if rank else np.zeros(len(others))
+    slack = DEPENDENT * np.maximum(1.0, np.abs(value))
+    agrees = (value >= lower[others] - slack) & (value <= upper[others] + slack)
+    return np.setdiff1d(every, others[implied & agrees])

@@ -104,6 +104,7 @@ def solve_program(
         lifting = partial(lift, program, merged, rows=evaluator.internal, totals=totals, convex=convex)
         loosely = partial(_loosely, lifting, program, merged, part)
         answer = solve_part(lifting(part), loosely, merged.pool(start), backend, options)
+        run.iterations += answer.iterations
         masses = merged.expand(answer.masses, program.weight)
         return _outcome(run, masses, [answer], active, 1, bound, convex)
     active = np.empty(0, np.int64)

@@ -106,6 +106,9 @@ def run(
         "acceptable_constr_viol_tol": 0.1 * options.tolerance,
         "max_iter": options.iterations_for(own.program),
     }
+    if not own.program.terms:
+        # Ipopt divides errors by large multipliers: P could be 1e-3 off where a label is only just met.
+        settings |= {"compl_inf_tol": 1e-10, "dual_inf_tol": 1e-6}
     for key, value in settings.items():
         solver.add_option(key, value)
     point, info = solver.solve(np.clip(start, lower, upper))

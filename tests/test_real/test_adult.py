@@ -13,9 +13,9 @@ import maxent
 from maxent.constraints.evaluate import Evaluator
 from maxent.disclosure import conditional_entropy
 from maxent.engine import compile_release
+from maxent.models.companions import read_truth
 from maxent.models.inducers import id3
 from maxent.models.release import Impurity, Release
-from maxent.models.companions import read_truth
 
 INDIVIDUALS, DISTINCT, CLASSES = 30_162, 4_480, 16
 

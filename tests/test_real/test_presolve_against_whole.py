@@ -30,6 +30,7 @@ CONVEX = [
     for impurity in ("gini", "entropy", "gain_ratio")
     if impurity != "gain_ratio" or data != "contraceptive-numeric"  # scikit-learn has no gain ratio
     for distinct, seed in ((100, 1), (200, 2), (300, 3))
+    if distinct <= 200 or data != "contraceptive-numeric"  # the whole program then takes most of a minute
 ]
 
 NOT_CONVEX = [
@@ -50,7 +51,6 @@ NOT_CONVEX = [
     Instance("education", 100, "gini", "rates", 1),
     Instance("education", 100, "entropy", "rates", 1),
     Instance("education", 150, "gini", "rates"),
-    Instance("education", 300, "gini", "rates"),
 ]
 
 CLOSE = 1e-7

@@ -303,7 +303,6 @@ def compare(case: Case, starts: int) -> None:
         return
     value, masses = best
     gap = value - problem.negative_entropy(mine)
-    if gap < -1e-7: __import__("pickle").dump((case, gap, problem.posterior(mine), problem.posterior(masses), found.outcome), open(f"/tmp/gap_{abs(gap):.1e}.pkl", "wb"))
     assert gap >= -1e-6, "less entropy than the dense solve"
     if found.summary["convex"]:
         # The entropy is strongly concave: a point that falls short of the optimum by this much is at most so far off.
