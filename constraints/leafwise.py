@@ -40,7 +40,9 @@ def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[
         if not alone[constraint.region] or not _bounds_one_class(constraint):
             solved[groups] = False
         elif constraint.kind == "label":
-            label[groups[0]] = int(constraint.coef[0].argmax())
+            x = int(constraint.coef[0].argmax())
+            solved[groups] &= label[groups] in (-1, x)  # two trees may name two classes that tie
+            label[groups] = x
         else:
             x = constraint.coef.argmax(axis=1)
             lower[groups[0], x] = np.maximum(lower[groups[0], x], constraint.lower)

@@ -231,7 +231,7 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
     """
     if not program.linear:
         return np.empty(0, np.int64)
-    counted = {c.region for c in program.linear if c.kind == "counts"}
+    counted = {c.region for c in program.linear if c.kind == "counts" and (c.lower == c.upper).all()}
     nothing = np.full(program.n_classes, np.nan)
     below, beside = [], []
     for constraint in program.linear:

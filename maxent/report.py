@@ -219,15 +219,14 @@ def print_estimate(estimate: Estimate) -> None:
     from rich.text import Text
 
     out = console()
-    frame = estimate.posterior
     shown, rest = surest_rows(estimate)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     attributes = len(estimate.program.table.attributes)
     numeric = [a.type == "numeric" for a in estimate.program.table.attributes]
-    for i, name in enumerate(frame.columns):
+    for i, name in enumerate(estimate.columns):
         right = i >= attributes or numeric[i]
         table.add_column(Text(printable(name)), justify="right" if right else "left", overflow="fold")
-    for row in shown.itertuples(index=False, name=None):
+    for row in map(estimate.row, shown):
         cells = [value if isinstance(value, str) else f"{value:.15g}" for value in row[: attributes + 1]]
         cells += [f"{value:.3f}" for value in row[attributes + 1 :]]
         table.add_row(*(Text(printable(cell)) for cell in cells))
@@ -245,17 +244,16 @@ def _plain_lines(out: Console, table: Any) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def surest_rows(estimate: Estimate) -> tuple[DataFrame, list[str]]:
-    """The rows of the posterior to show, and a line that says what was left out."""
-    frame = estimate.posterior
-    if len(frame) <= SHOWN_ROWS:
-        return frame, []
+def surest_rows(estimate: Estimate) -> tuple[list[int], list[str]]:
+    """The quasi-identifiers to show (rows of the table), and a line that says what was left out."""
+    if len(estimate.order) <= SHOWN_ROWS:
+        return estimate.order.tolist(), []
     import numpy as np
 
     surest = estimate.probabilities[estimate.order].max(axis=1)
     order = np.lexsort((-estimate.program.table.counts[estimate.order], -surest))
-    text = f"... the {SHOWN_ROWS} surest of {len(frame)} quasi-identifiers; -o FILE writes all of them"
-    return frame.iloc[order[:SHOWN_ROWS]], [text]
+    text = f"... the {SHOWN_ROWS} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
+    return estimate.order[order[:SHOWN_ROWS]].tolist(), [text]
 
 
 def summary_lines(estimate: Estimate) -> list[str]:

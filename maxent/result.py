@@ -82,22 +82,32 @@ class Estimate:
         """Rows of the table in the order in which they were first read."""
         return np.argsort(self.program.table.lines, kind="stable").astype(np.int64)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of `posterior`: attributes, ``count``, ``P(class)``; ``divergence`` with a truth."""
+        names = [a.name for a in self.program.table.attributes]
+        names += ["count", *(f"P({name})" for name in self.program.release.target.classes)]
+        return (*names, "divergence") if self.disclosure.individual is not None else tuple(names)
+
+    def row(self, quasi_identifier: int) -> tuple[str | int | float, ...]:
+        """The values of `columns` for one quasi-identifier, a row number of ``program.table``."""
+        table, individual = self.program.table, self.disclosure.individual
+        values = [*self._values(quasi_identifier), int(table.counts[quasi_identifier])]
+        values += self.probabilities[quasi_identifier].tolist()
+        return tuple(values) if individual is None else (*values, float(individual[quasi_identifier]))
+
     @cached_property
     def posterior(self) -> DataFrame:
-        """One row per distinct quasi-identifier: attributes, ``count``, ``P(class)``; ``divergence`` with a truth."""
+        """One row per distinct quasi-identifier in the order they were read, with the columns `columns`."""
         import pandas as pd
 
         frame = self.program.table.frame()
         columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
-        names = [str(name) for name in frame.columns]
-        for x, name in enumerate(self.program.release.target.classes):
-            columns.append(pd.Series(self.probabilities[:, x]))
-            names.append(f"P({name})")
+        columns += [pd.Series(p) for p in self.probabilities.T]
         if self.disclosure.individual is not None:
             columns.append(pd.Series(self.disclosure.individual))
-            names.append("divergence")
         table = pd.concat(columns, axis=1)
-        table.columns = pd.Index(names)
+        table.columns = pd.Index(self.columns)
         return table.iloc[self.order].reset_index(drop=True)
 
     @cached_property
@@ -141,8 +151,12 @@ class Estimate:
         found, individual = self.disclosure.divergence, self.disclosure.individual
         assert found is not None
         assert individual is not None
+        names = [a.name for a in self.program.table.attributes]
         top = [
-            {"qi": self._values(i), "divergence": float(individual[i]) if np.isfinite(individual[i]) else None}
+            {
+                "qi": dict(zip(names, self._values(i), strict=True)),
+                "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
+            }
             for i in found.top
         ]
         summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
@@ -150,11 +164,11 @@ class Estimate:
             summary["infinite"] = found.infinite
         return summary
 
-    def _values(self, row: int) -> dict[str, str | float]:
-        """A quasi-identifier as attribute -> value."""
+    def _values(self, row: int) -> list[str | float]:
+        """The attributes of a quasi-identifier: strings, floats."""
         table = self.program.table
         values = (level[code] for level, code in zip(table.levels, table.codes[row], strict=True))
-        return {a.name: v if isinstance(v, str) else float(v) for a, v in zip(table.attributes, values, strict=True)}
+        return [v if isinstance(v, str) else float(v) for v in values]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.evaluate import TINY
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifted import LiftedProgram, Terms
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+
+TINY = 1e-100
+"""Stands for 0 inside logarithms and quotients, far enough from underflow that its reciprocal can be multiplied."""
 
 
 class Derivatives:

@@ -26,6 +26,9 @@ Cut = tuple[int, ...] | tuple[float, float]  # codes of a categorical branch; (g
 NUMBERS = (-1.5, 0.0, 0.5, 0.5 + 1e-9, 2.0, 3.25)
 """Values of numeric attributes; two lie closer than scikit-learn can see."""
 
+SURE = 1 - 1e-9
+"""Confidence at which the interval of a sampled count practically never misses."""
+
 TIE = 1e-12
 
 
@@ -83,6 +86,13 @@ class Case:
     people: People
     release: Release
     digits: int | None = None
+
+    @property
+    def roundings(self) -> tuple[Any, ...]:
+        """The ways of reading the rates that are right for how they were printed."""
+        if self.digits is None:
+            return ("exact", "auto")
+        return ("digits", "auto") if self.digits >= 3 else ("digits",)
 
 
 @st.composite
@@ -265,7 +275,9 @@ def grow_anyhow(draw: Draw, people: People, depth: int = 3) -> Grown:
 
 
 @st.composite
-def recipes(draw: Draw, people: People, *, private: bool = True, forms: Sequence[str] = ("multiway", "binary")) -> Recipe:
+def recipes(
+    draw: Draw, people: People, *, private: bool = True, forms: Sequence[str] = ("multiway", "binary")
+) -> Recipe:
     """How to grow a tree for some people; private attributes compete when asked for."""
     names = [a.name for a in people.attributes if private or a.role == "public"]
     k = draw(st.sampled_from((1, 1, 1, 2, 3)))
@@ -348,8 +360,6 @@ def publish(draw: Draw, people: People, root: Grown, style: Style, induction: In
         label = draw(st.sampled_from(np.flatnonzero(counts == counts.max()).tolist()))
         rate = (n - int(counts[label])) / n if n else None
         shown = {c: int(v) if v >= style.suppressed_below else 0 for c, v in zip(people.classes, counts, strict=True)}
-        if at.attribute and style.suppressed_below and "c" in bits:
-            bits += "n"
         stated = Node(
             ids[id(at)],
             n=(0 if style.hides_n and n < style.suppressed_below else n) if "n" in bits else None,
@@ -430,7 +440,9 @@ def leaves_of(release: Release, records: Any) -> IntArray:
                 if b.values is not None:
                     here = np.array([v in b.values for v in values], bool)
                 else:
-                    here = (values > (-np.inf if b.gt is None else b.gt)) & (values <= (np.inf if b.le is None else b.le))
+                    here = (values > (-np.inf if b.gt is None else b.gt)) & (
+                        values <= (np.inf if b.le is None else b.le)
+                    )
                 stack.append((to, rows[here]))
     return out
 
@@ -445,7 +457,9 @@ def true_masses(case: Case, program: Any) -> FloatArray:
     index = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
     masses = np.zeros((len(cells), program.n_classes))
     places = leaves_of(case.release, case.people.frame)
-    for row, leaf, y in zip(case.people.frame[names].itertuples(index=False, name=None), places, case.people.y, strict=True):
+    for row, leaf, y in zip(
+        case.people.frame[names].itertuples(index=False, name=None), places, case.people.y, strict=True
+    ):
         masses[index[(owners[row], *map(int, leaf))], y] += 1.0
     return masses
 

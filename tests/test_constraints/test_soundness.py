@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Case, cases, inner_places, populations, true_facts, thorough, true_masses
+from strategies import SURE, Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
 
 from maxent.constraints.compiler import compile_program, implied_marginal
 from maxent.constraints.evaluate import Evaluator
+from maxent.models.companions import read_facts
 from maxent.models.errors import InvalidInput
 from maxent.models.from_sklearn import from_sklearn
 from maxent.models.inducers import id3
 from maxent.models.reader import validate_release
-from maxent.models.companions import read_facts
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.table import read_qi
-
-SURE = 1 - 1e-9
-"""Confidence at which an interval of a sampled count practically never misses."""
 
 KNOWLEDGE = (
     None,
@@ -35,18 +33,11 @@ KNOWLEDGE = (
 )
 
 
-def roundings(case: Case) -> tuple[str, ...]:
-    """The ways of reading rates that are right for how they were printed."""
-    if case.digits is None:
-        return ("exact", "auto")
-    return ("digits", "auto") if case.digits >= 3 else ("digits",)
-
-
 def check(case: Case, **options: Any) -> None:
     """The true masses satisfy every constraint of the program, and nothing contradicts the table."""
     table = read_qi(case.people.qi, case.release)
-    for rounding in roundings(case):
-        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, **options)  # type: ignore[arg-type]
+    for rounding in case.roundings:
+        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, **options)
         truth = true_masses(case, program)
         evaluator = Evaluator(program)
         linear = evaluator.linear.violation(truth)
@@ -165,8 +156,6 @@ def test_a_split_that_did_not_win_is_noticed(case: Case) -> None:
 
 def _with_split(case: Case, place: int, name: str) -> Case:
     """The release cut off at a node that now splits by another attribute into leaves, and claims to have won."""
-    from maxent.models.release import Branch, Node
-
     tree = case.release.trees[0]
     children = {n.id: [b.child for b in n.branches] for n in tree.nodes}
     below, stack = set(), list(children[tree.nodes[place].id])
@@ -186,8 +175,6 @@ def _with_split(case: Case, place: int, name: str) -> Case:
 def test_a_false_statement_is_noticed() -> None:
     """The property above can fail for the other statements, too."""
     import pandas as pd
-
-    from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
     people = Case(
         _people(("x", "x", "x", "y"), (0, 0, 1, 1)),
@@ -226,9 +213,5 @@ def test_a_false_statement_is_noticed() -> None:
 
 
 def _people(values: tuple[str, ...], y: tuple[int, ...]) -> Any:
-    from strategies import People
-
-    from maxent.models.release import Attribute
-
     codes = np.array([("x", "y").index(v) for v in values])
     return People((Attribute("A", "categorical", ("x", "y")),), {"A": codes}, np.array(y), ("no", "yes"))

@@ -1,0 +1,58 @@
+"""Rows that equations imply, and those that they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.linalg import null_space
+from strategies import thorough
+
+from maxent.constraints.independent import MOST, independent_rows
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("rows", "lower", "upper", "kept"),
+    [
+        ([[1, 0], [0, 1], [1, 1]], [1, 2, 3], [1, 2, 3], 2),  # the third is the sum of the others
+        ([[1, 0], [0, 1], [1, 1]], [1, 2, 4], [1, 2, 4], 3),  # and contradicts them
+        ([[1, -1], [1, -1]], [0, 0], [0, INF], 1),  # a label beside a rate of one half
+        ([[1, -1], [1, -1]], [0, 1], [0, INF], 2),  # a label that cannot be
+        ([[1, 1], [1, -1]], [4, 0], [4, INF], 2),  # an inequality with slack
+        ([[1, 1], [1, 1]], [0, 0], [4, 4], 2),  # no equation, nothing implied
+        ([[0, 0], [1, 1]], [0, 1], [0, 1], 1),  # an empty row
+        ([[0, 0], [1, 1]], [1, 1], [1, 1], 2),  # an empty row that is wrong
+    ],
+)
+def test_rows_that_say_something(rows: list[list[int]], lower: list[float], upper: list[float], kept: int) -> None:
+    found = independent_rows(sparse.csr_matrix(np.array(rows, float)), np.array(lower, float), np.array(upper, float))
+    assert len(found) == kept
+    assert (np.diff(found) > 0).all()
+
+
+def test_many_rows_are_left_alone() -> None:
+    matrix = sparse.csr_matrix(np.ones((MOST + 1, 2)))
+    assert len(independent_rows(matrix, np.ones(MOST + 1), np.ones(MOST + 1))) == MOST + 1
+
+
+@thorough(100)
+@given(
+    rows=st.lists(st.lists(st.integers(-1, 1), min_size=4, max_size=4), min_size=1, max_size=6),
+    point=st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    equations=st.lists(st.booleans(), min_size=6, max_size=6),
+)
+def test_the_feasible_set_stays_the_same(rows: list[list[int]], point: list[int], equations: list[bool]) -> None:
+    matrix, inside = np.array(rows, float), np.array(point, float)
+    value, equal = matrix @ inside, np.array(equations[: len(rows)])
+    lower, upper = value.copy(), np.where(equal, value, np.inf)
+    kept = independent_rows(sparse.csr_matrix(matrix), lower, upper)
+    kept_equations = matrix[[r for r in kept if equal[r]]].reshape(-1, 4)
+    assert np.linalg.matrix_rank(kept_equations) == len(kept_equations) == np.linalg.matrix_rank(matrix[equal])
+    # Along the directions that the kept equations leave open, every dropped row is constant.
+    directions = null_space(kept_equations) if len(kept_equations) else np.eye(4)
+    dropped = np.setdiff1d(np.arange(len(rows)), kept)
+    assert np.abs(matrix[dropped] @ directions).max(initial=0.0) <= 1e-9
