@@ -48,6 +48,8 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
         branches = [child for child in held.layout.children[place] if held.stop[child] > held.start[child]]
         if len(branches) < 2:
             continue  # the chosen split divides nobody in the table: it compares with nothing
+        if tree.induction.candidates == "thresholds" and len(node.branches) != 2:
+            continue  # not a split that such an algorithm makes: what it was compared with is unknown
         known_size = context.size(t, place) is not None
         if not known_size and (least > 1 or measure == "gain_ratio"):
             continue  # how a candidate would have divided the records is not a constant of the table

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from maxent.constraints.cells import build_cells
 from maxent.constraints.compete import internal
 from maxent.constraints.emit import EMITTERS, Context, stated_rate, table_contradictions
+from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.program import Program, Regions
-from maxent.constraints.rounding import RateReader, Rounding, rate_reader
+from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding, rate_reader
 from maxent.models.companions import Fact
-from maxent.models.errors import invalid
+from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.release import Impurity, Release
 from maxent.models.table import QITable
 
@@ -60,10 +61,7 @@ def compile_program(
         quasi-identifier that reaches no leaf.
     """
     known = frozenset(KNOWLEDGE if knowledge is None else knowledge)
-    for name in sorted(known - set(KNOWLEDGE)):
-        raise invalid("knowledge", "argument", "knowledge", "any of " + ", ".join(KNOWLEDGE), repr(name))
-    if not 0 < confidence < 1:
-        raise invalid("confidence", "argument", "confidence", "a probability between 0 and 1", repr(confidence))
+    _check_options(known, impurity, rounding, confidence)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
     if "marginal" not in known:
@@ -93,6 +91,21 @@ def compile_program(
     )
 
 
+def _check_options(known: frozenset[str], impurity: object, rounding: object, confidence: object) -> None:
+    problems = [
+        Problem("option", "knowledge", "any of " + ", ".join(KNOWLEDGE), repr(kind))
+        for kind in sorted(known - set(KNOWLEDGE), key=repr)
+    ]
+    if impurity is not None and impurity not in PHI_OF:
+        problems.append(Problem("option", "impurity", "one of " + ", ".join(PHI_OF), repr(impurity)))
+    if rounding not in ROUNDINGS:
+        problems.append(Problem("option", "rounding", "one of " + ", ".join(ROUNDINGS), repr(rounding)))
+    if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
+        problems.append(Problem("option", "confidence", "a probability between 0 and 1", repr(confidence)))
+    if problems:
+        raise InvalidInput("options", problems)
+
+
 def implied_marginal(release: Release) -> FloatArray:
     """Individuals of each class that the counts of a release add up to, shape (n_classes,).
 
@@ -110,8 +123,8 @@ def implied_marginal(release: Release) -> FloatArray:
                     [sum((node.counts or {})[c] for node in stating) for c in release.target.classes], np.float64
                 )
     raise invalid(
-        "knowledge",
-        "argument",
+        "options",
+        "option",
         "marginal",
         "a file with the number of individuals of each class (--marginal FILE), or counts that imply it",
         "neither",
@@ -151,7 +164,7 @@ def _notes(context: Context, impurity: Impurity | None) -> list[str]:
     if gone:
         some = ", ".join(str(line) for line in sorted(set(lines))[:5])
         notes.append(
-            f"{gone} individuals reach a removed leaf ({context.table.source}, lines {some}"
+            f"{gone} individuals reach a removed leaf ({context.table.source}, {context.table.unit}s {some}"
             + (", ..." if gone > 5 else "")
             + "): the release states nothing about it"
         )

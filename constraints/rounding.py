@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Literal
 
 Rounding = Literal["auto", "digits", "exact"]
+ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
 
 FULL_PRECISION = 10
 """Rates with this many decimals or more were not rounded for print."""

@@ -19,10 +19,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("maxent: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
+    except BrokenPipeError:  # an OSError, too, but no mistake
         # Nobody reads any more. What is still buffered must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except OSError as error:
+        # Standard output cannot be written (a full disk): whatever it still holds must not fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"maxent: cannot write: {error.strerror or error}", file=sys.stderr)
+        return 2
     return status
 
 

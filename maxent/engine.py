@@ -45,6 +45,9 @@ def compile_release(
     """
     release = release if isinstance(release, Release) else load_release(release)
     table = read_qi(qi, release, count=count)
+    if not (knowledge is None or isinstance(knowledge, Iterable)):
+        expected = "a string or strings, such as 'label,rate'"
+        raise InvalidInput("options", [Problem("option", "knowledge", expected, repr(knowledge))])
     known = [k.strip() for k in knowledge.split(",")] if isinstance(knowledge, str) else knowledge
     return compile_program(
         release,
@@ -159,15 +162,12 @@ def estimate(
     )
 
 
-def _check_numbers(*, tolerance: float, starts: int | None, seed: int, top: int) -> None:
+def _check_numbers(*, tolerance: object, starts: object, seed: object, top: object) -> None:
     problems = []
-    if not (np.isfinite(tolerance) and 0 < tolerance < 1):
-        problems.append(Problem("argument", "tolerance", "a number between 0 and 1", repr(tolerance)))
-    if starts is not None and starts < 1:
-        problems.append(Problem("argument", "starts", "a whole number of at least 1", repr(starts)))
-    if seed < 0:
-        problems.append(Problem("argument", "seed", "a whole number of at least 0", repr(seed)))
-    if top < 1:
-        problems.append(Problem("argument", "top", "a whole number of at least 1", repr(top)))
+    if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
+        problems.append(Problem("option", "tolerance", "a number between 0 and 1", repr(tolerance)))
+    for name, value, least in (("starts", starts, 1), ("seed", seed, 0), ("top", top, 1)):
+        if (name, value) != ("starts", None) and not (isinstance(value, (int, np.integer)) and value >= least):
+            problems.append(Problem("option", name, f"a whole number of at least {least}", repr(value)))
     if problems:
-        raise InvalidInput("estimate", problems)
+        raise InvalidInput("options", problems)

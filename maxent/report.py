@@ -271,7 +271,7 @@ def summary_lines(estimate: Estimate) -> list[str]:
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
         "constraints: " + kinds_line(program.kinds()),
-        f"solved by {estimate.backend}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
+        f"{_solver(estimate)}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
     ]
     lines += [f"note: {note}" for note in estimate.notes]
     if estimate.contradictions:
@@ -306,6 +306,10 @@ def _divergence_lines(estimate: Estimate) -> list[str]:
         return [*lines, f"largest divergence {individual[worst]:.4f} nats ({table.describe(worst)})"]
     lines.append("largest divergences (nats):")
     return lines + [f"  {individual[row]:.4f}  {table.describe(row)}" for row in found.top]
+
+
+def _solver(estimate: Estimate) -> str:
+    return f"solved by {estimate.backend}" if estimate.outcome.parts else "solved in closed form"
 
 
 def _worth(estimate: Estimate) -> str:

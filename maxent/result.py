@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -96,9 +97,13 @@ class Estimate:
         values += self.probabilities[quasi_identifier].tolist()
         return tuple(values) if individual is None else (*values, float(individual[quasi_identifier]))
 
-    @cached_property
+    @property
     def posterior(self) -> DataFrame:
-        """One row per distinct quasi-identifier in the order they were read, with the columns `columns`."""
+        """One row per distinct quasi-identifier in the order they were read, with the columns `columns`; a copy."""
+        return self._posterior.copy()
+
+    @cached_property
+    def _posterior(self) -> DataFrame:
         import pandas as pd
 
         frame = self.program.table.frame()
@@ -110,9 +115,13 @@ class Estimate:
         table.columns = pd.Index(self.columns)
         return table.iloc[self.order].reset_index(drop=True)
 
-    @cached_property
+    @property
     def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists and dictionaries; entropies and divergences in nats."""
+        """The JSON summary: plain numbers, strings, lists, dictionaries; entropies, divergences in nats; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
         table, outcome = self.program.table, self.outcome
         summary: dict[str, Any] = {
             "individuals": table.individuals,

@@ -128,8 +128,8 @@ def read_frame(source: Source, name: str, wanted: Iterable[str]) -> Frame:
         found = reasons.get(type(error), str(error))
         raise invalid(str(path), "file", "path", "a CSV or Parquet file that can be read", found) from error
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return _from_parquet(data, path.name, names)
-    return _from_csv(data, path.name, names)
+        return _from_parquet(data, str(path), names)
+    return _from_csv(data, str(path), names)
 
 
 def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:

@@ -42,8 +42,11 @@ ACTIVATE = 0.1
 
 MAX_ROUNDS = 50
 
-SMALL = 60
-"""Variables up to which ``form="auto"`` goes through the Pyomo model; beyond, its overhead rules."""
+SMALL, SMALL_PROGRAM = 200, 5_000
+"""Variables left by presolve, and unknowns before it, up to which ``form="auto"`` goes through the Pyomo model.
+
+Beyond, its overhead rules; where the program is large, the second it takes to load would be most of the whole run.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +152,8 @@ def _solve_round(
     options = run.options
     if options.form == "auto":
         size = sum(part.program.n for part in lifted.values())
-        options = replace(options, form="pyomo" if size <= SMALL else "own")
+        small = size <= SMALL and program.n_classes * len(program.cells) <= SMALL_PROGRAM
+        options = replace(options, form="pyomo" if small else "own")
     answers = []
     for i, (key, piece, held) in enumerate(zip(keys, pieces, cells, strict=True)):
         run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", i, len(pieces))

@@ -61,6 +61,11 @@ class IpoptBackend:
             point, _, iterations = run(callbacks, own, np.maximum(program.lower, floor), program.upper, start, options)
             start = point if own.violation(point) < 1e-4 else start
         point, status, more = run(callbacks, own, program.lower, program.upper, start, options, monotone=entropic)
+        if program.convex and status == 0:
+            finer, status_finer, extra = run(callbacks, own, program.lower, program.upper, point, options, fine=True)
+            more += extra
+            if status_finer == 0 and own.violation(finer) <= options.tolerance:
+                point = finer
         violation = own.violation(point)
         stop = _STOPS.get(status, Stop.NUMERICAL)
         return Solution(point, stop, violation, iterations + more, f"Ipopt status {status}")
@@ -85,8 +90,13 @@ def run(
     options: Options,
     *,
     monotone: bool = False,
+    fine: bool = False,
 ) -> tuple[FloatArray, int, int]:
-    """One Ipopt run: (point, status, iterations)."""
+    """One Ipopt run: (point, status, iterations).
+
+    ``fine`` goes on from a solution: a constraint that is only just met (no slack, no multiplier) keeps an interior
+    point away by the square root of the complementarity that is left, so that has to be far below the tolerance.
+    """
     import cyipopt
 
     problem = _Problem(callbacks)
@@ -106,9 +116,10 @@ def run(
         "acceptable_constr_viol_tol": 0.1 * options.tolerance,
         "max_iter": options.iterations_for(own.program),
     }
-    if not own.program.terms:
-        # Ipopt divides errors by large multipliers: P could be 1e-3 off where a label is only just met.
-        settings |= {"compl_inf_tol": 1e-10, "dual_inf_tol": 1e-6}
+    if fine:
+        settings |= {"mu_strategy": "monotone", "mu_init": 1e-9, "compl_inf_tol": 1e-15, "dual_inf_tol": 1e-6}
+        settings |= {"mu_target": 0.0, "bound_push": 1e-12, "bound_frac": 1e-12, "slack_bound_push": 1e-12}
+        settings |= {"slack_bound_frac": 1e-12, "tol": 1e-12, "acceptable_iter": 0, "max_iter": 100}
     for key, value in settings.items():
         solver.add_option(key, value)
     point, info = solver.solve(np.clip(start, lower, upper))

@@ -328,13 +328,13 @@ def test_two_classes_and_public_splits(case: Case) -> None:
     compare(case, starts=2)
 
 
-@thorough(30)
+@thorough(25)
 @given(case=releases(False, (3, 3), ("rate", "label", "counts", "mixture")))
 def test_three_classes_and_public_splits(case: Case) -> None:
     compare(case, starts=4)
 
 
-@thorough(40)
+@thorough(30)
 @given(case=releases(True, (2, 3), ("rate", "rate and n", "counts", "mixture")))
 def test_private_splits(case: Case) -> None:
     compare(case, starts=4)
