@@ -67,7 +67,7 @@ def test_the_text_is_grouped_by_node_in_tree_order(capsys):
     lines = printed.out.splitlines()
     headings = [line.split(":")[0] for line in lines if line and not line.startswith(" ")]
     nodes = ["node N1", "node N2", "leaf L1", "node N4", "leaf L2", "leaf L3", "node N3", "leaf L4", "leaf L5"]
-    assert headings == ["qi.csv", *(node for node in nodes if node != "node N4"), "constraints"]
+    assert headings == [D1[1], *(node for node in nodes if node != "node N4"), "constraints"]
     assert "  internal  Education chosen over Country (entropy)" in lines
     assert lines[-1] == "constraints: 7 qi, 5 label, 5 rate, 4 internal"
     assert printed.err == ""
@@ -122,7 +122,7 @@ def test_facts_and_marginals_come_last(cart, tmp_path, capsys):
     assert main(["explain", *cart, *call, "--json"]) == 0
     *_, marginal, fact = json.loads(capsys.readouterr().out)["list"]
     assert (marginal["kind"], marginal["tree"], marginal["lower"]) == ("marginal", None, [7.0, 3.0])
-    assert (fact["origin"], fact["node"], fact["individuals"]) == ("facts.csv, line 2", None, 1)
+    assert (fact["origin"], fact["node"], fact["individuals"]) == (f"{call[1]}, line 2", None, 1)
     assert main(["explain", *cart, *call, "--latex"]) == 0
     check_latex(capsys.readouterr().out)
 

@@ -135,8 +135,9 @@ def test_csv_with_one_mistake(tmp_path, text, expected):
     path = tmp_path / "qi.csv"
     path.write_text(text, encoding="utf-8", newline="")
     check(only(read_qi, path, RELEASE), expected)
-    with pytest.raises(InvalidInput, match=r"\Aqi\.csv: "):
+    with pytest.raises(InvalidInput) as refused:
         read_qi(path, RELEASE)
+    assert str(refused.value).startswith(f"{path}: ")
 
 
 BYTES = {

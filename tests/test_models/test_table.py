@@ -92,7 +92,7 @@ def test_without_public_attributes_everybody_is_alike():
 def test_files_and_frames_give_the_same_table(tmp_path, suffix):
     path = save(tmp_path, DATA, suffix)
     first, second = read_qi(DATA, RELEASE), read_qi(str(path), RELEASE)
-    assert second.source == path.name
+    assert second.source == str(path)
     assert second.codes.tolist() == first.codes.tolist()
     assert second.counts.tolist() == first.counts.tolist()
     assert (second.lines - first.lines).tolist() == [int(suffix == ".csv")] * 3
@@ -310,11 +310,12 @@ def test_the_truth_may_have_no_count_column_where_the_table_has_one():
 def test_facts_match_what_they_name_and_anything_else(tmp_path):
     table = read_qi(DATA, RELEASE)
     text = "Age,Education,Salary,count\n40.0,Doctorate,>50K,1\n3,,<=50K,2\n,,<=50K,3\n,Doctorate,<=50K,1\n"
-    facts = read_facts(write(tmp_path, text), RELEASE, table)
+    path = write(tmp_path, text)
+    facts = read_facts(path, RELEASE, table)
     assert [fact.rows.tolist() for fact in facts] == [[2], [0, 1], [0, 1, 2], [1, 2]]
     assert [fact.class_index for fact in facts] == [1, 0, 0, 0]
     assert [fact.count for fact in facts] == [1, 2, 3, 1]
-    assert [(fact.source, fact.line) for fact in facts] == [("data.csv", line) for line in (2, 3, 4, 5)]
+    assert [(fact.source, fact.line) for fact in facts] == [(str(path), line) for line in (2, 3, 4, 5)]
 
 
 def test_facts_need_neither_all_columns_nor_a_count():
