@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -417,3 +418,23 @@ def test_in_a_process_of_its_own(folder, case):
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
     assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a file that cannot be written")
+def test_a_standard_output_that_cannot_be_written():
+    d1 = Path(__file__).parents[2] / "examples" / "d1"
+    command = [
+        sys.executable,
+        "-m",
+        "maxent",
+        "estimate",
+        str(d1 / "tree.json"),
+        str(d1 / "qi.csv"),
+        "--knowledge",
+        "rate",
+    ]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot write: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
