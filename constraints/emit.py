@@ -195,9 +195,18 @@ def counts(context: Context) -> Iterator[Linear]:
                 ],
                 np.float64,
             ).T
-        shown = ", ".join(f"{c}: {n}" for c, n in zip(classes, published, strict=True) if n)
-        says = f"counts {shown}, of other classes 0" if 0 in published else f"counts {shown}"
+        says = "counts " + _counted(classes, *bounds.astype(int).tolist())
         yield Linear("counts", context.origin(t, node), region, each, bounds[0], bounds[1], says)
+
+
+def _counted(classes: tuple[str, ...], lower: list[int], upper: list[int]) -> str:
+    """What counts say, in words: ``a: 4, b: 0 to 2, of other classes 0``."""
+    shown = [
+        f"{c}: {low}" if low == high else f"{c}: {low} to {high}"
+        for c, low, high in zip(classes, lower, upper, strict=True)
+        if high
+    ]
+    return ", ".join([*shown, "of other classes 0"] if len(shown) < len(classes) else shown)
 
 
 def sizes(context: Context) -> Iterator[Linear]:

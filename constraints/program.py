@@ -73,14 +73,18 @@ class Internal:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A statement that the adversary's table, or another statement, contradicts; ``amount`` in individuals."""
+    """A statement that the adversary's table, or another statement, contradicts, and by how much.
+
+    ``unit`` is ``individuals``, or ``impurity`` for the comparison of a chosen split with another.
+    """
 
     origin: Origin
     says: str
     amount: float
+    unit: Literal["individuals", "impurity"] = "individuals"
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.says} (off by {self.amount:.6g} individuals)"
+        return f"{self.origin}: {self.says} (off by {self.amount:.6g} {self.unit})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

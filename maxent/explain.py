@@ -34,7 +34,8 @@ def explain(program: Program) -> dict[str, Any]:
         "list": [_qi_row(program), *(_row(program, constraint) for constraint in in_tree_order(program))],
         "notes": list(program.notes),
         "contradictions": [
-            {"origin": str(c.origin), "says": c.says, "amount": c.amount} for c in program.contradictions
+            {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
+            for c in program.contradictions
         ],
     }
 

@@ -107,7 +107,12 @@ def _key(program: Program, part: LiftedPart) -> Iterator[str]:
         return f"{program.release.target.name}={classes[klass]} | {quasi_identifier} ({where})"
 
     yield "The maximum-entropy program of a release, in individuals; see maxent explain."
-    yield "Minimise the sum of m ln(m / w), w being the individuals of the quasi-identifier."
+    known = part.known[part.known > 0]
+    of_known = program.weight[np.nonzero(part.known)[0]]
+    constant = float((known * np.log(known / of_known)).sum())
+    yield "Minimise f, the sum of m ln(m / w) over the masses, w being the individuals of the quasi-identifier."
+    people = program.table.individuals
+    yield f"The entropy is -(f + {constant!r}) / {people} nats; the constant is that of the fixed masses."
     yield f"{lifted.n_masses} masses, {lifted.n_aggregates} aggregates (sums of masses, defined by linear rows)"
     yield f"{len(lifted.origins)} linear rows, {len(lifted.nl_origins)} internal rows"
     yield "Masses that the statements fix are constants; rows that these, or other rows, already imply are left out."

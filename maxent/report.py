@@ -260,7 +260,7 @@ def summary_lines(estimate: Estimate) -> list[str]:
     """What a release discloses, in plain language."""
     program, found = estimate.program, estimate.disclosure
     title = program.release.target.name
-    target = title.lower() if title.istitle() else title
+    target = title.lower() if title.istitle() and len(title) > 1 else title
     certain = f"the {target} of {found.certain} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
         f"{_plural(program.table.individuals, 'individual')}, "

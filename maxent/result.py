@@ -58,7 +58,7 @@ class Estimate:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Statements that the answer does not satisfy, or the table contradicts, the largest first."""
+        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first."""
         program, tolerance = self.program, self.tolerance
         found = list(program.contradictions)
         if not self.reliable:
@@ -74,9 +74,9 @@ class Estimate:
             slack = rows.violation(self.outcome.masses)
             for i in np.flatnonzero(slack > tolerance):
                 c = program.internal[int(rows.constraint_of(np.array([i]))[0])]
-                size = float(program.weight[program.cells.trees[c.tree].at(c.place)].sum())
-                found.append(Contradiction(c.origin, f"{c.chosen} chosen over {c.candidate}", float(slack[i]) * size))
-        return tuple(sorted(found, key=lambda c: -c.amount))
+                says = f"{c.chosen} chosen over {c.candidate}"
+                found.append(Contradiction(c.origin, says, float(slack[i]), "impurity"))
+        return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
     @property
     def order(self) -> npt.NDArray[np.int64]:
@@ -152,7 +152,8 @@ class Estimate:
             summary["notes"] = list(self.notes)
         if self.contradictions:
             summary["contradictions"] = [
-                {"origin": str(c.origin), "says": c.says, "amount": c.amount} for c in self.contradictions
+                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
+                for c in self.contradictions
             ]
         return summary
 

@@ -49,7 +49,12 @@ def test_a_table_of_other_people(document, qi):
     result = maxent.estimate(parse_release(document, "d1"), qi)
     assert result.summary["status"] == "inconsistent"
     assert result.summary["contradictions"] == [
-        {"origin": "leaf L1", "says": "5 records, but 2 individuals of the table reach it", "amount": 3.0}
+        {
+            "origin": "leaf L1",
+            "says": "5 records, but 2 individuals of the table reach it",
+            "amount": 3.0,
+            "unit": "individuals",
+        }
     ]
 
 
