@@ -96,20 +96,32 @@ def solve_program(
     if options.presolve and evaluator.max_violation(uniform) <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, program.entropy(uniform), np.ones(0, bool))
     totals = known_totals(program)
-    convex = convex_rows(program, totals)
     keep = needed(program, totals, evaluator.linear)
-    if not options.presolve:
-        active = np.arange(evaluator.internal.n_rows)
-        merged = unmerged(program)
-        part = Part(np.arange(len(merged.owner)), keep, active)
-        start, _ = _solve_round(run, uniform, keep, np.empty(0, np.int64), totals, convex)
-        bound = program.entropy(start)
-        lifting = partial(lift, program, merged, rows=evaluator.internal, totals=totals, convex=convex)
-        loosely = partial(_loosely, lifting, program, merged, part)
-        answer = solve_part(lifting(part), loosely, merged.pool(start), backend, options)
-        run.iterations += answer.iterations
-        masses = merged.expand(answer.masses, program.weight)
-        return _outcome(run, masses, [answer], active, 1, bound, convex)
+    solve = _solve_lazily if options.presolve else _solve_whole
+    return solve(run, uniform, keep, totals, convex_rows(program, totals))
+
+
+def _solve_whole(
+    run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...], convex: BoolArray
+) -> Outcome:
+    """The whole program in one piece, started from the answer without internal constraints."""
+    program, rows = run.program, run.evaluator.internal
+    start, _ = _solve_round(run, uniform, keep, np.empty(0, np.int64), totals, convex)
+    active, merged = np.arange(rows.n_rows), unmerged(program)
+    part = Part(np.arange(len(merged.owner)), keep, active)
+    lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
+    loosely = partial(_loosely, lifting, program, merged, part)
+    lifted = lifting(part)
+    answer = solve_part(lifted, loosely, merged.pool(start), run.backend, _with_form(run, lifted.program.n))
+    run.iterations += answer.iterations
+    masses = merged.expand(answer.masses, program.weight)
+    return _outcome(run, masses, [answer], active, 1, program.entropy(start), convex)
+
+
+def _solve_lazily(
+    run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...], convex: BoolArray
+) -> Outcome:
+    """Activate internal constraints as they are found violated, until none is."""
     active = np.empty(0, np.int64)
     masses, first, bound = uniform, uniform, np.inf
     answers: list[PartAnswer] = []
@@ -117,12 +129,14 @@ def solve_program(
         # Every round starts from the answer without internal constraints: the last one lies at the boundary.
         masses, answers = _solve_round(run, first, keep, active, totals, convex)
         if rounds == 1:
-            first, bound = masses, program.entropy(masses)
-        missed = evaluator.internal.violation(masses) > ACTIVATE * options.tolerance
+            first, bound = masses, run.program.entropy(masses)
+        missed = run.evaluator.internal.violation(masses) > ACTIVATE * run.options.tolerance
         new = np.setdiff1d(np.flatnonzero(missed), active)
         if not len(new):
             break
         active = np.union1d(active, new)
+    else:
+        rounds = MAX_ROUNDS + 1
     return _outcome(run, masses, answers, active, rounds, bound, convex)
 
 
@@ -149,11 +163,7 @@ def _solve_round(
     keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
     lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
     lifted = {key: lifting(piece) for key, piece in zip(keys, pieces, strict=True) if key not in run.cache}
-    options = run.options
-    if options.form == "auto":
-        size = sum(part.program.n for part in lifted.values())
-        small = size <= SMALL and program.n_classes * len(program.cells) <= SMALL_PROGRAM
-        options = replace(options, form="pyomo" if small else "own")
+    options = _with_form(run, sum(part.program.n for part in lifted.values()))
     answers = []
     for i, (key, piece, held) in enumerate(zip(keys, pieces, cells, strict=True)):
         run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", i, len(pieces))
@@ -168,6 +178,14 @@ def _solve_round(
         answers.append(answer)
     run.progress("parts solved", len(pieces), len(pieces))
     return masses, answers
+
+
+def _with_form(run: _Run, size: int) -> Options:
+    """The options, with the form of programs of ``size`` variables in all chosen."""
+    if run.options.form != "auto":
+        return run.options
+    small = size <= SMALL and run.program.n_classes * len(run.program.cells) <= SMALL_PROGRAM
+    return replace(run.options, form="pyomo" if small else "own")
 
 
 def _loosely(lifting: Callable[..., LiftedPart], program: Program, merged: Merged, part: Part) -> LiftedPart:
@@ -201,7 +219,7 @@ def _outcome(
     violation = run.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
-    if trouble or rounds > MAX_ROUNDS:
+    if trouble or rounds > MAX_ROUNDS:  # parts unsolved, or internal constraints still to be activated
         status = "inconsistent" if inconsistent else "not_converged"
     elif inconsistent or violation > run.options.tolerance:
         status = "inconsistent"  # everything was solved, and yet a statement without a free unknown is missed
