@@ -24,12 +24,13 @@ FloatArray = npt.NDArray[np.float64]
 class Restricted:
     """A program whose implicit equalities are explicit, and a point that satisfies its linear rows, shape (n,).
 
-    ``single`` is whether that is the only such point.
+    ``single`` is whether that is the only such point, ``changed`` whether there were any implicit equalities.
     """
 
     program: LiftedProgram
     point: FloatArray
     single: bool
+    changed: bool
 
 
 def restrict(program: LiftedProgram) -> Restricted | None:
@@ -89,4 +90,5 @@ def restrict(program: LiftedProgram) -> Restricted | None:
         row_upper=upper[keep],
         origins=tuple(program.origins[i] for i in keep),
     )
-    return Restricted(restricted, point, bool(fixed.all()))
+    changed = bool(row_tight.any() or fixed.any() or len(keep) < len(equal))
+    return Restricted(restricted, point, bool(fixed.all()), changed)

@@ -92,6 +92,8 @@ def _attempt(
         if violation <= options.tolerance:
             return _Attempt(Solution(restricted.point, Stop.CONVERGED, violation, 0), iterations)
         return _Attempt(best, iterations)
+    if not restricted.changed:
+        return _Attempt(best, iterations)
     # Fixed masses may be 0, which the program's own derivatives allow.
     again, more = _several_starts(part, restricted.program, start, backend, replace(options, form="own"))
     return _Attempt(again or best, iterations + more)
@@ -164,7 +166,7 @@ def _reconcile(
         rng = np.random.default_rng(options.seed)
         for noise in (0.0, *(NOISE * (1 + i) for i in range(RETRIES))):
             loose, point, gave = relax_internal(program, part.point(_perturb(part, start, noise, rng)), options)
-            if not gave or program.convex:
+            if not gave or program.convex or program.n > FEW:
                 break
         solution = backend.solve(loose, point, options)
         if solution.point is not None and solution.violation <= options.tolerance:
