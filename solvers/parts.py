@@ -23,7 +23,7 @@ MANY_STARTS = 5
 """Starting points that a small part gets by default when it is not convex."""
 
 RETRIES = 4
-"""Further starting points when none was solved; half as many for large parts, where each takes long."""
+"""Further starting points when none was solved; one for large parts, where each takes minutes."""
 
 NOISE = 0.1
 """Standard deviation of the logarithmic noise on starting points; the exact closed form can be a saddle."""
@@ -109,7 +109,7 @@ def _several_starts(
     value = Derivatives(program)
     iterations = 0
     base = start
-    for attempt in range(wanted + (RETRIES if program.n <= FEW else RETRIES // 2)):
+    for attempt in range(wanted + (RETRIES if program.n <= FEW else 1)):
         noise = 0.0 if program.convex and attempt == 0 else NOISE * (1 + attempt // wanted)
         solution = backend.solve(program, part.point(_perturb(part, base, noise, rng)), options)
         iterations += solution.iterations
