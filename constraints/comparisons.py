@@ -162,7 +162,8 @@ def _split_information(blocks: list[Block], n: float) -> float:
 
 def _as_terms(program: Program, signed: list[tuple[Internal, dict[int, tuple[Block, float]]]]) -> Comparisons:
     const: FloatArray = np.zeros(len(signed))
-    collected: dict[str, list[tuple[int, int, float, float, int]]] = {}
+    collected: dict[str, list[tuple[int, int, float, float, int, int]]] = {}
+    number: dict[int, int] = {}
     for row, (constraint, blocks) in enumerate(signed):
         for block, factor in blocks.values():
             size = 0.0 if block.size is None else block.size
@@ -171,12 +172,13 @@ def _as_terms(program: Program, signed: list[tuple[Internal, dict[int, tuple[Blo
                 value = phi_sum(constraint.measure, block.const[still][None, :], np.array([size]))
                 const[row] += factor * float(value[0])
             collected.setdefault(PHI_OF[constraint.measure], []).extend(
-                (row, int(var), factor, size, block.size_var) for var in block.var[~still]
+                (row, int(var), factor, size, block.size_var, number.setdefault(id(block), len(number)))
+                for var in block.var[~still]
             )
     terms = []
     for phi, entries in collected.items():
-        row_of, var, coef, size_of, size_var = (np.array(column) for column in zip(*entries, strict=True))
-        terms.append(Terms(phi, row_of, var, coef, size_of.astype(np.float64), size_var))
+        row_of, var, coef, size_of, size_var, block_of = (np.array(column) for column in zip(*entries, strict=True))
+        terms.append(Terms(phi, row_of, var, coef, size_of.astype(np.float64), size_var, block_of))
     people = np.array([individuals(program, constraint) for constraint, _ in signed])
     return Comparisons(tuple(terms), const, people, tuple(constraint.origin for constraint, _ in signed))
 

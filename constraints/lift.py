@@ -75,21 +75,20 @@ class LiftedPart:
 
     program: LiftedProgram
     known: FloatArray  # (n_groups, n_classes): values of the fixed masses, 0 elsewhere
-    group: IntArray  # (n_masses,) of each mass variable, within the part
-    klass: IntArray  # (n_masses,)
     definitions: sparse.csr_matrix  # (n_aggregates, n): aggregates = definitions @ z + constants, strictly lower
     constants: FloatArray
 
     def masses(self, z: FloatArray) -> FloatArray:
         """Masses of the part's groups, shape (n_groups, n_classes), from a point of the program."""
         out = self.known.copy()
-        out[self.group, self.klass] = z[: self.program.n_masses]
+        out[self.program.group, self.program.klass] = z[: self.program.n_masses]
         return out
 
     def point(self, masses: FloatArray) -> FloatArray:
         """The point of the program with the given masses of groups, shape (n,)."""
         n = self.program.n_masses
-        free = np.clip(masses[self.group, self.klass], self.program.lower[:n], self.program.upper[:n])
+        at = self.program.group, self.program.klass
+        free = np.clip(masses[at], self.program.lower[:n], self.program.upper[:n])
         if not self.program.n_aggregates:
             return free
         nested = sparse.identity(self.program.n_aggregates, format="csr") - self.definitions[:, n:]
@@ -105,7 +104,6 @@ def lift(
     part: Part,
     rows: InternalRows,
     totals: tuple[Totals, ...],
-    convex: BoolArray,
     *,
     trusting: bool = True,
 ) -> LiftedPart:
@@ -148,6 +146,10 @@ def lift(
     )
     matrix.sort_indices()
     lifted = LiftedProgram(
+        group=group,
+        klass=klass,
+        owner=view.owner[group],
+        total=view.owner_weight - np.bincount(view.owner, known.sum(axis=1), len(view.owner_weight)),
         mass_weight=view.weight[group],
         lower=np.concatenate([view.lower[group, klass], np.zeros(n_agg)]),
         upper=np.concatenate([view.upper[group, klass], agg_upper]),
@@ -159,9 +161,8 @@ def lift(
         nl_size=comparisons.size,
         origins=(*(s.origin for s in kept), *(None for _ in range(n_agg))),
         nl_origins=comparisons.origins,
-        convex=bool(convex[rows.constraint_of(part.internal)].all()) and (trusting or not len(part.internal)),
     )
-    return LiftedPart(lifted, known, group, klass, sparse.csr_matrix(definitions), constants)
+    return LiftedPart(lifted, known, sparse.csr_matrix(definitions), constants)
 
 
 def _statements(view: PartView) -> list[Statement]:

@@ -9,6 +9,7 @@ attributes leave the size of a branch open is ``w_t`` a variable, too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +19,15 @@ from maxent.models.errors import Origin
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
     """The terms ``coef * phi(z[var], w)`` of all nonlinear rows with one phi (``gini`` or ``entropy``).
 
-    ``size`` is the constant w in individuals; where ``size_var >= 0`` that variable stands in its place.
+    ``size`` is the constant w in individuals; where ``size_var >= 0`` that variable stands in its place. Terms of equal
+    ``block`` are the classes of the same set of groups, and have the same row factors and size.
     """
 
     phi: str
@@ -33,9 +36,10 @@ class Terms:
     coef: FloatArray
     size: FloatArray
     size_var: IntArray
+    block: IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LiftedProgram:
     """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over masses, the first ``n_masses`` variables.
 
@@ -43,8 +47,16 @@ class LiftedProgram:
     ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per
     individual), about ``nl_size`` individuals each. ``origins`` name the linear rows that are statements (None: totals
     of quasi-identifiers, definitions).
+
+    Mass i is that of class ``klass[i]`` in group ``group[i]`` of the part, of the pooled quasi-identifier ``owner[i]``,
+    whose free masses add up to ``total[owner[i]]``: the linear rows of the quasi-identifiers, once more. The last
+    `n_aggregates` linear rows define the aggregates, each from masses and aggregates before it.
     """
 
+    group: IntArray
+    klass: IntArray
+    owner: IntArray
+    total: FloatArray
     mass_weight: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -56,7 +68,6 @@ class LiftedProgram:
     nl_size: FloatArray
     origins: tuple[Origin | None, ...]
     nl_origins: tuple[Origin, ...]
-    convex: bool
 
     @property
     def n(self) -> int:
@@ -69,3 +80,16 @@ class LiftedProgram:
     @property
     def n_aggregates(self) -> int:
         return self.n - self.n_masses
+
+    @cached_property
+    def convex_rows(self) -> BoolArray:
+        """Which nonlinear rows are convex, shape (n_rows,): every phi that is not a constant is subtracted."""
+        convex = np.ones(len(self.nl_const), bool)
+        for terms in self.terms:
+            convex[terms.row[terms.coef > 0]] = False
+        return convex
+
+    @property
+    def convex(self) -> bool:
+        """Whether the program is convex: every nonlinear row is."""
+        return bool(self.convex_rows.all())

@@ -12,7 +12,7 @@ import numpy as np
 from maxent.constraints.evaluate import InternalRows, LinearRows
 from maxent.constraints.lift import LiftedPart, lift
 from maxent.constraints.program import Program
-from maxent.constraints.reduce import Part, convex_rows, known_totals, needed, unmerged
+from maxent.constraints.reduce import Part, known_totals, needed, unmerged
 from maxent.explain import place_name
 from maxent.report import printable, write_atomically, write_text
 
@@ -27,7 +27,7 @@ def lifted_program(program: Program) -> LiftedPart:
     """Every cell and every constraint in one piece: what ``maxent estimate --no-presolve`` solves."""
     rows, totals, merged = InternalRows(program), known_totals(program), unmerged(program)
     whole = Part(np.arange(len(merged.owner)), needed(program, totals, LinearRows(program)), np.arange(rows.n_rows))
-    return lift(program, merged, whole, rows, totals, convex_rows(program, totals))
+    return lift(program, merged, whole, rows, totals)
 
 
 def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell: Callable[[str], None]) -> None:
@@ -117,10 +117,10 @@ def _key(program: Program, part: LiftedPart) -> Iterator[str]:
     yield f"{len(lifted.origins)} linear rows, {len(lifted.nl_origins)} internal rows"
     yield "Masses that the statements fix are constants; rows that these, or other rows, already imply are left out."
     yield ""
-    for i, (cell, klass) in enumerate(zip(part.group.tolist(), part.klass.tolist(), strict=True)):
+    for i, (cell, klass) in enumerate(zip(part.program.group.tolist(), part.program.klass.tolist(), strict=True)):
         yield f"mass[{i}]: {named(cell, klass)}"
     free = np.zeros(part.known.shape, bool)
-    free[part.group, part.klass] = True
+    free[part.program.group, part.program.klass] = True
     for cell, klass in np.argwhere(~free).tolist():
         yield f"constant {part.known[cell, klass]:.15g}: {named(cell, klass)}"
     n_statements = len(lifted.origins) - lifted.n_aggregates

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.lifted import LiftedProgram
+from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
 
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +27,9 @@ class Options:
     the number of starting points of a part that is not convex, None for the default (5 while it is small, else 1).
     ``form`` chooses who supplies a back end's derivatives: the Pyomo model or the program's own; ``auto`` takes the
     Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
-    ``max_iterations`` of one solve is by default 500 while a program is small, else 1500.
+    ``max_iterations`` of one solve is by default 500 while a program is small, else 1500. ``floor`` is the smallest
+    probability that `newton` leaves in a part where the optimum of an entropy would make it vanish. Every back end asks
+    ``clock`` between iterations whether to stop, and then returns the best point so far.
     """
 
     tolerance: float = 1e-8
@@ -35,6 +38,8 @@ class Options:
     form: Form = "auto"
     presolve: bool = True
     max_iterations: int | None = None
+    floor: float = 1e-6
+    clock: Clock = field(default_factory=Clock)
 
     def iterations_for(self, program: LiftedProgram) -> int:
         """The iteration limit of one solve of a program."""

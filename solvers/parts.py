@@ -137,7 +137,7 @@ def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bo
 def _perturb(part: LiftedPart, start: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
     """Multiply the free masses by log-normal noise, keeping every group's total."""
     free = np.zeros(start.shape, bool)
-    free[part.group, part.klass] = True
+    free[part.program.group, part.program.klass] = True
     jolted = np.where(free, start * np.exp(noise * rng.standard_normal(start.shape)), 0.0)
     total, wanted = jolted.sum(axis=1, keepdims=True), np.where(free, start, 0.0).sum(axis=1, keepdims=True)
     scaled: FloatArray = jolted * np.divide(wanted, total, out=np.ones_like(total), where=total > 0)

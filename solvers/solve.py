@@ -109,7 +109,7 @@ def _solve_whole(
     start, _ = _solve_round(run, uniform, keep, np.empty(0, np.int64), totals, convex)
     active, merged = np.arange(rows.n_rows), unmerged(program)
     part = Part(np.arange(len(merged.owner)), keep, active)
-    lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
+    lifting = partial(lift, program, merged, rows=rows, totals=totals)
     loosely = partial(_loosely, lifting, program, merged, part)
     lifted = lifting(part)
     answer = solve_part(lifted, loosely, merged.pool(start), run.backend, _with_form(run, lifted.program.n))
@@ -161,7 +161,7 @@ def _solve_round(
     begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
     cells = [np.concatenate([order[begin[g] : begin[g + 1]] for g in piece.groups]) for piece in pieces]
     keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
-    lifting = partial(lift, program, merged, rows=rows, totals=totals, convex=convex)
+    lifting = partial(lift, program, merged, rows=rows, totals=totals)
     lifted = {key: lifting(piece) for key, piece in zip(keys, pieces, strict=True) if key not in run.cache}
     options = _with_form(run, sum(part.program.n for part in lifted.values()))
     answers = []

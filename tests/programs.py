@@ -5,7 +5,7 @@ import pandas as pd
 
 from maxent.constraints.evaluate import Evaluator
 from maxent.constraints.lift import lift
-from maxent.constraints.reduce import Part, convex_rows, known_totals, needed, unmerged
+from maxent.constraints.reduce import Part, known_totals, needed, unmerged
 from maxent.engine import compile_release
 from maxent.models.inducers import id3
 from maxent.models.reader import parse_release
@@ -60,4 +60,4 @@ def whole(release, frame):
     evaluator, merged, totals = Evaluator(program), unmerged(program), known_totals(program)
     keep = needed(program, totals, evaluator.linear)
     part = Part(np.arange(len(merged.owner)), keep, np.arange(evaluator.internal.n_rows))
-    return program, lift(program, merged, part, evaluator.internal, totals, convex_rows(program, totals))
+    return program, lift(program, merged, part, evaluator.internal, totals)
