@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from maxent.models.errors import Problem
-from maxent.models.frames import LISTED, BoolArray, FloatArray, Frame, IntArray, shorten, shorten_list
+from maxent.models.frames import LISTED, BoolArray, Column, FloatArray, Frame, IntArray, shorten, shorten_list
 
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
 
@@ -69,24 +69,30 @@ def finite(
         One number for each of `Column.values` (not for each row), NaN for those that are refused.
     """
     column = frame.columns[name]
-    texts: list[str] | None = None
-    if column.values.dtype.kind in "iuf":
-        numbers = column.values.astype(np.float64)
-    else:
-        texts = column.texts()
-        numbers = np.full(len(texts), np.nan)
-        # float() accepts more than people write: 1_000, nan, other digits.
-        legal = np.array([_NUMBER.fullmatch(text) is not None for text in texts], dtype=bool)
-        numbers[legal] = np.array(texts, dtype=object)[legal].astype(np.float64)
-    good = np.isfinite(numbers) & (numbers >= low) & (numbers <= high)
-    if whole:
-        good &= numbers == np.floor(numbers)
-    if not np.append(good, False)[column.codes].all():
+    result = numbers(column, low=low, high=high, whole=whole)
+    bad = np.isnan(result)
+    if np.append(bad, True)[column.codes].any():
         advice = "impute missing ones or drop their rows, since no tree can route them"
         missing = None if optional else f"{expected} ({advice})"
-        problems += _refused(frame, name, ~good, column.texts() if texts is None else texts, expected, missing)
+        problems += _refused(frame, name, bad, column.texts(), expected, missing)
+    return result
+
+
+def numbers(column: Column, *, low: float = -np.inf, high: float = np.inf, whole: bool = False) -> FloatArray:
+    """Return the values of a column as finite numbers in [low, high], float64, NaN for those that are none."""
+    if column.values.dtype.kind in "iuf":
+        result = column.values.astype(np.float64)
+    else:
+        texts = column.texts()
+        result = np.full(len(texts), np.nan)
+        # float() accepts more than people write: 1_000, nan, other digits.
+        legal = np.array([_NUMBER.fullmatch(text) is not None for text in texts], dtype=bool)
+        result[legal] = np.array(texts, dtype=object)[legal].astype(np.float64)
+    good = np.isfinite(result) & (result >= low) & (result <= high)
+    if whole:
+        good &= result == np.floor(result)
     # The sum turns -0.0 into 0.0.
-    return np.where(good, numbers, np.nan) + 0.0
+    return np.where(good, result, np.nan) + 0.0
 
 
 def whole(frame: Frame, name: str, least: int, problems: list[Problem]) -> IntArray:
@@ -96,9 +102,9 @@ def whole(frame: Frame, name: str, least: int, problems: list[Problem]) -> IntAr
     """
     column = frame.columns[name]
     expected = f"a whole number of individuals, at least {least}"
-    numbers = finite(frame, name, problems, expected=expected, low=least, high=2.0**53, whole=True)
-    counts = np.append(np.where(np.isnan(numbers), -1, numbers), -1).astype(np.int64)[column.codes]
-    if (total := counts.sum(dtype=np.float64)) >= 2**53:
+    found = finite(frame, name, problems, expected=expected, low=least, high=2.0**53, whole=True)
+    counts = np.append(np.where(np.isnan(found), -1, found), -1).astype(np.int64)[column.codes]
+    if (total := (counts * frame.repeats.astype(np.float64)).sum()) >= 2**53:
         problems.append(Problem("rows", name, "a sum of individuals below 2**53", f"a sum of about {total:.4g}"))
     return counts
 
@@ -113,15 +119,18 @@ def _refused(
     domain: Sequence[str] = (),
 ) -> list[Problem]:
     """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be."""
-    codes = frame.columns[name].codes
+    codes, repeats = frame.columns[name].codes, frame.repeats
     empty = np.array([text == "" for text in texts] + [True], dtype=bool)
     absent = np.flatnonzero(empty[codes] & np.append(bad, True)[codes])
     problems = []
     if missing is not None and len(absent):
-        more = f" (and on {len(absent) - 1} more {frame.unit}s)" if len(absent) > 1 else ""
+        others = repeats[absent].sum() - 1
+        more = f" (and on {others} more {frame.unit}s)" if others else ""
         problems.append(Problem(frame.place(absent[0]), name, missing, f"a missing value{more}"))
     rows = np.flatnonzero(np.append(bad, False)[codes] & ~empty[codes])
-    values, first, occurrences = np.unique(codes[rows], return_index=True, return_counts=True)
+    values, first, inverse = np.unique(codes[rows], return_index=True, return_inverse=True)
+    occurrences = np.zeros(len(values), dtype=np.int64)
+    np.add.at(occurrences, inverse, repeats[rows])
     order = np.argsort(first)
     for at in order[:LISTED]:
         value = texts[values[at]]

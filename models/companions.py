@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from maxent.models.cellvalues import categorical, finite, whole
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files import read_frame
 from maxent.models.frames import (
     BoolArray,
     FloatArray,
@@ -19,7 +20,6 @@ from maxent.models.frames import (
     Source,
     listed,
     missing_columns,
-    read_frame,
     shorten,
     shorten_list,
 )
@@ -67,7 +67,7 @@ def read_truth(source: Source, release: Release, table: QITable, *, count: str |
     InvalidInput
         When it cannot be read, or the individuals per quasi-identifier are not those of the table.
     """
-    truth = read_rows(source, "truth", release, table.attributes, count, target=True, count_optional=True)
+    truth = read_rows(source, "truth", release, table.attributes, count, target=True, count_optional=True, merge=True)
     codes = _recode(truth, table)
     known: BoolArray = np.all(codes >= 0, axis=1)
     sizes = [len(level) for level in table.levels]
@@ -121,7 +121,7 @@ def read_facts(source: Source, release: Release, table: QITable) -> tuple[Fact, 
                 Problem(frame.place(i), "count", f"at most the {there} individuals that match", str(counts[i]))
             )
     if problems:
-        raise InvalidInput(frame.source, listed(problems, f"{frame.unit}s"))
+        raise InvalidInput(frame.source, listed(problems, len(problems), f"{frame.unit}s"))
     return tuple(
         Fact(int(frame.lines[i]), frame.source, rows, int(classes[i]), int(counts[i])) for i, rows in enumerate(matches)
     )
@@ -202,26 +202,24 @@ def _strangers(truth: Records, unknown: BoolArray, table: QITable) -> list[Probl
     keys = row_keys(truth.codes[rows], [len(level) for level in truth.levels])
     first = rows[np.sort(np.unique(keys, return_index=True)[1])]
     expected = f"a quasi-identifier of {table.source}"
-    problems = [
-        Problem(f"{truth.unit} {truth.lines[row]}", "quasi-identifier", expected, truth.describe(row))
-        for row in first.tolist()
-    ]
-    return listed(problems, f"{truth.unit}s")
+    problems = (Problem(truth.place(row), "quasi-identifier", expected, truth.describe(row)) for row in first.tolist())
+    return listed(problems, len(first), f"{truth.unit}s")
 
 
 def _differences(found: IntArray, table: QITable) -> list[Problem]:
     """Name the quasi-identifiers whose individuals are not as many as in the table."""
     totals = found.sum(axis=1)
-    problems = [
+    different = np.flatnonzero(totals != table.counts).tolist()
+    problems = (
         Problem(
             f"rows with {table.describe(i)}",
             "individuals",
             f"{table.counts[i]}, as in {table.source} (first on {table.unit} {table.lines[i]})",
             str(totals[i]),
         )
-        for i in np.flatnonzero(totals != table.counts).tolist()
-    ]
-    return listed(problems, "quasi-identifiers")
+        for i in different
+    )
+    return listed(problems, len(different), "quasi-identifiers")
 
 
 def _fact_columns(frame: Frame, release: Release) -> list[Problem]:

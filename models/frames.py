@@ -1,15 +1,12 @@
-"""CSV, Parquet and DataFrames as one thing: named columns of coded values, with the line of every row."""
+"""Tables as one thing, wherever they are read from: named columns of coded values, with the place of every row."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
+from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,16 +24,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 LISTED = 10
 """Problems of one kind that are spelled out before the rest is only counted."""
-
-_LONGEST_LINE = 1 << 20
-_FOREIGN = {
-    b"PK\x03\x04": "a zip archive or Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
-    b"\x1f\x8b": "a gzip archive",
-    b"PAR1": "a Parquet file (name it .parquet)",
-    b"\xff\xfe": "UTF-16 text (save it as UTF-8)",
-    b"\xfe\xff": "UTF-16 text (save it as UTF-8)",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +48,24 @@ class Column:
 class Frame:
     """The wanted columns of a source that were found in it.
 
-    ``lines`` has the line of the file each row starts on (the header being line 1), or the number of the row,
-    from 1, when ``unit`` says so; ``problems`` are the ragged rows, which the columns leave out, and wanted
-    columns that occur twice.
+    Attributes
+    ----------
+    source : str
+        What it was read from.
+    unit : str
+        What ``lines`` are: ``line`` or ``row``.
+    header : tuple of str
+        All columns of the source.
+    columns : mapping of str to Column
+        Those that are wanted and there.
+    lines : int64, shape (n_rows,)
+        The line of the file each row starts on (the header being line 1), or the number of the row, from 1.
+    repeats : int64, shape (n_rows,)
+        How many rows of the source each one stands for: equal rows may have been merged, into the first of them.
+    problems : tuple of Problem
+        Ragged rows, which the columns leave out, and wanted columns that occur twice.
+    locate : callable
+        Names a place given as in ``lines``: ``line 7``.
     """
 
     source: str
@@ -71,16 +73,23 @@ class Frame:
     header: tuple[str, ...]
     columns: Mapping[str, Column]
     lines: IntArray
-    problems: tuple[Problem, ...] = ()
+    repeats: IntArray
+    problems: tuple[Problem, ...]
+    locate: Callable[[int], str]
 
     @property
     def heading(self) -> str:
         """Where the names of the columns are."""
-        return "header" if self.unit == "line" else "columns"
+        return heading(self.unit)
 
     def place(self, row: int) -> str:
         """Name the place of a row: ``line 7``."""
-        return f"{self.unit} {self.lines[row]}"
+        return self.locate(int(self.lines[row]))
+
+
+def heading(unit: Literal["line", "row"]) -> str:
+    """Say where the names of the columns are in a source that has such places."""
+    return "header" if unit == "line" else "columns"
 
 
 def shorten(value: object, width: int = 60) -> str:
@@ -96,49 +105,13 @@ def shorten_list(values: Iterable[object], width: int = 60) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def read_frame(source: Source, name: str, wanted: Iterable[str]) -> Frame:
-    """Read the wanted columns of a DataFrame, a CSV file, or a Parquet file (suffix .parquet or .pq).
-
-    Parameters
-    ----------
-    source : DataFrame or path
-        CSV is UTF-8, with commas and a header line; blank lines are skipped.
-    name : str
-        What to call a DataFrame in messages; a file goes by its name.
-    wanted : iterable of str
-        Columns to read; those that are not there are missing from `Frame.columns`.
-
-    Raises
-    ------
-    InvalidInput
-        When the source cannot be read as a table at all.
-    """
-    names = tuple(dict.fromkeys(wanted))
-    if not isinstance(source, (str, PathLike)):
-        return _from_pandas(source, name, names)
-    path = Path(source)
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reasons: dict[type[Exception], str] = {
-            FileNotFoundError: "no such file",
-            IsADirectoryError: "a directory",
-            PermissionError: "a file you may not read",
-        }
-        found = reasons.get(type(error), str(error))
-        raise invalid(str(path), "file", "path", "a CSV or Parquet file that can be read", found) from error
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        return _from_parquet(data, str(path), names)
-    return _from_csv(data, str(path), names)
-
-
 def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:
     """List the names that are no columns of the source, each with the column that was probably meant."""
     expected = "a column of this name"
     return [
         Problem(frame.heading, name, expected, f"none{_suggestion(name, frame.header)}")
         for name in names
-        if name not in frame.columns
+        if name not in frame.header
     ]
 
 
@@ -154,13 +127,13 @@ def _suggestion(name: str, header: Sequence[str]) -> str:
     return f"; did you mean {shorten(close[0])}?" if close else f" among {shorten_list(header)}"
 
 
-def listed(problems: list[Problem], what: str) -> list[Problem]:
-    """Cut a list of problems of one kind, saying how many ``what`` more there are."""
-    if len(problems) <= LISTED:
-        return problems
-    rest = problems[LISTED]
-    more = Problem(f"and {len(problems) - LISTED} more {what}", rest.field, rest.expected, "the like")
-    return [*problems[:LISTED], more]
+def listed(problems: Iterable[Problem], total: int, what: str) -> list[Problem]:
+    """Return the first of ``total`` problems of one kind, saying how many ``what`` more there are."""
+    found = list(islice(problems, LISTED + 1))
+    if total > LISTED:
+        rest = found[LISTED]
+        found[LISTED] = Problem(f"and {total - LISTED} more {what}", rest.field, rest.expected, "the like")
+    return found
 
 
 def _text(value: object) -> str:
@@ -171,208 +144,35 @@ def _text(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-# --- CSV -------------------------------------------------------------------------------------------------------
+def repeated_columns(header: Sequence[str], names: Iterable[str], where: str) -> list[Problem]:
+    """List the names that more than one column has."""
+    return [
+        Problem(where, name, "one column of this name", f"{header.count(name)} of them")
+        for name in names
+        if header.count(name) > 1
+    ]
 
 
-def _from_csv(data: bytes, source: str, wanted: Sequence[str]) -> Frame:
-    """Read a CSV file; line numbers are computed one by one only where rows and lines are not the same."""
-    data, blank = _checked(data, source)
-    header = _header(data, source, blank)
-    indices, first = _wanted_indices(header, wanted)
-    columns, ragged = _parse(data, len(header), sorted(first.values()), source, blank)
-    named = {name: columns[index] for name, index in first.items()}
-    rows = len(next(iter(columns.values())).codes)
-    problems = [Problem("header", name, "one column of this name", f"{len(indices[name])} of them") for name in indices]
-    exact = (
-        not ragged
-        and data.count(b"\n") == rows + 1
-        and data.count(b"\r") == data.count(b"\r\n")
-        and data.count(b'"') % 2 == 0
-    )
-    if exact:
-        lines = np.arange(rows, dtype=np.int64) + blank + 2
-    else:
-        lines, uneven = _scan(data, len(header), source, blank)
-        problems += uneven
-        if len(lines) != rows:
-            raise invalid(source, "file", "quotes", "cells quoted as a whole, quotes inside doubled", "other quoting")
-    return Frame(source, "line", header, named, lines, tuple(problems))
+def from_pandas(source: object, name: str, wanted: Sequence[str]) -> Frame:
+    """Factorise the wanted columns of a DataFrame; labels of columns are compared as text.
 
-
-def _checked(data: bytes, source: str) -> tuple[bytes, int]:
-    r"""Refuse what is no UTF-8 text; return it without blank lines around it (and how many led), ended by ``\n``."""
-    for magic, what in _FOREIGN.items():
-        if data.startswith(magic):
-            raise invalid(source, "file", "format", "CSV text in UTF-8", what)
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\n" not in data:
-        data = data.replace(b"\r", b"\n")
-    if (at := data.find(b"\0")) >= 0:
-        line = data.count(b"\n", 0, at) + 1
-        raise invalid(source, f"line {line}", "encoding", "CSV text in UTF-8", "a NUL byte (is it a binary file?)")
-    if not data.isascii():
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            column = error.start - data.rfind(b"\n", 0, error.start)
-            found = f"byte 0x{data[error.start]:02x} at position {column} (save the file as UTF-8)"
-            raise invalid(source, f"line {line}", "encoding", "CSV text in UTF-8", found) from error
-    body = data.lstrip(b"\r\n")
-    if not body.strip():
-        raise invalid(source, "file", "header", "a line with the names of the columns", "an empty file")
-    blank = data.count(b"\n", 0, len(data) - len(body))
-    return body.rstrip(b"\r\n") + b"\n", blank
-
-
-def _header(data: bytes, source: str, blank: int) -> tuple[str, ...]:
-    """Return the names of the columns."""
-    return tuple(next(_records(data, source, blank))[1])
-
-
-def _wanted_indices(header: Sequence[str], wanted: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return where the wanted columns occur more than once, and where each occurs first."""
-    where: dict[str, list[int]] = {}
-    for index, name in enumerate(header):
-        where.setdefault(name, []).append(index)
-    repeated = {name: where[name] for name in wanted if len(where.get(name, ())) > 1}
-    return repeated, {name: where[name][0] for name in wanted if name in where}
-
-
-def _parse(data: bytes, width: int, indices: list[int], source: str, blank: int) -> tuple[dict[int, Column], bool]:
-    """Parse and factorise the columns at the indices (the first one if there are none); say if rows were ragged."""
-    import pyarrow as pa
-    from pyarrow import csv as reader
-
-    ragged = False
-
-    def skip(row: object) -> Literal["skip"]:
-        nonlocal ragged
-        ragged = True
-        return "skip"
-
-    chosen = [str(index) for index in indices] or ["0"]
-    coded = pa.dictionary(pa.int32(), pa.string())
-    try:
-        table = reader.read_csv(
-            pa.BufferReader(data),
-            # Names of our own: those of the file may repeat.
-            read_options=reader.ReadOptions(
-                column_names=[str(index) for index in range(width)],
-                skip_rows_after_names=1,
-                block_size=max(_LONGEST_LINE, 32 * width),
-            ),
-            parse_options=reader.ParseOptions(newlines_in_values=b'"' in data, invalid_row_handler=skip),
-            convert_options=reader.ConvertOptions(
-                include_columns=chosen,
-                column_types=dict.fromkeys(chosen, coded),
-                null_values=[],
-                strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowException as error:
-        # The scan names the line; what it lets pass is a row too long for the parser.
-        _scan(data, width, source, blank)
-        found = shorten(str(error).splitlines()[0])
-        raise invalid(source, "file", "rows", f"rows of at most {_LONGEST_LINE} bytes", found) from error
-    return {int(name): _from_arrow(table[name]) for name in chosen}, ragged
-
-
-def _records(data: bytes, source: str, blank: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row that is not blank with the line it starts on: exact, and slow."""
-    # Data hold no NUL, so that the end mark is read as a row of its own unless an open quote swallows it.
-    reader = csv.reader(chain(_lines(data, source, blank), ["\0"]))
-    line = blank + 1
-    try:
-        for record in reader:
-            if record == ["\0"]:
-                return
-            if record and record[-1].endswith("\0"):
-                found = f"a quote that is never closed, in {shorten(record[-1][:-1])}"
-                raise invalid(source, f"line {line}", "cell", "quotes in pairs", found)
-            if record:
-                yield line, record
-            line = blank + reader.line_num + 1
-    except csv.Error as error:
-        expected = f"cells of at most {csv.field_size_limit()} characters"
-        raise invalid(source, f"line {line}", "cell", expected, f"{error} (is a quote not closed?)") from error
-
-
-def _lines(data: bytes, source: str, blank: int) -> Iterator[str]:
-    """Yield the lines of the file."""
-    stream = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
-    for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), ""), blank + 1):
-        if len(line) > _LONGEST_LINE:
-            expected = f"at most {_LONGEST_LINE} characters (are the ends of the lines lost?)"
-            raise invalid(source, f"line {number}", "line", expected, "a longer one")
-        yield line
-
-
-def _scan(data: bytes, width: int, source: str, blank: int) -> tuple[IntArray, list[Problem]]:
-    """Return the line of every row that has ``width`` cells, and the rows that have not."""
-    records = _records(data, source, blank)
-    next(records)
-    lines: list[int] = []
-    ragged: list[tuple[int, int]] = []
-    for line, record in records:
-        if len(record) == width:
-            lines.append(line)
-        else:
-            ragged.append((line, len(record)))
-    expected = f"{width}, as in the header"
-    problems = [Problem(f"line {line}", "cells", expected, str(cells)) for line, cells in ragged[:LISTED]]
-    if len(ragged) > LISTED:
-        problems.append(Problem(f"and {len(ragged) - LISTED} more lines", "cells", expected, "other numbers"))
-    return np.array(lines, dtype=np.int64), problems
-
-
-# --- Parquet and pandas ----------------------------------------------------------------------------------------
-
-
-def _from_parquet(data: bytes, source: str, wanted: Sequence[str]) -> Frame:
-    """Read the wanted columns of a Parquet file."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(pa.BufferReader(data))
-        header = tuple(file.schema_arrow.names)
-        indices, first = _wanted_indices(header, wanted)
-        table = file.read(columns=list(first))
-        rows = file.metadata.num_rows
-        columns = {name: _from_arrow(table.column(table.schema.names.index(name))) for name in first}
-    except pa.ArrowNotImplementedError as error:
-        expected = "columns of text, numbers or other plain values"
-        raise invalid(source, "file", "format", expected, shorten(str(error).splitlines()[0])) from error
-    except (pa.ArrowException, OSError) as error:
-        found = shorten(str(error).splitlines()[0])
-        raise invalid(source, "file", "format", "a Parquet file", found) from error
-    return _by_row(source, header, columns, rows, indices)
-
-
-def _from_pandas(source: object, name: str, wanted: Sequence[str]) -> Frame:
-    """Factorise the wanted columns of a DataFrame; labels of columns are compared as text."""
+    Raises
+    ------
+    InvalidInput
+        When ``source`` is no DataFrame.
+    """
     import pandas as pd
 
     if not isinstance(source, pd.DataFrame):
         raise invalid(name, "argument", name, "a pandas DataFrame or the path of a file", shorten(source))
     header = tuple(str(label) for label in source.columns)
-    indices, first = _wanted_indices(header, wanted)
-    columns = {column: _from_series(source.iloc[:, index]) for column, index in first.items()}
-    return _by_row(name, header, columns, len(source), indices)
+    columns = {label: _from_series(source.iloc[:, header.index(label)]) for label in wanted if label in header}
+    lines = np.arange(1, len(source) + 1, dtype=np.int64)
+    problems = tuple(repeated_columns(header, wanted, heading("row")))
+    return Frame(name, "row", header, columns, lines, np.ones_like(lines), problems, "row {}".format)
 
 
-def _by_row(
-    source: str, header: tuple[str, ...], columns: dict[str, Column], rows: int, repeated: dict[str, list[int]]
-) -> Frame:
-    """Return a frame whose places are the numbers of its rows."""
-    problems = [
-        Problem("columns", name, "one column of this name", f"{len(at)} of them") for name, at in repeated.items()
-    ]
-    return Frame(source, "row", header, columns, np.arange(1, rows + 1, dtype=np.int64), tuple(problems))
-
-
-def _from_arrow(array: Any) -> Column:
+def from_arrow(array: Any) -> Column:
     """Return an Arrow chunked array as a column; nulls and NaN are missing."""
     import pyarrow as pa
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.aggregate import Groups, aggregate
 from maxent.models.cellvalues import categorical, finite, whole
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.frames import (
-    Frame,
-    IntArray,
-    Source,
-    missing_columns,
-    read_frame,
-    shorten,
-)
+from maxent.models.files import large_files, read_frame
+from maxent.models.frames import Frame, IntArray, Source, missing_columns, shorten
 from maxent.models.release import Attribute, Release
 
 if TYPE_CHECKING:
@@ -40,9 +36,10 @@ class QITable:
     counts : int64, shape (n_distinct,)
         Individuals, all positive.
     lines : int64, shape (n_distinct,)
-        Where each first appears: the line of a CSV file (the header is line 1), else the number of the row, from 1.
+        Where each first appears: the line of a CSV file (the header is line 1), else the number of the row, from 1,
+        which for several files is counted through all of them.
     source : str
-        The name of the file, or ``qi`` for a DataFrame.
+        The name of the file, the pattern for several files, or ``qi`` for a DataFrame.
     unit : str
         What ``lines`` are: ``line`` or ``row``.
     """
@@ -81,11 +78,11 @@ class QITable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Rows as they are, unmerged, without those that stand for 0 individuals.
+    """Rows in the order of the source, without those that stand for 0 individuals; equal ones may be merged.
 
     ``codes`` (n_rows, n_attributes) index ``levels`` as in `QITable`, for the ``attributes`` named here;
     ``classes`` (n_rows,) index the target's classes; ``counts`` (n_rows,) are individuals, all positive;
-    ``lines`` (n_rows,) are lines of the file or numbers of rows, as ``unit`` says.
+    ``lines`` (n_rows,) are lines of the file or numbers of rows, as ``unit`` says, which ``locate`` turns into words.
     """
 
     attributes: tuple[Attribute, ...]
@@ -95,7 +92,8 @@ class Records:
     counts: IntArray
     lines: IntArray
     source: str
-    unit: Literal["line", "row"] = "line"
+    unit: Literal["line", "row"]
+    locate: Callable[[int], str]
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -104,6 +102,10 @@ class Records:
     def individuals(self) -> int:
         """Individuals in the data."""
         return int(self.counts.sum())
+
+    def place(self, index: int) -> str:
+        """Name the place of a row: ``line 7``."""
+        return self.locate(int(self.lines[index]))
 
     def describe(self, index: int) -> str:
         """Return the attributes of a row for people to read: ``Education=Masters, Age=3``."""
@@ -115,9 +117,11 @@ def read_qi(source: Source, release: Release, *, count: str | None = None) -> QI
 
     Parameters
     ----------
-    source : DataFrame or path
-        CSV (UTF-8, commas) or, by suffix .parquet or .pq, Parquet. Columns that the release does not call
-        public attributes are ignored; the order of rows does not matter.
+    source : DataFrame, path or pattern
+        CSV (UTF-8, commas), compressed CSV by the suffix .gz, or Parquet by .parquet or .pq. A pattern, such as
+        ``data/part-*.parquet``, stands for all files that match it, in the order of their names. Columns that the
+        release does not call public attributes are ignored; the order of rows does not matter. Files that are
+        large, and those of a pattern, are merged out of core: memory grows with the distinct quasi-identifiers.
     release : Release
         Says which attributes there are, and their domains.
     count : str, optional
@@ -128,7 +132,7 @@ def read_qi(source: Source, release: Release, *, count: str | None = None) -> QI
     InvalidInput
         With every problem: missing columns, cells outside their domain or missing, ragged rows, no individuals.
     """
-    records = read_rows(source, "qi", release, release.public, count)
+    records = read_rows(source, "qi", release, release.public, count, merge=True)
     keys = row_keys(records.codes, [len(level) for level in records.levels])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return QITable(
@@ -143,9 +147,9 @@ def read_qi(source: Source, release: Release, *, count: str | None = None) -> QI
 
 
 def read_records(source: Source, release: Release, *, count: str | None = None) -> Records:
-    """Read full data: every attribute, private ones too, and the target.
+    """Read full data, row by row: every attribute, private ones too, and the target.
 
-    Parameters and errors are those of `read_qi`.
+    Parameters and errors are those of `read_qi`, but everything is read into memory, and there are no patterns.
     """
     return read_rows(source, "data", release, release.attributes, count, target=True)
 
@@ -159,20 +163,26 @@ def read_rows(
     *,
     target: bool = False,
     count_optional: bool = False,
+    merge: bool = False,
 ) -> Records:
-    """Read and check the columns of the attributes, the target if asked for, and ``count``."""
+    """Read and check the columns of the attributes, the target if asked for, and ``count``.
+
+    With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
+    """
     problems: list[Problem] = []
     if count is not None and count in {release.target.name, *(attribute.name for attribute in release.attributes)}:
         expected = "a column that is neither an attribute nor the target"
         problems.append(Problem("call", "count", expected, shorten(count)))
         count = None
     needed = [attribute.name for attribute in attributes] + [release.target.name] * target
-    frame = read_frame(source, name, needed if count is None else [*needed, count])
+    files = large_files(source) if merge else ()
+    groups = aggregate(files, str(source), needed, count) if files else None
+    frame = read_frame(source, name, needed if count is None else [*needed, count]) if groups is None else groups.frame
     problems += frame.problems
     problems += missing_columns(frame, needed if count is None or count_optional else [*needed, count])
-    counts = np.ones(len(frame.lines), dtype=np.int64)
-    if count is not None and count in frame.columns:
-        counts = whole(frame, count, 0, problems)
+    counts = frame.repeats
+    if count is not None and count in frame.header:
+        counts = whole(frame, count, 0, problems) if groups is None else _merged(groups, files, count, problems)
     if not (counts != 0).any():
         found = "rows of 0 individuals only" if len(counts) else "no rows"
         problems.append(Problem("rows", count or "individuals", "at least one individual", found))
@@ -185,8 +195,25 @@ def read_rows(
         raise InvalidInput(frame.source, problems)
     codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])
     levels = tuple(levels for _, levels in encoded)
-    lines = frame.lines[keep]
-    return Records(tuple(attributes), codes, levels, classes[keep], counts[keep], lines, frame.source, frame.unit)
+    return Records(
+        tuple(attributes),
+        codes,
+        levels,
+        classes[keep],
+        counts[keep],
+        frame.lines[keep],
+        frame.source,
+        frame.unit,
+        frame.locate,
+    )
+
+
+def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Problem]) -> IntArray:
+    """Return the individuals of merged rows; when some were refused, the files are read again to say which."""
+    counts = groups.individuals
+    if (counts < 0).any() or counts.sum(dtype=np.float64) >= 2**53:
+        whole(aggregate(files, groups.frame.source, [count], None).frame, count, 0, problems)
+    return counts
 
 
 def _encode(
