@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+
+from maxent.constraints.placed import run_ends
+from maxent.constraints.view import PartView
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -20,74 +23,109 @@ class Block:
     ``size`` are the individuals in it, None when they are the variable ``size_var``.
     """
 
-    groups: IntArray
     var: IntArray
     const: FloatArray
     size: float | None
     size_var: int = -1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """A set of groups (increasing numbers) to make a block of.
+
+    ``pieces`` are disjoint blocks inside it that its definition may use, ``rest`` the groups that these leave.
+    """
+
+    groups: IntArray
+    rest: IntArray
+    pieces: Sequence[Block] = ()
+
+
+def aggregated(definitions: sparse.csr_matrix, constants: FloatArray, masses: FloatArray) -> FloatArray:
+    """The values of aggregates at some masses, shape (n_aggregates,); see `Aggregates.finish`."""
+    n = len(masses)
+    nested, found = definitions[:, n:], definitions[:, :n] @ masses + constants
+    more = nested @ found
+    while more.any():  # as often as aggregates are nested
+        found += more
+        more = nested @ more
+    result: FloatArray = found
+    return result
+
+
 class Aggregates:
     """Defines aggregates on demand; a set of groups is one block however often it is asked for."""
 
-    def __init__(self, size: Callable[[IntArray], float | None], known: FloatArray, index: IntArray) -> None:
-        self._size, self._known, self._index = size, known, index
+    def __init__(self, view: PartView, known: FloatArray, index: IntArray) -> None:
+        self._view, self._known, self._index = view, known, index
         self._n_masses = int((index >= 0).sum())
+        self._n = self._n_masses
         self._blocks: dict[bytes, Block] = {}
+        self._totals: dict[bytes, FloatArray] = {}
         self._columns: list[IntArray] = []
-        self._const: list[float] = []
-        self._groups: list[tuple[IntArray, int | None]] = []
+        self._lengths: list[IntArray] = []
+        self._const: list[FloatArray] = []
 
-    def block(self, groups: IntArray, parts: tuple[Block, ...] = (), totals: FloatArray | None = None) -> Block:
-        """The block of some groups (increasing numbers).
+    def learn(self, groups: IntArray, totals: FloatArray) -> None:
+        """Take note of the masses per class of some groups that statements fix, NaN elsewhere, before they are used."""
+        known = self._totals.setdefault(groups.tobytes(), totals)
+        self._totals[groups.tobytes()] = np.where(np.isnan(known), totals, known)
 
-        ``parts`` are disjoint blocks inside it that its definition may use; ``totals`` are its masses per class where
-        statements fix them, NaN elsewhere.
-        """
-        key = groups.tobytes()
-        if key not in self._blocks:
-            self._blocks[key] = self._define(groups, parts, totals)
-        return self._blocks[key]
+    def blocks(self, wanted: Sequence[Wanted]) -> list[Block]:
+        """The blocks of some sets of groups; a new one may use the blocks that exist already."""
+        keys = [want.groups.tobytes() for want in wanted]
+        new = {key: want for key, want in zip(keys, wanted, strict=True) if key not in self._blocks}
+        if new:
+            self._blocks.update(zip(new, self._define(list(new.values())), strict=True))
+        return [self._blocks[key] for key in keys]
 
-    def find(self, groups: IntArray) -> Block | None:
-        """The block of some groups if it exists already."""
-        return self._blocks.get(groups.tobytes())
+    def _define(self, wanted: list[Wanted]) -> list[Block]:
+        pieces = [piece for want in wanted for piece in want.pieces]
+        rest = np.concatenate([want.rest for want in wanted])
+        lengths = np.array([[len(want.rest) for want in wanted], [len(want.pieces) for want in wanted]])
+        of = np.repeat(np.tile(np.arange(len(wanted)), 2), lengths.ravel())  # the block that each row below is part of
+        order = np.argsort(of, kind="stable")
+        of, first = of[order], run_ends(lengths.sum(axis=0))[:-1]
+        terms = np.concatenate([self._index[rest], *(piece.var[None, :] for piece in pieces)])[order]
+        base = np.concatenate([self._known[rest], *(piece.const[None, :] for piece in pieces)])[order]
+        n_terms, base = np.add.reduceat(terms >= 0, first, dtype=np.int64), np.add.reduceat(base, first)
+        sizes = [self._view.size(want.groups) for want in wanted]
+        unsized = np.array([size is None for size in sizes])
+        open_, const = (n_terms > 0) | (unsized[:, None] & (base != 0.0)), np.where(n_terms > 0, 0.0, base)
+        for i, want in enumerate(wanted):
+            totals = self._totals.get(want.groups.tobytes())
+            if totals is not None and not unsized[i]:
+                stated = ~np.isnan(totals)
+                const[i, stated], open_[i, stated] = totals[stated], False
+        same = open_ & (n_terms == 1) & (base == 0.0)  # a variable by another name
+        new = open_ & ~same
+        var = np.where(same, np.maximum.reduceat(terms, first), -1)
+        row, klass = np.nonzero((terms >= 0) & new[of])
+        var[new] = np.arange(self._n, self._n + int(new.sum()))
+        self._add(var[of[row], klass] - self._n, terms[row, klass], base[new])
+        const[new] = 0.0
+        size_var = np.full(len(wanted), -1, np.int64)
+        if unsized.any():
+            row, klass = np.nonzero((var >= 0) & unsized[:, None])
+            size_var[unsized] = np.arange(self._n, self._n + int(unsized.sum()))
+            self._add(size_var[row] - self._n, var[row, klass], const[unsized].sum(axis=1))
+        return [Block(*block) for block in zip(var, const, sizes, size_var.tolist(), strict=True)]
 
-    def _define(self, groups: IntArray, parts: tuple[Block, ...], totals: FloatArray | None) -> Block:
-        covered = np.concatenate([p.groups for p in parts]) if parts else groups[:0]
-        rest = np.setdiff1d(groups, covered, assume_unique=True)
-        n_classes = self._index.shape[1]
-        var, const = np.full(n_classes, -1, np.int64), np.zeros(n_classes)
-        size = self._size(groups)
-        for x in range(n_classes):
-            if totals is not None and size is not None and not np.isnan(totals[x]):
-                const[x] = totals[x]
-                continue
-            free = self._index[rest, x]
-            columns = np.concatenate([free[free >= 0], [p.var[x] for p in parts if p.var[x] >= 0]]).astype(np.int64)
-            base = float(self._known[rest, x].sum()) + sum(float(p.const[x]) for p in parts if p.var[x] < 0)
-            if not len(columns) and (size is not None or base == 0.0):
-                const[x] = base
-            elif len(columns) == 1 and base == 0.0:
-                var[x] = columns[0]
-            else:
-                var[x] = self._add(columns, base, groups, x)
-        if size is not None:
-            return Block(groups, var, const, size)
-        size_var = self._add(var[var >= 0], float(const[var < 0].sum()), groups, None)
-        return Block(groups, var, const, None, size_var)
-
-    def _add(self, columns: IntArray, base: float, groups: IntArray, x: int | None) -> int:
-        self._columns.append(columns)
+    def _add(self, number: IntArray, terms: IntArray, base: FloatArray) -> None:
+        """New aggregates: number i, from 0, is the sum of the ``terms`` with that number and of ``base[i]``."""
+        self._columns.append(terms[np.argsort(number, kind="stable")])
+        self._lengths.append(np.bincount(number, minlength=len(base)))
         self._const.append(base)
-        self._groups.append((groups, x))
-        return self._n_masses + len(self._columns) - 1
+        self._n += len(base)
 
-    def finish(self, mass_upper: FloatArray) -> tuple[sparse.csr_matrix, FloatArray, FloatArray]:
-        """Definitions, shape (n_aggregates, n_masses + n_aggregates), constants, and upper bounds of the aggregates."""
-        n = len(self._columns)
-        indptr = np.concatenate([[0], np.cumsum([len(c) for c in self._columns])])
-        indices = np.concatenate(self._columns) if n else np.empty(0, np.int64)
-        matrix = sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, self._n_masses + n))
-        upper = np.array([mass_upper[g].sum() if x is None else mass_upper[g, x].sum() for g, x in self._groups])
-        return matrix, np.array(self._const), upper.reshape(n)
+    def finish(self) -> tuple[sparse.csr_matrix, FloatArray]:
+        """Definitions, shape (n_aggregates, n_masses + n_aggregates), and constants.
+
+        Every aggregate is ``definitions @ z + constants``, a sum of masses and of aggregates before it.
+        """
+        columns, lengths, constants = (
+            np.concatenate([np.empty(0, kind), *lists])
+            for lists, kind in ((self._columns, np.int64), (self._lengths, np.int64), (self._const, np.float64))
+        )
+        shape = (len(constants), self._n)
+        return sparse.csr_matrix((np.ones(len(columns)), columns, run_ends(lengths)), shape=shape), constants

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.table import QITable
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]  # (gt, le]
 Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
 
@@ -51,6 +53,13 @@ class TreeCells:
         """Cells below a place, shape (n,), a view."""
         return self.order[self.start[place] : self.stop[place]]
 
+    @property
+    def rank(self) -> IntArray:
+        """The rank of the leaf of each cell of ``order``, shape (n_cells,), increasing."""
+        leaves = np.flatnonzero([not below for below in self.layout.children])
+        leaves = leaves[np.argsort(self.layout.first[leaves])]
+        return np.repeat(np.arange(len(leaves)), self.stop[leaves] - self.start[leaves])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
@@ -62,6 +71,18 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self.owner)
+
+    def at_first(self, tree: int, counts: IntArray) -> IntArray:
+        """Individuals of each quasi-identifier at the first of its cells in a tree, 0 at the others, shape (n_cells,).
+
+        They add up to the size of every place that holds either all cells of a quasi-identifier or none.
+        """
+        order = self.trees[tree].order
+        first = np.empty(len(counts), np.int64)
+        first[self.owner[order[::-1]]] = order[::-1]  # of several cells of an owner the last one written stays
+        weight = np.zeros(len(order), np.int64)
+        weight[first] = counts
+        return weight
 
 
 def layout(tree: Tree) -> Layout:
@@ -100,17 +121,26 @@ def layout(tree: Tree) -> Layout:
     return Layout(tuple(children), first, last, tuple(top_down))
 
 
-def branch_of_code(attribute: Attribute, branches: tuple[Branch, ...], levels: npt.NDArray[np.object_]) -> IntArray:
-    """The branch that each code of an attribute takes, shape (n_levels,); -1 where none does."""
-    taken = np.full(len(levels), -1, np.int64)
-    code = {value: i for i, value in enumerate(levels)} if attribute.type == "categorical" else {}
-    for i, branch in enumerate(branches):
-        if attribute.type == "categorical":
+def narrow(codes: IntArray, size: int) -> IntArray:
+    """A copy of codes below ``size`` in the smallest integers that hold them: looking them up is much of the work."""
+    return codes.astype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def branch_of_code(
+    attribute: Attribute, branches: tuple[Branch, ...], levels: npt.NDArray[Any], codes: IntArray
+) -> IntArray:
+    """The branch that each of some codes takes, shape (n_codes,), -1 where none does; ``levels`` are what they mean."""
+    if attribute.type == "categorical":
+        code = {value: i for i, value in enumerate(levels)}
+        taken = np.full(len(levels), -1, np.int64)
+        for i, branch in enumerate(branches):
             taken[[code[value] for value in branch.values or () if value in code]] = i
-        else:
-            low, high = interval_of(branch)
-            taken[(levels > low) & (levels <= high)] = i
-    return taken
+        return taken[codes]
+    went = np.full(len(codes), -1, np.int64)
+    for i, branch in enumerate(branches):
+        low, high = np.searchsorted(levels, interval_of(branch), side="right")
+        went[(codes >= low) & (codes < high)] = i
+    return went
 
 
 def interval_of(branch: Branch) -> Interval:
@@ -140,9 +170,13 @@ class _Router:
         self.column = {a.name: j for j, a in enumerate(table.attributes)}
         self.table = table
         self.boxes: list[Box] = [{}]
+        self._codes: dict[int, IntArray] = {}
 
     def route(self, tree: Tree, places: Layout, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,)."""
+        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,).
+
+        They come in depth-first order of the leaves, then in the order of the rows.
+        """
         found: list[tuple[IntArray, int, IntArray]] = []
         stack = [(0, np.arange(len(owner)), box)]
         while stack:
@@ -155,10 +189,11 @@ class _Router:
                 continue
             node = tree.nodes[place]
             parts = self._public if node.attribute in self.column else self._private
-            stack.extend(
+            found_below = [
                 (below[i], part, part_boxes)
                 for i, part, part_boxes in parts(node.attribute or "", node.branches, owner, rows, boxes)
-            )
+            ]
+            stack.extend(reversed(found_below))
         row = np.concatenate([rows for rows, _, _ in found])
         leaf = np.repeat([place for _, place, _ in found], [len(rows) for rows, _, _ in found])
         return row, leaf.astype(np.int64), np.concatenate([boxes for _, _, boxes in found])
@@ -167,8 +202,10 @@ class _Router:
         self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
     ) -> Iterator[tuple[int, IntArray, IntArray]]:
         column = self.column[name]
-        taken = branch_of_code(self.attributes[name], branches, self.table.levels[column])
-        went = taken[self.table.codes[owner[rows], column]]
+        if column not in self._codes:
+            self._codes[column] = narrow(self.table.codes[:, column], len(self.table.levels[column]))
+        codes = self._codes[column][owner[rows]]
+        went = branch_of_code(self.attributes[name], branches, self.table.levels[column], codes)
         if went.min() < 0:
             lost = owner[rows[np.argmin(went)]]
             raise invalid(
@@ -178,9 +215,13 @@ class _Router:
                 "a value that some branch of every node it reaches takes",
                 f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
             )
-        for i in np.unique(went):
-            here = went == i
-            yield int(i), rows[here], boxes[here]
+        if len(branches) <= np.iinfo(np.int16).max:
+            went = went.astype(np.int16)  # NumPy sorts short integers in linear time
+        order = np.argsort(went, kind="stable")
+        ends = np.cumsum(np.bincount(went, minlength=len(branches)))
+        for i, (begin, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
+            here = order[begin:end]
+            yield i, rows[here], boxes[here]
 
     def _private(
         self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
@@ -210,8 +251,9 @@ def build_cells(release: Release, table: QITable) -> Cells:
     for tree, places in zip(release.trees, layouts, strict=True):
         row, place, box = router.route(tree, places, owner, box)
         owner, leaf = owner[row], np.column_stack([leaf[row], place])
-    canonical = np.lexsort((*leaf.T[::-1], owner, layouts[0].first[leaf[:, 0]]))
-    owner, leaf = owner[canonical], leaf[canonical]
+    if len(layouts) > 1:  # a single tree's cells are in this order already
+        canonical = np.lexsort((*leaf.T[::-1], owner, layouts[0].first[leaf[:, 0]]))
+        owner, leaf = owner[canonical], leaf[canonical]
     trees = []
     for t, places in enumerate(layouts):
         rank = places.first[leaf[:, t]]
@@ -220,3 +262,35 @@ def build_cells(release: Release, table: QITable) -> Cells:
         stop = np.searchsorted(rank[order], places.last, side="left")
         trees.append(TreeCells(places, order, start, stop))
     return Cells(owner, leaf, tuple(trees))
+
+
+def place_sizes(cells: Cells, counts: IntArray) -> tuple[FloatArray, ...]:
+    """Individuals in each place, NaN where private attributes decide who is there; per tree, shape (n_places,).
+
+    ``counts`` are the individuals of each quasi-identifier, shape (n_distinct,).
+    """
+    sizes = []
+    for t, held in enumerate(cells.trees):
+        up_to = np.concatenate([[0], np.cumsum(cells.at_first(t, counts)[held.order])])
+        size = (up_to[held.stop] - up_to[held.start]).astype(np.float64)
+        if len(cells) > len(counts):
+            size[_divided(cells.owner[held.order], held, len(counts))] = np.nan
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.bool_]:
+    """Whether some quasi-identifier has cells both in a place and outside of it, shape (n_places,).
+
+    ``owner`` are those of the tree's cells in depth-first order.
+    """
+    rank, places = held.rank, held.layout
+    low, high = np.empty(n_owners, np.int64), np.empty(n_owners, np.int64)
+    low[owner[::-1]], high[owner] = rank[::-1], rank
+    n_ranks = int(places.last[0])
+    lowest, highest = np.full(n_ranks + 1, n_ranks), np.full(n_ranks + 1, -1)
+    np.minimum.at(lowest, rank, low[owner])
+    np.maximum.at(highest, rank, high[owner])
+    ranges = np.column_stack([places.first, places.last]).ravel()
+    outside = np.minimum.reduceat(lowest, ranges)[::2] < places.first
+    return np.asarray(outside | (np.maximum.reduceat(highest, ranges)[::2] >= places.last))

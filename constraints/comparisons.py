@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.aggregates import Aggregates, Block
+from maxent.constraints.aggregates import Aggregates, Block, Wanted
 from maxent.constraints.evaluate import InternalRows, phi_sum
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.lifted import Terms
-from maxent.constraints.program import Internal, Program
+from maxent.constraints.program import Internal
 from maxent.constraints.reduce import Totals
+from maxent.constraints.refine import by_constraint
+from maxent.constraints.view import PartView
 from maxent.models.errors import Origin
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-Local = Callable[[IntArray], IntArray]
+BoolArray = npt.NDArray[np.bool_]
+ByCode = dict[int, Block]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,127 +39,190 @@ class Comparisons:
     origins: tuple[Origin, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Row:
+    """A comparison before it is laid out: ``E_U - E_T`` is the sum of factor times phi over blocks."""
+
+    constraint: Internal
+    people: float
+    factors: tuple[tuple[Block, float], ...]
+
+
+@dataclass(slots=True)
+class _Finished(Generic[T]):
+    """What is known of finished nodes, by their spans of one tree: of nested ones the largest only."""
+
+    low: list[int] = field(default_factory=list)
+    high: list[int] = field(default_factory=list)
+    what: list[T] = field(default_factory=list)
+
+    def _inside(self, low: int, high: int) -> slice:
+        return slice(bisect_left(self.low, low), bisect_left(self.low, high))
+
+    def within(self, low: int, high: int) -> Iterator[tuple[int, int, T]]:
+        """Start, end and what is known of the nodes inside a span."""
+        some = self._inside(low, high)
+        yield from zip(self.low[some], self.high[some], self.what[some], strict=True)
+
+    def add(self, low: int, high: int, what: T) -> None:
+        some = self._inside(low, high)
+        self.low[some], self.high[some], self.what[some] = [low], [high], [what]
+
+
+class _Node:
+    """The groups of a place of a tree, increasing, and which of them finished nodes cover."""
+
+    def __init__(self, view: PartView, tree: int, place: int, low: int, high: int) -> None:
+        self.tree, self.place, self.low, self.high = tree, place, low, high
+        groups = view.trees[tree].order[low:high]
+        self._view, self._position = view, np.argsort(groups, kind="stable")
+        self.groups = groups[self._position]
+
+    @cached_property
+    def branches(self) -> list[_Node]:
+        """The branches that groups take."""
+        children = self._view.program.cells.trees[self.tree].layout.children[self.place]
+        return [child for child in _nodes(self._view, self.tree, children) if child.low < child.high]
+
+    def rest(self, spans: Iterable[tuple[int, int]]) -> BoolArray:
+        """Which groups are outside some spans, shape (n_groups,)."""
+        outside = np.ones(len(self.groups), bool)
+        for low, high in spans:
+            outside[low - self.low : high - self.low] = False
+        result: BoolArray = outside[self._position]
+        return result
+
+
+def _nodes(view: PartView, tree: int, places: Sequence[int]) -> list[_Node]:
+    """Places of one tree with their groups."""
+    low, high = (ends.tolist() for ends in view.trees[tree].spans(np.array(places, np.int64)))
+    return [_Node(view, tree, *node) for node in zip(places, low, high, strict=True)]
+
+
 class _Lifter:
-    """Cuts nodes into blocks, deepest nodes first, so that the blocks of a node are sums of blocks below it."""
+    """Cuts nodes into blocks, smaller nodes first, so that the blocks of a node are sums of blocks inside it."""
 
-    def __init__(self, program: Program, local: Local, totals: tuple[Totals, ...], aggregates: Aggregates) -> None:
-        self.program, self.local, self.totals, self.aggregates = program, local, totals, aggregates
-        self.done: dict[
-            int, list[tuple[int, int, dict[tuple[int, int], Block]]]
-        ] = {}  # per tree: first, last, by value
+    def __init__(self, view: PartView, aggregates: Aggregates) -> None:
+        self.view, self.aggregates = view, aggregates
+        self._whole: dict[int, _Finished[list[Block]]] = {}
+        self._by_code: dict[tuple[int, int], _Finished[ByCode]] = {}
 
-    def inside(self, tree: int, place: int) -> list[dict[tuple[int, int], Block]]:
-        """Blocks by (column, code) of the largest finished nodes at or below a place (a node is finished last)."""
-        places = self.program.cells.trees[tree].layout
-        first, last = places.first[place], places.last[place]
-        below = [d for d in self.done.get(tree, ()) if first <= d[0] and d[1] <= last]
-        return [d[2] for d in below if not any(o[0] <= d[0] and d[1] <= o[1] and o is not d for o in below)]
-
-    def chosen(self, constraint: Internal) -> list[Block]:
-        """The blocks of the chosen split: the branches of the node."""
-        held = self.program.cells.trees[constraint.tree]
-        blocks = []
-        for child in held.layout.children[constraint.place]:
-            if held.start[child] == held.stop[child]:
-                continue
-            groups = self.local(held.at(child))
-            totals = self.totals[constraint.tree].own[child]
-            blocks.append(self.aggregates.block(groups, self._pieces(groups, constraint.tree, child), totals))
-        return blocks
-
-    def _pieces(self, groups: IntArray, tree: int, child: int) -> tuple[Block, ...]:
-        """Finished blocks that cut up the finished nodes inside a branch."""
-        pieces: list[Block] = []
-        for by_value in self.inside(tree, child):
-            for column in sorted({column for column, _ in by_value})[:1]:
-                pieces += [block for (c, _), block in by_value.items() if c == column]
-        return tuple(pieces)
-
-    def candidate(self, constraint: Internal, offset: int) -> list[Block]:
-        """The blocks that the candidate split of one row would have had."""
-        held = self.program.cells.trees[constraint.tree]
-        cells = held.at(constraint.place)
-        codes = self.program.table.codes[self.program.cells.owner[cells], constraint.column]
-        if constraint.form == "values":
-            inside = self.inside(constraint.tree, constraint.place)
-            return [self._of_value(constraint, cells[codes == v], int(v), inside) for v in np.unique(codes)]
-        left = codes <= constraint.codes[offset] if constraint.form == "cuts" else codes == constraint.codes[offset]
-        return [self.aggregates.block(self.local(cells[side])) for side in (left, ~left)]
-
-    def _of_value(
-        self, constraint: Internal, cells: IntArray, code: int, inside: list[dict[tuple[int, int], Block]]
-    ) -> Block:
-        key = (constraint.column, code)
-        return self.aggregates.block(self.local(cells), tuple(by[key] for by in inside if key in by))
-
-    def finish(self, tree: int, place: int, constraints: list[Internal], blocks: dict[int, list[Block]]) -> None:
-        """Remember a node's blocks by value, for the nodes above it."""
-        places = self.program.cells.trees[tree].layout
-        by_value: dict[tuple[int, int], Block] = {}
-        cells = self.program.cells.trees[tree].at(place)
-        for constraint in constraints:
+    def rows(self, node: _Node, constraints: list[tuple[Internal, IntArray]]) -> Iterator[_Row]:
+        """The rows of the constraints about one node, with the offsets of those that are active."""
+        people = self.view.people(node.groups)
+        chosen = self._chosen(node)
+        cut: dict[int, ByCode] = {}
+        for constraint, offsets in constraints:
             if constraint.form == "values":
-                codes = np.unique(self.program.table.codes[self.program.cells.owner[cells], constraint.column])
-                by_value.update(
-                    ((constraint.column, int(v)), block)
-                    for v, block in zip(codes, blocks[constraint.column], strict=True)
-                )
-        if by_value:
-            self.done.setdefault(tree, []).append((int(places.first[place]), int(places.last[place]), by_value))
+                cut[constraint.column] = self._values(node, constraint.column)
+                candidates = [list(cut[constraint.column].values())]
+            elif constraint.form == "cuts":
+                candidates = self._cuts(node, constraint.column, np.sort(constraint.codes[offsets]))
+            else:
+                candidates = self._each(node, constraint.column, constraint.codes[offsets])
+            for candidate in candidates:
+                yield _Row(constraint, people, self._factors(constraint, node, people, chosen, candidate))
+        for column, by_code in cut.items():
+            self._by_code.setdefault((node.tree, column), _Finished()).add(node.low, node.high, by_code)
+        if cut:
+            whole = list(cut[min(cut)].values())
+            self._whole.setdefault(node.tree, _Finished()).add(node.low, node.high, whole)
+
+    def _chosen(self, node: _Node) -> list[Block]:
+        """The blocks of the chosen split: the branches of the node."""
+        finished = self._whole.setdefault(node.tree, _Finished())
+        wanted = []
+        for child in node.branches:
+            found = list(finished.within(child.low, child.high))
+            rest = child.groups[child.rest((low, high) for low, high, _ in found)]
+            wanted.append(Wanted(child.groups, rest, list(chain.from_iterable(what for _, _, what in found))))
+        return self.aggregates.blocks(wanted)
+
+    def _values(self, node: _Node, column: int) -> ByCode:
+        """A block per value of an attribute."""
+        found = list(self._by_code.setdefault((node.tree, column), _Finished()).within(node.low, node.high))
+        outside = node.rest((low, high) for low, high, _ in found)
+        wanted = {}
+        for code, inside in _by_label(self.view.codes(node.groups, column)):
+            pieces = [what[code] for _, _, what in found if code in what]
+            groups = node.groups[inside]
+            wanted[code] = Wanted(groups, groups[outside[inside]] if found else groups, pieces)
+        return dict(zip(wanted, self.aggregates.blocks(list(wanted.values())), strict=True))
+
+    def _cuts(self, node: _Node, column: int, cuts: IntArray) -> list[list[Block]]:
+        """Two blocks per cut, up to it and above it, each the sum of the next smaller one and the groups between."""
+        between = np.searchsorted(cuts, self.view.codes(node.groups, column))
+        left: list[Block] = []
+        for i in range(len(cuts)):
+            new = node.groups[between == i]
+            left += self.aggregates.blocks([Wanted(node.groups[between <= i], new, left[-1:])])
+        right: list[Block] = []
+        for i in range(len(cuts), 0, -1):
+            new = node.groups[between == i]
+            right += self.aggregates.blocks([Wanted(node.groups[between >= i], new, right[-1:])])
+        return [list(sides) for sides in zip(left, reversed(right), strict=True)]
+
+    def _each(self, node: _Node, column: int, values: IntArray) -> list[list[Block]]:
+        """Two blocks per value, those who have it and the others: the sum of those who have another one."""
+        codes = self.view.codes(node.groups, column)
+        having = [node.groups[codes == value] for value in values.tolist()]
+        one = self.aggregates.blocks([Wanted(groups, groups) for groups in having])
+        unnamed = node.groups[~np.isin(codes, values)]
+        others = self.aggregates.blocks(
+            [
+                Wanted(node.groups[codes != value], unnamed, one[:i] + one[i + 1 :])
+                for i, value in enumerate(values.tolist())
+            ]
+        )
+        return [list(sides) for sides in zip(one, others, strict=True)]
+
+    def _factors(
+        self, constraint: Internal, node: _Node, people: float, chosen: list[Block], candidate: list[Block]
+    ) -> tuple[tuple[Block, float], ...]:
+        """The blocks of a row with their factors; blocks common to both sides cancel."""
+        if constraint.measure == "gain_ratio":
+            split_t, split_u = _split_information(chosen, people), _split_information(candidate, people)
+            (whole,) = self.aggregates.blocks([Wanted(node.groups, node.groups[:0], chosen)])
+            factors = [(b, 1 / (people * split_t)) for b in chosen]
+            factors += [(b, -1 / (people * split_u)) for b in candidate]
+            factors.append((whole, (1 / split_u - 1 / split_t) / people))
+        else:
+            factors = [(b, 1 / people) for b in chosen] + [(b, -1 / people) for b in candidate]
+        total: dict[int, float] = {}
+        for block, factor in factors:
+            total[id(block)] = total.get(id(block), 0.0) + factor
+        blocks = {id(block): block for block, _ in factors}
+        return tuple((blocks[key], factor) for key, factor in total.items() if abs(factor) > 1e-15)
 
 
 def lift_comparisons(
-    program: Program,
-    local: Local,
-    active: IntArray,
-    rows: InternalRows,
-    totals: tuple[Totals, ...],
-    aggregates: Aggregates,
+    view: PartView, rows: InternalRows, totals: tuple[Totals, ...] | None, aggregates: Aggregates
 ) -> Comparisons:
-    """Nonlinear rows for the active internal rows of a part; blocks common to both sides cancel."""
-    lifter = _Lifter(program, local, totals, aggregates)
-    which = rows.constraint_of(active)
-    by_node: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for k, row in zip(which.tolist(), active.tolist(), strict=True):
-        by_node.setdefault((program.internal[k].tree, program.internal[k].place), []).append((k, row))
-    span = {node: int(np.diff(_span(program, *node))[0]) for node in by_node}
-    signed: list[tuple[Internal, dict[int, tuple[Block, float]]]] = []
-    for node in sorted(by_node, key=lambda node: (span[node], node)):
-        cut: dict[int, list[Block]] = {}
-        for k, row in by_node[node]:
-            constraint = program.internal[k]
-            candidate = lifter.candidate(constraint, row - int(rows.first_row[k]))
-            cut[constraint.column] = candidate
-            signed.append((constraint, _signed(program, lifter, constraint, candidate)))
-        lifter.finish(*node, [program.internal[k] for k, _ in by_node[node]], cut)
-    return _as_terms(program, [row for row in signed if any((b.var >= 0).any() for b, _ in row[1].values())])
+    """Nonlinear rows for the active internal rows of a part.
+
+    ``totals`` are class totals of places that statements fix; None to look at masses alone.
+    """
+    by_node: dict[tuple[int, int], list[tuple[Internal, IntArray]]] = {}
+    for k, offsets in by_constraint(rows, view.part.internal):
+        constraint = view.program.internal[k]
+        by_node.setdefault((constraint.tree, constraint.place), []).append((constraint, offsets))
+    places = (_nodes(view, t, [place for tree, place in by_node if tree == t]) for t in range(len(view.trees)))
+    nodes = sorted(chain.from_iterable(places), key=lambda node: len(node.groups))
+    if totals is not None:
+        for about in chain.from_iterable((node, *node.branches) for node in nodes):
+            aggregates.learn(about.groups, totals[about.tree].own[about.place])
+    lifter = _Lifter(view, aggregates)
+    found = list(chain.from_iterable(lifter.rows(node, by_node[node.tree, node.place]) for node in nodes))
+    return _laid_out([row for row in found if any((block.var >= 0).any() for block, _ in row.factors)])
 
 
-def _span(program: Program, tree: int, place: int) -> IntArray:
-    places = program.cells.trees[tree].layout
-    return np.array([places.first[place], places.last[place]])
-
-
-def _signed(
-    program: Program, lifter: _Lifter, constraint: Internal, candidate: list[Block]
-) -> dict[int, tuple[Block, float]]:
-    """The blocks of a row with their factors: ``E_U - E_T`` (or the difference of gain ratios) is their sum of phi."""
-    chosen = lifter.chosen(constraint)
-    n = individuals(program, constraint)
-    factors: list[tuple[Block, float]]
-    if constraint.measure == "gain_ratio":
-        split_t, split_u = _split_information(chosen, n), _split_information(candidate, n)
-        cells = program.cells.trees[constraint.tree].at(constraint.place)
-        totals = lifter.totals[constraint.tree].own[constraint.place]
-        whole = lifter.aggregates.block(lifter.local(cells), tuple(chosen), totals)
-        factors = [(b, 1 / (n * split_t)) for b in chosen] + [(b, -1 / (n * split_u)) for b in candidate]
-        factors.append((whole, (1 / split_u - 1 / split_t) / n))
-    else:
-        factors = [(b, 1 / n) for b in chosen] + [(b, -1 / n) for b in candidate]
-    total: dict[int, tuple[Block, float]] = {}
-    for block, factor in factors:
-        total[id(block)] = (block, total.get(id(block), (block, 0.0))[1] + factor)
-    return {key: (block, factor) for key, (block, factor) in total.items() if abs(factor) > 1e-15}
+def _by_label(label: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Every label with the places, increasing, that have it."""
+    order = np.argsort(label, kind="stable")
+    sorted_label = label[order]
+    starts = np.flatnonzero(np.diff(sorted_label, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(label)], strict=True):
+        yield int(sorted_label[start]), order[start:stop]
 
 
 def _split_information(blocks: list[Block], n: float) -> float:
@@ -160,30 +231,26 @@ def _split_information(blocks: list[Block], n: float) -> float:
     return float(-(share * np.log(share)).sum())
 
 
-def _as_terms(program: Program, signed: list[tuple[Internal, dict[int, tuple[Block, float]]]]) -> Comparisons:
-    const: FloatArray = np.zeros(len(signed))
-    collected: dict[str, list[tuple[int, int, float, float, int, int]]] = {}
-    number: dict[int, int] = {}
-    for row, (constraint, blocks) in enumerate(signed):
-        for block, factor in blocks.values():
-            size = 0.0 if block.size is None else block.size
-            still = block.var < 0
-            if still.any() and block.size is not None:
-                value = phi_sum(constraint.measure, block.const[still][None, :], np.array([size]))
-                const[row] += factor * float(value[0])
-            collected.setdefault(PHI_OF[constraint.measure], []).extend(
-                (row, int(var), factor, size, block.size_var, number.setdefault(id(block), len(number)))
-                for var in block.var[~still]
-            )
+def _laid_out(rows: Sequence[_Row]) -> Comparisons:
+    """Rows as arrays: a term per row, block and class whose mass is a variable; what is known goes to the constant."""
+    blocks = list({id(block): block for row in rows for block, _ in row.factors}.values())
+    number = {id(block): i for i, block in enumerate(blocks)}
+    row_of = np.repeat(np.arange(len(rows)), np.array([len(row.factors) for row in rows], np.int64))
+    block_of = np.array([number[id(block)] for row in rows for block, _ in row.factors], np.int64)
+    factor = np.array([factor for row in rows for _, factor in row.factors], np.float64)
+    const = np.zeros(len(rows))
     terms = []
-    for phi, entries in collected.items():
-        row_of, var, coef, size_of, size_var, block_of = (np.array(column) for column in zip(*entries, strict=True))
-        terms.append(Terms(phi, row_of, var, coef, size_of.astype(np.float64), size_var, block_of))
-    people = np.array([individuals(program, constraint) for constraint, _ in signed])
-    return Comparisons(tuple(terms), const, people, tuple(constraint.origin for constraint, _ in signed))
-
-
-def individuals(program: Program, constraint: Internal) -> float:
-    """Individuals whose quasi-identifier can be in the node of a comparison."""
-    cells = program.cells.trees[constraint.tree].at(constraint.place)
-    return float(program.table.counts[np.unique(program.cells.owner[cells])].sum())
+    for phi in dict.fromkeys(PHI_OF[row.constraint.measure] for row in rows):
+        of_phi = np.array([PHI_OF[row.constraint.measure] == phi for row in rows])
+        mine = np.flatnonzero(of_phi[row_of])
+        var = np.stack([block.var for block in blocks])
+        size = np.array([0.0 if block.size is None else block.size for block in blocks])
+        size_var = np.array([block.size_var for block in blocks])
+        still = np.stack([np.where(block.var < 0, block.const, 0.0) for block in blocks])
+        const += np.bincount(row_of[mine], factor[mine] * phi_sum(phi, still, size)[block_of[mine]], len(rows))
+        pair, klass = np.nonzero(var[block_of[mine]] >= 0)
+        pair = mine[pair]
+        at = block_of[pair]
+        terms.append(Terms(phi, row_of[pair], var[at, klass], factor[pair], size[at], size_var[at], at))
+    people = np.array([row.people for row in rows])
+    return Comparisons(tuple(terms), const, people, tuple(row.constraint.origin for row in rows))

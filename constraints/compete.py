@@ -7,16 +7,19 @@ wherever the release does not say enough, a candidate is left out: that is sound
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.constraints.cells import Layout, branch_of_code
 from maxent.constraints.emit import Context
 from maxent.constraints.program import Internal
 from maxent.models.release import Node, Tree
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 FEATURE_GAP = 1e-7
 """scikit-learn, which compares single-precision values, sees no cut between values closer than this."""
@@ -36,124 +39,143 @@ def internal(context: Context, impurity: str | None) -> Iterator[Internal]:
         yield from _of_tree(context, t, tree, measure)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Present:
+    """The values of an attribute in each inner node: a block per value present, sorted by node, then by code."""
+
+    start: IntArray  # (n_nodes + 1,) first block of each node
+    node: IntArray  # (n_blocks,)
+    code: IntArray  # (n_blocks,)
+    size: FloatArray  # (n_blocks,) individuals
+
+    def first(self) -> BoolArray:
+        """Which blocks are the first of their nodes, shape (n_blocks,)."""
+        first = np.zeros(len(self.code), bool)
+        first[self.start[:-1]] = True
+        return first
+
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Individuals of each block together with those before it in its node, and of its whole node."""
+        up_to = np.concatenate([[0.0], np.cumsum(self.size)])  # whole numbers: exact
+        before, after = up_to[self.start[:-1]], up_to[self.start[1:]]
+        return up_to[1:] - before[self.node], (after - before)[self.node]
+
+
 def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
-    held = context.cells.trees[t]
     least = max(tree.induction.min_samples_leaf, tree.induction.k)
-    used = _used_on_path(tree, held.layout.children, held.layout.top_down)
-    for place in held.layout.top_down:
+    places = _deciding(context, t, tree, measure, least)
+    if not places:
+        return
+    unused = tree.induction.candidates == "unused"
+    used = _used_on_path(tree, context.cells.trees[t].layout) if unused else {}
+    weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
+    found: list[tuple[int, int, str, IntArray]] = []
+    for column, attribute in enumerate(context.table.attributes):
+        if unused and attribute.type == "numeric":
+            continue
+        sums = context.sums.by_value(t, column)
+        size = sums(weight)
+        unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
+        present = _Present(sums.start, sums.node, sums.value, np.where(unknown, 1.0, size))
+        form, options = _multiway(present, least) if unused else _binary(context, tree, column, present, least)
+        bounds = np.searchsorted(present.node[options], np.arange(len(sums.places) + 1))
+        for i, place in enumerate(sums.places.tolist()):
+            codes = present.code[options[bounds[i] : bounds[i + 1]]]
+            if not len(codes) or place not in places or attribute.name in used.get(place, ()):
+                continue
+            if unused:
+                codes = np.zeros(1, np.int64)
+            elif tree.nodes[place].attribute == attribute.name:
+                values = present.code[present.start[i] : present.start[i + 1]]
+                codes = codes[~_is_chosen(context, tree.nodes[place], column, form, codes, values)]
+            if len(codes):
+                found.append((places[place], column, form, codes))
+    by_number = {number: place for place, number in places.items()}
+    for number, column, form, codes in sorted(found, key=lambda f: f[:2]):
+        node = tree.nodes[by_number[number]]
+        yield Internal(
+            context.origin(t, node),
+            measure,
+            t,
+            by_number[number],
+            node.attribute or "",
+            context.table.attributes[column].name,
+            column,
+            form,  # type: ignore[arg-type]
+            codes,
+        )
+
+
+def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) -> dict[int, int]:
+    """The inner nodes whose chosen split tells something, numbered depth-first."""
+    held = context.cells.trees[t]
+    places: dict[int, int] = {}
+    for number, place in enumerate(held.layout.top_down):
         if place >= len(tree.nodes) or tree.nodes[place].is_leaf:
             continue
         node = tree.nodes[place]
-        cells = held.at(place)
-        branches = [child for child in held.layout.children[place] if held.stop[child] > held.start[child]]
-        if len(branches) < 2:
+        if sum(held.stop[child] > held.start[child] for child in held.layout.children[place]) < 2:
             continue  # the chosen split divides nobody in the table: it compares with nothing
         if tree.induction.candidates == "thresholds" and len(node.branches) != 2:
             continue  # not a split that such an algorithm makes: what it was compared with is unknown
-        known_size = context.size(t, place) is not None
-        if not known_size and (least > 1 or measure == "gain_ratio"):
+        if context.size(t, place) is None and (least > 1 or measure == "gain_ratio"):
             continue  # how a candidate would have divided the records is not a constant of the table
-        owner = context.cells.owner[cells]
-        if not known_size or len(context.cells) > len(context.table):
-            owner = np.unique(owner)  # presence and sizes are those of quasi-identifiers, not of their cells
-            if measure == "gain_ratio" and _splits_privately(context, node):
-                continue  # the split information of the chosen split is not known
-        weight = context.table.counts[owner].astype(np.float64)
-        for column, attribute in enumerate(context.table.attributes):
-            if tree.induction.candidates == "unused":
-                if attribute.type == "numeric" or attribute.name in used[place]:
-                    continue
-                form, codes = _multiway(context.table.codes[owner, column], weight, least)
-            else:
-                form, codes = _binary(context, tree, node, t, place, column, owner, weight, least)
-            if len(codes):
-                yield Internal(
-                    context.origin(t, node),
-                    measure,
-                    t,
-                    place,
-                    node.attribute or "",
-                    attribute.name,
-                    column,
-                    form,  # type: ignore[arg-type]
-                    codes,
-                )
+        if measure == "gain_ratio" and not context.single and _splits_privately(context, node):
+            continue  # the split information of the chosen split is not known
+        places[place] = number
+    return places
 
 
 def _splits_privately(context: Context, node: Node) -> bool:
     return any(a.name == node.attribute for a in context.release.private)
 
 
-def _used_on_path(
-    tree: Tree, children: tuple[tuple[int, ...], ...], top_down: tuple[int, ...]
-) -> dict[int, frozenset[str]]:
+def _used_on_path(tree: Tree, places: Layout) -> dict[int, frozenset[str]]:
     """Attributes tested on the way to each inner node, its own included."""
     used: dict[int, frozenset[str]] = {}
     above: dict[int, frozenset[str]] = {0: frozenset()}
-    for place in top_down:
+    for place in places.top_down:
         path = above.pop(place, frozenset())
         if place < len(tree.nodes) and not tree.nodes[place].is_leaf:
             here = path | {tree.nodes[place].attribute or ""}
             used[place] = path if len(here) == len(path) else here
-            above.update((child, used[place]) for child in children[place])
+            above.update((child, used[place]) for child in places.children[place])
     return used
 
 
-def _multiway(codes: IntArray, weight: FloatArray, least: int) -> tuple[str, IntArray]:
-    """One branch per value: a competitor when at least two values are present, each with ``least`` records."""
-    size = np.bincount(codes, weight)
-    present = size[size > 0]
-    competes = len(present) >= 2 and present.min() >= least
-    return "values", np.zeros(int(competes), np.int64)
+def _multiway(present: _Present, least: int) -> tuple[str, IntArray]:
+    """One branch per value: a competitor when at least two values are present, each with ``least`` records.
+
+    The option, one, is the first block of a node.
+    """
+    smallest = np.minimum.reduceat(present.size, present.start[:-1])
+    competes = (np.diff(present.start) >= 2) & (smallest >= least)
+    return "values", present.start[:-1][competes]
 
 
-def _binary(
-    context: Context,
-    tree: Tree,
-    node: Node,
-    t: int,
-    place: int,
-    column: int,
-    owner: IntArray,
-    weight: FloatArray,
-    least: int,
-) -> tuple[str, IntArray]:
-    """Cuts (or single values) of an attribute that leave ``least`` records on both sides, but for the chosen one."""
+def _binary(context: Context, tree: Tree, column: int, present: _Present, least: int) -> tuple[str, IntArray]:
+    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing."""
     table, attribute = context.table, context.table.attributes[column]
-    codes = table.codes[owner, column]
-    size = np.bincount(codes, weight)
-    present = np.flatnonzero(size)
-    if len(present) < 2:
-        return "cuts", present[:0]
-    total = weight.sum()
+    first, n_present = present.first(), np.diff(present.start)[present.node]
+    left, total = present.sums()
     if attribute.type == "categorical" and tree.induction.encoding == "onehot":
-        form, options = "each", (present[:1] if len(present) == 2 else present)
-        left = size[options]
+        form, left = "each", present.size
+        option = (n_present > 2) | (first & (n_present == 2))
     else:
-        form, options = "cuts", present[:-1]
-        left = np.cumsum(size[present])[:-1]
+        form = "cuts"
+        option = np.append(~first[1:], False)  # not above the last value
         if attribute.type == "numeric":
-            seen = table.levels[column][present].astype(np.float32).astype(np.float64)
-            far = np.diff(seen) > FEATURE_GAP
-            options, left = options[far], left[far]
-    fits = (left >= least) & (total - left >= least)
-    options = options[fits]
-    if node.attribute == attribute.name and len(options):
-        options = options[~_is_chosen(context, t, place, column, form, options, present)]
-    return form, options
+            seen = table.levels[column].astype(np.float32).astype(np.float64)[present.code]
+            option &= np.append(np.diff(seen), 0.0) > FEATURE_GAP
+    return form, np.flatnonzero(option & (left >= least) & (total - left >= least))
 
 
-def _is_chosen(
-    context: Context, t: int, place: int, column: int, form: str, options: IntArray, present: IntArray
-) -> npt.NDArray[np.bool_]:
-    """Which options divide the node's values as the chosen split does."""
-    held = context.cells.trees[t]
-    sides = [
-        np.unique(context.table.codes[context.cells.owner[held.at(child)], column])
-        for child in held.layout.children[place]
-    ]
+def _is_chosen(context: Context, node: Node, column: int, form: str, options: IntArray, present: IntArray) -> BoolArray:
+    """Which options divide the values present in a node as its own split, on the same attribute, does."""
+    attribute, levels = context.table.attributes[column], context.table.levels[column]
+    branch = branch_of_code(attribute, node.branches, levels, present)
     same = np.zeros(len(options), bool)
-    for side in sides:
+    for side in (present[branch == i] for i in range(len(node.branches))):
         if form == "each":
             if len(side) == 1:
                 same |= options == side[0]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.cells import build_cells
+from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.compete import internal
 from maxent.constraints.emit import EMITTERS, Context, stated_rate, table_contradictions
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.program import Program, Regions
 from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding, rate_reader
+from maxent.constraints.sums import CellSums
 from maxent.models.companions import Fact
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.release import Impurity, Release
@@ -67,8 +69,10 @@ def compile_program(
     if "marginal" not in known:
         marginal = None
     cells = build_cells(release, table)
-    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, 1.0 - confidence)
-    context = Context(release, table, cells, known, _rate_reader(context, rounding), marginal, facts, 1.0 - confidence)
+    sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
+    sizes = place_sizes(cells, table.counts)
+    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, 1.0 - confidence, sums, sizes)
+    context = replace(context, rates=_rate_reader(context, rounding))
     linear = tuple(
         constraint
         for kind, emit in EMITTERS.items()
@@ -83,6 +87,7 @@ def compile_program(
         release,
         table,
         cells,
+        sums,
         Regions(np.cumsum(lengths), indices, tuple(context.regions.places)),
         linear,
         compared,

@@ -6,6 +6,7 @@ Each takes the compile context and yields frozen constraints. Adding a kind: a g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from maxent.constraints.cells import Cells
 from maxent.constraints.program import Contradiction, Linear
 from maxent.constraints.rounding import RateReader
 from maxent.constraints.sampling import true_count_bounds
+from maxent.constraints.sums import CellSums
 from maxent.models.companions import Fact
 from maxent.models.errors import Origin
 from maxent.models.release import Node, Release
@@ -43,7 +45,10 @@ class RegionBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What the emitters look at: the release, the table, the unknowns and the options of the compilation."""
+    """What the emitters look at: the release, the table, the unknowns and the options of the compilation.
+
+    ``sizes`` are those of `maxent.constraints.cells.place_sizes`.
+    """
 
     release: Release
     table: QITable
@@ -53,12 +58,18 @@ class Context:
     marginal: FloatArray | None
     facts: tuple[Fact, ...]
     alpha: float
+    sums: CellSums
+    sizes: tuple[FloatArray, ...]
     regions: RegionBook = field(default_factory=RegionBook)
-    _sizes: dict[tuple[int, int], float | None] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
         return len(self.release.target.classes)
+
+    @property
+    def single(self) -> bool:
+        """Whether every quasi-identifier is one cell."""
+        return len(self.cells) == len(self.table)
 
     @property
     def sampled(self) -> bool:
@@ -85,23 +96,13 @@ class Context:
 
     def size(self, tree: int, place: int) -> float | None:
         """Individuals in a place, None when private attributes decide who is there."""
-        if (tree, place) not in self._sizes:
-            self._sizes[tree, place] = self._size(tree, place)
-        return self._sizes[tree, place]
+        size = float(self.sizes[tree][place])
+        return None if math.isnan(size) else size
 
     def records(self, tree: int, place: int, node: Node) -> float | None:
         """Individuals in a place as the table, or else the release, tells; a suppressed ``n`` of 0 tells nothing."""
         size = self.size(tree, place)
         return size if size is not None else None if self.suppressed and node.n == 0 else node.n
-
-    def _size(self, tree: int, place: int) -> float | None:
-        owner = self.cells.owner[self.cells.trees[tree].at(place)]
-        if len(self.cells) == len(self.table):
-            return float(self.table.counts[owner].sum())
-        inside = np.bincount(owner, minlength=len(self.table))
-        everywhere = np.bincount(self.cells.owner, minlength=len(self.table))
-        complete = bool((inside[owner] == everywhere[owner]).all())
-        return float(self.table.counts[np.unique(owner)].sum()) if complete else None
 
 
 def stated_label(context: Context, node: Node) -> str | None:
@@ -148,11 +149,12 @@ def rates(context: Context) -> Iterator[Linear]:
     """The label's share of a leaf is one minus the error rate (Zhu & Du 2010, section 4.1), within its rounding."""
     if context.sampled:
         return  # the rate of the sample is not the population's
+    one = dict(zip(context.release.target.classes, np.eye(context.n_classes), strict=True))
     for t, place, node in context.nodes():
         label, rate = stated_label(context, node), stated_rate(context, node)
         if label is None or rate is None or not read_directly(context, node, "rate"):
             continue
-        hit = np.eye(context.n_classes)[context.release.target.classes.index(label)]
+        hit = one[label]
         n = context.records(t, place, node)
         if n is not None:
             coef = hit[None, :]
@@ -268,7 +270,7 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
     """Numbers of records that the adversary's table contradicts: the release was not made from these individuals."""
     for t, tree in enumerate(context.release.trees):
         for place, node in enumerate(tree.nodes):
-            size = 0.0 if not len(context.cells.trees[t].at(place)) else context.size(t, place)
+            size = context.size(t, place)
             if size is None:
                 continue
             said = node.n

@@ -10,12 +10,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from maxent.constraints.placed import placed, spans_of
 from maxent.constraints.program import Linear, Program
-from maxent.constraints.reduce import Merged, region_groups
+from maxent.constraints.reduce import Merged
+from maxent.constraints.statements import statement_rows
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+AT_ONCE = 65_536
+"""Groups whose closed forms are computed together: their break points are sorted, which takes memory."""
 
 
 def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[FloatArray, BoolArray]:
@@ -24,37 +29,57 @@ def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[
     Returns
     -------
     masses : shape (n_groups, n_classes); where a group's bounds contradict each other, the nearest point to them
-        (the miss shows in the residuals)
+        (the miss shows in the residuals); uniform where a group is linked to others
     solved : shape (n_groups,), which groups are linked to no other
     """
     n_groups, n = len(merged.owner), program.n_classes
     weight = merged.weight[merged.owner]
-    solved = np.bincount(merged.owner, minlength=len(merged.weight))[merged.owner] == 1
-    touch = region_groups(program, merged)
-    alone = np.diff(touch.indptr) == 1
-    lower, upper = np.zeros((n_groups, n)), np.repeat(weight[:, None], n, axis=1)
+    constraints = [program.linear[i] for i in linear.tolist()]
+    table = statement_rows(constraints, n)
+    label_of = np.array([int(c.coef[0].argmax()) if c.kind == "label" else -1 for c in constraints], np.int64)
+    several = np.bincount(table.of, (table.alone < 0) & (label_of[table.of] < 0), len(constraints)) > 0
+    group, linked = _alone(program, merged, constraints, several)
+    solved = ~linked & (np.bincount(merged.owner, minlength=len(merged.weight))[merged.owner] == 1)
+    labelled = np.flatnonzero((label_of >= 0) & (group >= 0))
     label = np.full(n_groups, -1, np.int64)
-    for i in linear:
-        constraint = program.linear[i]
-        groups = touch.indices[touch.indptr[constraint.region] : touch.indptr[constraint.region + 1]]
-        if not alone[constraint.region] or not _bounds_one_class(constraint):
-            solved[groups] = False
-        elif constraint.kind == "label":
-            x = int(constraint.coef[0].argmax())
-            solved[groups] &= label[groups] in (-1, x)  # two trees may name two classes that tie
-            label[groups] = x
-        else:
-            x = constraint.coef.argmax(axis=1)
-            lower[groups[0], x] = np.maximum(lower[groups[0], x], constraint.lower)
-            upper[groups[0], x] = np.minimum(upper[groups[0], x], constraint.upper)
-    return water_fill(weight, lower, upper, label), solved
+    label[group[labelled]] = label_of[labelled]
+    solved[group[labelled][label[group[labelled]] != label_of[labelled]]] = False  # two trees name classes that tie
+    lower, upper = np.zeros((n_groups, n)), np.repeat(weight[:, None], n, axis=1)
+    bounds = np.flatnonzero((label_of[table.of] < 0) & (group[table.of] >= 0))
+    at = group[table.of[bounds]], table.alone[bounds]
+    np.maximum.at(lower, at, table.lower[bounds])
+    np.minimum.at(upper, at, table.upper[bounds])
+    masses = np.repeat((weight / n)[:, None], n, axis=1)
+    for some in np.array_split(np.flatnonzero(solved), 1 + n_groups // AT_ONCE):
+        masses[some] = water_fill(weight[some], lower[some], upper[some], label[some])
+    return masses, solved
 
 
-def _bounds_one_class(constraint: Linear) -> bool:
-    """Whether each row bounds the mass of one class (a label's rows are taken together instead)."""
-    if constraint.kind in ("label", "counts", "marginal", "facts"):
-        return True
-    return bool(((constraint.coef == 0) | (constraint.coef == 1)).all() and (constraint.coef.sum(axis=1) == 1).all())
+def _alone(
+    program: Program, merged: Merged, constraints: list[Linear], several: BoolArray
+) -> tuple[IntArray, BoolArray]:
+    """The one group that each constraint is about, -1 where there are more; and which groups are linked by one.
+
+    A constraint that ``several`` marks bounds a sum over classes: the closed form cannot take it in.
+    """
+    trees = placed(program.cells, merged.cell)
+    places = [program.regions.places[c.region] for c in constraints]
+    at = np.array([i for i, place in enumerate(places) if place is not None], np.int64)
+    tree, low, high = spans_of(trees, [place for place in places if place is not None])
+    group, linked = np.full(len(constraints), -1, np.int64), np.zeros(len(merged.owner), bool)
+    for t, held in enumerate(trees):
+        alone = (tree == t) & (high - low == 1) & ~several[at]
+        group[at[alone]] = held.order[low[alone]]
+        beside = (tree == t) & ~alone
+        linked[held.order[held.covered(low[beside], high[beside])]] = True
+    for i, place in enumerate(places):
+        if place is None:
+            inside = np.unique(merged.group[program.regions[constraints[i].region]])
+            if len(inside) == 1 and not several[i]:
+                group[i] = inside[0]
+            else:
+                linked[inside] = True
+    return group, linked
 
 
 def water_fill(weight: FloatArray, lower: FloatArray, upper: FloatArray, label: IntArray) -> FloatArray:

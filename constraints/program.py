@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
+from maxent.constraints.sums import CellSums
 from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.table import QITable
@@ -25,6 +26,9 @@ FloatArray = npt.NDArray[np.float64]
 
 KINDS = ("qi", "label", "rate", "counts", "n", "marginal", "internal", "facts")
 """Every kind of constraint, in the order of reports."""
+
+CHUNK = 1 << 16
+"""Cells that are looked at together, so that intermediate results stay small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +116,7 @@ class Program:
     release: Release
     table: QITable
     cells: Cells
+    sums: CellSums
     regions: Regions
     linear: tuple[Linear, ...]
     internal: tuple[Internal, ...]
@@ -152,12 +157,18 @@ class Program:
     def posterior(self, masses: FloatArray) -> FloatArray:
         """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""
         total = np.zeros((len(self.table), self.n_classes))
-        np.add.at(total, self.cells.owner, masses)
-        total = np.maximum(total, 0.0)
-        posterior: FloatArray = total / total.sum(axis=1, keepdims=True)
-        return posterior
+        if self.single:
+            total[self.cells.owner] = masses
+        else:
+            np.add.at(total, self.cells.owner, masses)
+        np.maximum(total, 0.0, out=total)
+        total /= total.sum(axis=1, keepdims=True)
+        return total
 
     def entropy(self, masses: FloatArray) -> float:
         """The objective at a point, in nats per individual: the joint entropy of class and leaves given q."""
-        safe = np.maximum(masses, 1e-300)
-        return float(-(masses * np.log(safe / self.weight[:, None])).sum() / self.table.individuals)
+        total = 0.0
+        for begin in range(0, len(masses), CHUNK):
+            m, weight = masses[begin : begin + CHUNK], self.weight[begin : begin + CHUNK]
+            total -= float((m * np.log(np.maximum(m, 1e-300) / weight[:, None])).sum())
+        return total / self.table.individuals

@@ -6,15 +6,21 @@ constraint looks at, and raises the entropy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from maxent.constraints.evaluate import InternalRows, LinearRows, incidence
+from maxent.constraints.cells import TreeCells
+from maxent.constraints.evaluate import InternalRows, LinearRows
+from maxent.constraints.placed import placed, run_ends, spans_of
 from maxent.constraints.program import Linear, Program
+from maxent.constraints.refine import Signatures, alike, by_first, tell_apart
+from maxent.constraints.statements import statement_rows
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -35,12 +41,13 @@ class Merged:
     group: IntArray  # (n_cells,)
     owner: IntArray  # (n_groups,)
     weight: FloatArray  # (n_owners,)
+    cell: IntArray  # (n_groups,), a cell of each group
 
     def pool(self, masses: FloatArray) -> FloatArray:
         """Masses of the groups, shape (n_groups, n_classes)."""
-        total = np.zeros((len(self.owner), masses.shape[1]))
-        np.add.at(total, self.group, masses)
-        return total
+        n = len(self.group)
+        held = sparse.csc_matrix((np.ones(n), self.group, np.arange(n + 1)), shape=(len(self.owner), n))
+        return np.asarray(held @ masses)
 
     def expand(self, pooled: FloatArray, cell_weight: FloatArray) -> FloatArray:
         """Masses of the cells, shape (n_cells, n_classes); ``cell_weight`` are their quasi-identifiers' individuals."""
@@ -60,113 +67,97 @@ class Part:
 
 def unmerged(program: Program) -> Merged:
     """Every cell on its own: the reduction that does nothing."""
-    return Merged(np.arange(len(program.cells)), program.cells.owner, program.table.counts.astype(np.float64))
+    cells = np.arange(len(program.cells))
+    return Merged(cells, program.cells.owner, program.table.counts.astype(np.float64), cells)
 
 
 def merge(program: Program, rows: InternalRows, active: IntArray) -> Merged:
-    """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart."""
-    cells = program.cells
-    _, signature = np.unique(cells.leaf, axis=0, return_inverse=True)
-    signature = signature.reshape(-1).astype(np.int64)
-    for constraint in program.linear:
-        if constraint.kind == "facts":
-            inside = np.zeros(len(cells), np.int64)
-            inside[program.regions[constraint.region]] = 1
-            signature = _refine(signature, inside)
-    for which, offsets in _by_constraint(rows, active):
-        comparison = program.internal[which]
-        here = cells.trees[comparison.tree].at(comparison.place)
-        codes = program.table.codes[cells.owner[here], comparison.column]
-        if comparison.form == "cuts":
-            codes = np.searchsorted(np.sort(comparison.codes[offsets]), codes, side="left")
-        elif comparison.form == "each":
-            codes = np.where(np.isin(codes, comparison.codes[offsets]), codes, -1)
-        label = np.full(len(cells), -1, np.int64)
-        label[here] = codes
-        signature = _refine(signature, label)
+    """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart.
+
+    Groups are numbered in the order of their first cells.
+    """
+    owner = program.cells.owner
+    signatures = Signatures(program)
+    for region in {constraint.region for constraint in program.linear if constraint.kind == "facts"}:
+        inside = program.regions[region]
+        signatures.split(inside, np.zeros(len(inside), np.int64))
+    tell_apart(program, rows, active, signatures)
     if program.single:
-        weight = np.bincount(signature, program.weight).astype(np.float64)
-        return Merged(signature, np.arange(len(weight)), weight)
-    like = _owners_alike(cells.owner, signature, len(program.table))
+        group, cell = by_first(signatures.of)
+        weight = np.bincount(group, program.weight).astype(np.float64)
+        return Merged(group, np.arange(len(weight)), weight, cell)
+    like = alike(owner, signatures.of, len(program.table))
     weight = np.bincount(like, program.table.counts).astype(np.float64)
-    keys, group = np.unique(np.column_stack([like[cells.owner], signature]), axis=0, return_inverse=True)
-    return Merged(group.reshape(-1).astype(np.int64), keys[:, 0], weight)
+    _, label = np.unique(like[owner] * signatures.n + signatures.of, return_inverse=True)
+    group, cell = by_first(label)
+    return Merged(group, like[owner[cell]], weight, cell)
 
 
-def _refine(signature: IntArray, label: IntArray) -> IntArray:
-    """Split classes of equal signature by a label."""
-    low = int(label.min())
-    key = signature * (int(label.max()) - low + 1) + (label - low)
-    _, refined = np.unique(key, return_inverse=True)
-    return np.asarray(refined, np.int64)
+def compared(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:
+    """Which groups are in the node of an active internal row, shape (n_groups,)."""
+    found = np.zeros(len(merged.owner), bool)
+    trees = placed(program.cells, merged.cell)
+    nodes = _nodes(program, rows, active)
+    tree, low, high = spans_of(trees, nodes)
+    for t, held in enumerate(trees):
+        found[held.order[held.covered(low[tree == t], high[tree == t])]] = True
+    return found
 
 
-def _owners_alike(owner: IntArray, signature: IntArray, n_owners: int) -> IntArray:
-    """Which quasi-identifiers have cells of the same signatures, shape (n_owners,): equal numbers, alike."""
-    order = np.lexsort((signature, owner))
-    sorted_owner, sorted_signature = owner[order], signature[order]
-    start = np.searchsorted(sorted_owner, np.arange(n_owners))
-    length = np.diff(np.append(start, len(owner)))
-    like = length.astype(np.int64)
-    for i in range(int(length.max())):
-        label = np.full(n_owners, -1, np.int64)
-        has = length > i
-        label[has] = sorted_signature[start[has] + i]
-        like = _refine(like, label)
-    return like
-
-
-def _by_constraint(rows: InternalRows, active: IntArray) -> list[tuple[int, IntArray]]:
-    """Active rows, gathered: (index of the internal constraint, its rows' offsets)."""
-    which = rows.constraint_of(active)
-    return [(int(k), active[which == k] - rows.first_row[k]) for k in np.unique(which)]
-
-
-def region_groups(program: Program, merged: Merged) -> sparse.csr_matrix:
-    """Which groups each region is made of: boolean, shape (n_regions, n_groups)."""
-    regions = program.regions
-    touch = sparse.csr_matrix(
-        (np.ones(len(regions.indices)), merged.group[regions.indices], regions.indptr),
-        shape=(len(regions), len(merged.owner)),
-    )
-    touch.sum_duplicates()
-    return touch
+def _nodes(program: Program, rows: InternalRows, active: IntArray) -> list[tuple[int, int]]:
+    """Tree and place of every active row."""
+    comparisons = [program.internal[k] for k in rows.constraint_of(active).tolist()]
+    return [(comparison.tree, comparison.place) for comparison in comparisons]
 
 
 def parts(
     program: Program, merged: Merged, linear: IntArray, rows: InternalRows, active: IntArray, among: BoolArray
 ) -> list[Part]:
     """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks."""
-    regions = np.array([program.linear[i].region for i in linear], np.int64)
-    comparisons = [program.internal[k] for k in rows.constraint_of(active)]
-    held = [np.unique(merged.group[program.cells.trees[c.tree].at(c.place)]) for c in comparisons]
-    touch = sparse.vstack([region_groups(program, merged)[regions], incidence(held, len(merged.owner))], format="csr")
-    owner = sparse.csr_matrix(
-        (np.ones(len(merged.owner)), (merged.owner, np.arange(len(merged.owner)))),
-        shape=(len(merged.weight), len(merged.owner)),
-    )
-    links = sparse.vstack([touch, owner], format="csr")
-    n_rows = touch.shape[0]
-    graph = sparse.bmat([[None, links], [links.T, None]], format="csr")
-    _, component = connected_components(graph, directed=False)
-    of_row, of_group = component[:n_rows], component[links.shape[0] :]
-    row_order, row_start = _grouped(of_row, int(component.max()) + 1)
-    group_order, group_start = _grouped(of_group, int(component.max()) + 1)
+    regions = [program.linear[i].region for i in linear.tolist()]
+    places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active)
+    trees = placed(program.cells, merged.cell)
+    at = np.array([i for i, place in enumerate(places) if place is not None], np.int64)
+    tree, low, high = spans_of(trees, [place for place in places if place is not None])
+    example, pairs = np.empty(len(places), np.int64), [_neighbours(merged.owner)]
+    for t, held in enumerate(trees):
+        mine = tree == t
+        example[at[mine]] = held.order[low[mine]]
+        linked = held.linked(low[mine], high[mine])
+        pairs.append(np.stack([held.order[:-1][linked], held.order[1:][linked]]))
+    for i, place in enumerate(places):
+        if place is None:
+            inside = merged.group[program.regions[regions[i]]]
+            example[i] = inside[0]
+            pairs.append(np.stack([inside[:-1], inside[1:]]))
+    one, other = np.concatenate(pairs, axis=1)
+    n = len(merged.owner)
+    graph = sparse.csr_matrix((np.ones(len(one), np.int8), (one, other)), shape=(n, n))
+    n_parts, component = connected_components(graph, directed=False)
+    wanted = np.unique(component[among])
+    group_order, group_start = _grouped(component, n_parts)
+    row_order, row_start = _grouped(component[example], n_parts)
     found = []
-    for c in np.unique(of_group[among]):
-        mine = np.sort(row_order[row_start[c] : row_start[c + 1]])
-        groups = np.sort(group_order[group_start[c] : group_start[c + 1]])
+    for c in wanted.tolist():
+        mine = row_order[row_start[c] : row_start[c + 1]]
+        groups = group_order[group_start[c] : group_start[c + 1]]
         found.append(Part(groups, linear[mine[mine < len(linear)]], active[mine[mine >= len(linear)] - len(linear)]))
     return found
+
+
+def _neighbours(owner: IntArray) -> IntArray:
+    """Pairs of groups that link all groups of each pooled quasi-identifier, shape (2, n_pairs)."""
+    order = np.argsort(owner, kind="stable")
+    same = owner[order[:-1]] == owner[order[1:]]
+    return np.stack([order[:-1][same], order[1:][same]])
 
 
 def everything_about(program: Program, merged: Merged, part: Part) -> Part:
     """The part with every linear constraint on its groups, also those that `needed` leaves out."""
     regions = program.regions
     first = merged.group[regions.indices[regions.indptr[:-1]]]
-    inside = np.isin(first, part.groups)
-    linear = [i for i, constraint in enumerate(program.linear) if inside[constraint.region]]
-    return Part(part.groups, np.array(linear, np.int64), part.internal)
+    inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]
+    return Part(part.groups, np.flatnonzero(inside), part.internal)
 
 
 def _grouped(label: npt.NDArray[np.int32], n: int) -> tuple[IntArray, IntArray]:
@@ -189,38 +180,63 @@ class Totals:
 
 def known_totals(program: Program) -> tuple[Totals, ...]:
     """Class totals that counts, rates and (with two classes, or pure leaves) complements fix, for every tree."""
-    said: dict[tuple[int, int], list[Linear]] = {}
+    said: list[list[tuple[int, Linear]]] = [[] for _ in program.cells.trees]
     for constraint in program.linear:
         place = program.regions.places[constraint.region]
         if place is not None and constraint.kind in ("counts", "rate", "marginal"):
-            said.setdefault(place, []).append(constraint)
-    return tuple(_known_in_tree(program, t, said) for t in range(len(program.cells.trees)))
+            said[place[0]].append((place[1], constraint))
+    return tuple(_known_in_tree(program, t, stated) for t, stated in enumerate(said))
 
 
-def _known_in_tree(program: Program, t: int, said: dict[tuple[int, int], list[Linear]]) -> Totals:
+def _known_in_tree(program: Program, t: int, said: list[tuple[int, Linear]]) -> Totals:
     held = program.cells.trees[t]
-    n_places = len(held.layout.children)
-    own = np.full((n_places, program.n_classes), np.nan)
-    below = np.full((n_places, program.n_classes), np.nan)
-    for place in reversed(held.layout.top_down):
-        if held.start[place] == held.stop[place]:
-            own[place] = below[place] = 0.0
-            continue
-        children = held.layout.children[place]
-        if children:
-            own[place] = below[place] = own[list(children)].sum(axis=0)
-        stated = said.get((t, place), ())
-        for constraint in stated:
-            exact = constraint.lower == constraint.upper
-            if constraint.kind == "rate":
-                exact &= (constraint.coef.sum(axis=1) == 1) & (constraint.coef.max(axis=1) == 1)
-            own[place, constraint.coef[exact].argmax(axis=1)] = constraint.lower[exact]
-        open_ = np.isnan(own[place])
-        if stated and open_.any() and program.single:
-            left = program.region_size[stated[0].region] - np.nansum(own[place])
-            if open_.sum() == 1 or left <= EXACT:
-                own[place, open_] = max(left, 0.0)
+    place = np.array([place for place, _ in said], np.int64)
+    size = np.full(len(held.start), np.nan)  # of the places that something is said about, where it is known
+    if program.single:
+        size[place] = program.region_size[np.array([constraint.region for _, constraint in said], np.int64)]
+    own = np.full((len(held.start), program.n_classes), np.nan)
+    own[held.start == held.stop] = 0.0
+    below = own.copy()
+    table = statement_rows([constraint for _, constraint in said], program.n_classes)
+    exact = (table.lower == table.upper) & (table.alone >= 0)
+    own[place[table.of[exact]], table.alone[exact]] = table.lower[exact]
+    stated = ~np.isnan(own)
+    _complement(own, size, np.unique(place))
+    for parents, children, first in _levels(held):
+        below[parents] = np.add.reduceat(own[children], first, axis=0)
+        own[parents] = np.where(stated[parents], own[parents], below[parents])
+        _complement(own, size, parents)
     return Totals(own, below)
+
+
+def _complement(own: FloatArray, size: FloatArray, places: IntArray) -> None:
+    """At places of known size, fill in the one class that is open, or all that are where nothing is left for them."""
+    places = places[~np.isnan(size[places])]
+    if not len(places):
+        return
+    open_ = np.isnan(own[places])
+    left = size[places] - np.nansum(own[places], axis=1)
+    filled = open_ & ((open_.sum(axis=1) == 1) | (left <= EXACT))[:, None]
+    own[places] = np.where(filled, np.maximum(left, 0.0)[:, None], own[places])
+
+
+def _levels(held: TreeCells) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Inner places that hold cells, by depth, the deepest first: (places, all their children, where each's start)."""
+    children = held.layout.children
+    depth = [0] * len(children)
+    for place in held.layout.top_down:
+        for child in children[place]:
+            depth[child] = depth[place] + 1
+    inner = np.flatnonzero([len(below) > 0 for below in children] & (held.stop > held.start))
+    level = np.array(depth)[inner]
+    inner = inner[np.argsort(-level, kind="stable")]
+    below = [children[place] for place in inner.tolist()]
+    ends = run_ends(np.array([len(b) for b in below], np.int64))
+    found = np.fromiter(chain.from_iterable(below), np.int64, int(ends[-1]))
+    for some in np.split(np.arange(len(inner)), np.flatnonzero(np.diff(np.sort(-level))) + 1):
+        if len(some):
+            start, stop = ends[some[0]], ends[some[-1] + 1]
+            yield inner[some], found[start:stop], ends[some] - start
 
 
 def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> IntArray:
@@ -232,20 +248,22 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
     if not program.linear:
         return np.empty(0, np.int64)
     counted = {c.region for c in program.linear if c.kind == "counts" and (c.lower == c.upper).all()}
-    nothing = np.full(program.n_classes, np.nan)
-    below, beside = [], []
-    for constraint in program.linear:
-        place = program.regions.places[constraint.region]
-        own = constraint.kind == "label" or (constraint.kind == "rate" and constraint.region in counted)
-        below.append(nothing if place is None else totals[place[0]].below[place[1]])
-        beside.append(totals[place[0]].own[place[1]] if own and place is not None else nothing)
-    implied = _agree(rows, np.array(below)) | _agree(rows, np.array(beside))
+    beside = [c.kind == "label" or (c.kind == "rate" and c.region in counted) for c in program.linear]
+    ends = run_ends(np.array([len(known.own) for known in totals], np.int64))
+    nowhere = int(ends[-1])
+    unknown = np.full((1, program.n_classes), np.nan)
+    places = (program.regions.places[c.region] for c in program.linear)
+    place = np.array([nowhere if at is None else ends[at[0]] + at[1] for at in places], np.int64)
+    below = np.concatenate([*(known.below for known in totals), unknown])
+    own = np.concatenate([*(known.own for known in totals), unknown])
+    implied = _agree(rows, below[place]) | _agree(rows, own[np.where(beside, place, nowhere)])
     return np.flatnonzero(~implied)
 
 
 def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
     """Which constraints known totals imply; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
-    known = np.flatnonzero(~np.isnan(totals[rows.constraint]).all(axis=1))
+    unknown = np.isnan(totals).sum(axis=1)[rows.constraint]
+    known = np.flatnonzero(unknown < totals.shape[1])
     coef, told = rows.coef[known], totals[rows.constraint[known]]
     value = np.where(coef != 0, coef * told, 0.0).sum(axis=1)  # NaN where a class that counts is unknown
     holds = np.zeros(len(rows.constraint), bool)
@@ -256,10 +274,8 @@ def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
 
 def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:
     """Which internal constraints are convex: those whose chosen branches' totals are known."""
-    return np.array(
-        [
-            not np.isnan(totals[c.tree].own[list(program.cells.trees[c.tree].layout.children[c.place])]).any()
-            for c in program.internal
-        ],
-        bool,
-    )
+    known = []
+    for held, of_tree in zip(program.cells.trees, totals, strict=True):
+        complete: list[bool] = [not missing for missing in np.isnan(of_tree.own).sum(axis=1).tolist()]
+        known.append([all(complete[child] for child in below) for below in held.layout.children])
+    return np.array([known[c.tree][c.place] for c in program.internal], bool)

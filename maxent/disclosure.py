@@ -9,6 +9,7 @@ a measure of such an array would read as a small risk.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from math import isinf, log
 from typing import Any
@@ -20,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 CERTAIN = 0.999
 SAME_POSTERIOR = 1e-9
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +261,8 @@ def alpha_k(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> AlphaK:
     KDD 2006.
     """
     p, n = _posterior(posterior), _counts(counts, posterior)
-    pooled = np.bincount(_equal_rows(p), weights=n)
-    return AlphaK(alpha=float(p.max()), k=int(pooled.min()))
+    order, start = _equal_rows(p)
+    return AlphaK(alpha=float(p.max()), k=int(np.add.reduceat(n[order], start).min()))
 
 
 def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool = False) -> float:
@@ -274,12 +276,14 @@ def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool =
     section 5.
     """
     p, n = _posterior(posterior), _counts(counts, posterior)
-    difference = p - n @ p / n.sum()
-    if ordered:
-        distance = np.abs(np.cumsum(difference, axis=1)).sum(axis=1) / max(p.shape[1] - 1, 1)
-    else:
-        distance = np.abs(difference).sum(axis=1) / 2
-    return float(distance.max())
+    population = n @ p / n.sum()
+
+    def distance(rows: Floats) -> Floats:
+        if ordered:
+            return np.asarray(np.abs(np.cumsum(rows - population, axis=1)).sum(axis=1) / max(p.shape[1] - 1, 1))
+        return np.asarray(np.abs(rows - population).sum(axis=1) / 2)
+
+    return float(_by_rows(distance, p).max())
 
 
 def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.ArrayLike | None = None) -> Gain:
@@ -311,9 +315,20 @@ def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.
 
 def _row_entropy(p: Floats) -> Floats:
     """H(X|q) of every row, in nats."""
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    entropy: Floats = 0.0 - np.einsum("qx,qx->q", p, logs)  # a plain minus would turn 0 into -0.0
-    return entropy
+
+    def entropy(rows: Floats) -> Floats:
+        logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
+        return np.asarray(0.0 - np.einsum("qx,qx->q", rows, logs))  # a plain minus would turn 0 into -0.0
+
+    return _by_rows(entropy, p)
+
+
+def _by_rows(measured: Callable[[Floats], Floats], p: Floats) -> Floats:
+    """A number for every row, a block of rows at a time, so that intermediate results stay small."""
+    out = np.empty(len(p))
+    for begin in range(0, len(p), BLOCK):
+        out[begin : begin + BLOCK] = measured(p[begin : begin + BLOCK])
+    return out
 
 
 def _mean(values: Floats, counts: Floats) -> float:
@@ -321,22 +336,28 @@ def _mean(values: Floats, counts: Floats) -> float:
     return float(counts @ values / counts.sum())
 
 
-def _equal_rows(p: Floats) -> npt.NDArray[np.intp]:
-    """A number per row, shared by the rows that are equal within `SAME_POSTERIOR`.
+def _equal_rows(p: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows in an order in which those that are equal within `SAME_POSTERIOR` are neighbours, and where groups start.
 
-    Rounding would part two equal values that lie on both sides of a rounding boundary. Instead a column is sorted and
-    cut wherever neighbours are further apart than the tolerance.
+    Rounding would part two equal values that lie on both sides of a rounding boundary. Instead the rows of a group are
+    sorted by one column after another and cut wherever neighbours are further apart than the tolerance.
     """
-    group = np.zeros(len(p), dtype=np.intp)
+    order = np.arange(len(p))
+    begins = np.zeros(len(p), bool)
+    begins[0] = True
     for column in p.T:
-        order = np.argsort(column)
-        level = np.empty_like(group)
-        level[order] = np.concatenate([[0], np.cumsum(np.diff(column[order]) > SAME_POSTERIOR)])
-        # Renumbered after every column, the numbers stay below n_qi and their products far from overflow.
-        group = np.unique(group * (level.max() + 1) + level, return_inverse=True)[1]
-        if group.max() == len(group) - 1:
+        if begins.all():
             break  # every row stands alone already
-    return group
+        values = np.ascontiguousarray(column)[order]
+        start = np.flatnonzero(begins)
+        spread = np.maximum.reduceat(values, start) - np.minimum.reduceat(values, start)
+        wide = np.flatnonzero(np.repeat(spread > SAME_POSTERIOR, np.diff(start, append=len(p))))
+        if not len(wide):
+            continue
+        sort = np.lexsort((values[wide], np.cumsum(begins)[wide]))
+        order[wide], values = order[wide][sort], values[wide][sort]
+        begins[wide[1:]] |= np.diff(values) > SAME_POSTERIOR
+    return order, np.flatnonzero(begins)
 
 
 def _none_if_infinite(value: float) -> float | None:
@@ -349,7 +370,7 @@ def _posterior(posterior: npt.ArrayLike) -> Floats:
     p = np.asarray(posterior, dtype=np.float64)
     if p.ndim != 2 or p.size == 0:
         raise ValueError(f"posterior must have the shape (n_qi, n_classes) and not be empty, not {p.shape}")
-    if not (np.isfinite(p).all() and p.min() >= 0):
+    if not (p.min() >= 0 and p.max() < np.inf):  # a value that is not a number is neither
         raise ValueError("posterior holds values that are negative or not finite")
     return p
 
