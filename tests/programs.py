@@ -26,9 +26,12 @@ def public(impurity, publish="rates", classes="abc", seed=0):
     return release, frame
 
 
-def private(impurity):
+def private(impurity, publish="rates"):
     """The root tests a private attribute and was chosen over two public ones: sizes of branches are unknown."""
     frame = people()
+    leaves = [{"label": name, "error_rate": 0.5} for name in "abc"]
+    if publish == "counts":
+        leaves = [{"counts": frame[frame["A"] == v]["X"].value_counts().to_dict()} for v in ("0", "1", "2")]
     document = {
         "format": "maxent/1",
         "target": {"name": "X", "classes": ["a", "b", "c"]},
@@ -46,7 +49,7 @@ def private(impurity):
                         "attribute": "A",
                         "branches": [{"in": [v], "child": f"L{v}"} for v in ("0", "1", "2")],
                     },
-                    *({"id": f"L{v}", "label": "abc"[int(v)], "error_rate": 0.5} for v in ("0", "1", "2")),
+                    *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
                 ],
             }
         ],

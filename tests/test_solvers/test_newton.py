@@ -1,0 +1,245 @@
+"""Our own solver: its form of a program, its derivatives, its directions, and its answers against Ipopt's."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import sympy
+from programs import private, public, whole
+
+from maxent.constraints.lift import LiftedPart
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton.augmented import FINE, solve
+from maxent.solvers.newton.form import build_form
+from maxent.solvers.newton.lagrangian import Model, Penalty, Problem, State
+from maxent.solvers.newton.projection import project
+from maxent.solvers.solution import Stop
+from maxent.solvers.via_ipopt import IpoptBackend
+from maxent.solvers.via_newton import NewtonBackend
+
+FloatArray = npt.NDArray[np.float64]
+
+CASES = {
+    "gini": lambda: public("gini", seed=3),
+    "entropy": lambda: public("entropy", seed=3),
+    "gain ratio": lambda: public("gain_ratio", seed=3),
+    "counts": lambda: public("entropy", "counts", seed=3),
+    "labels": lambda: public("gini", "labels", seed=3),
+    "private gini": lambda: private("gini"),
+    "private entropy": lambda: private("entropy"),
+    "private counts": lambda: private("entropy", "counts"),
+}
+every = pytest.mark.parametrize("name", CASES)
+
+
+@cache
+def lifted(name: str) -> LiftedPart:
+    return whole(*CASES[name]())[1]
+
+
+@cache
+def problem(name: str) -> Problem:
+    return Problem(build_form(lifted(name).program))
+
+
+def somewhere(held: Problem, seed: int = 0, spread: float = 0.5) -> State:
+    """A point that meets totals and equations."""
+    theta = spread * np.random.default_rng(seed).standard_normal(held.form.free.shape)
+    return held.at(np.where(held.form.free, theta, -np.inf))
+
+
+def direction(held: Problem, state: State, seed: int = 1) -> FloatArray:
+    """A centred direction of unit length."""
+    manifold = held.manifold
+    d = np.random.default_rng(seed).standard_normal(state.m.shape)
+    d = manifold.centre(state.m, manifold.equations(state.m), d)
+    return d / np.sqrt((state.m * d * d).sum())
+
+
+@every
+def test_the_form_says_what_the_lifted_program_says(name: str) -> None:
+    program, held = lifted(name).program, problem(name)
+    plain = Derivatives(program)
+    for seed in range(3):
+        state = somewhere(held, seed)
+        z = held.form.point(state.m)
+        values = plain.constraints(z)
+        internal = values[plain.n_linear :] + program.nl_const
+        n = len(internal)
+        assert state.c[:n] / program.nl_size == pytest.approx(internal, abs=1e-12)
+        # Totals, definitions and equations hold; what is left of the linear rows are the inequalities.
+        missed = np.maximum(program.row_lower - values[: plain.n_linear], values[: plain.n_linear] - program.row_upper)
+        worst = max(missed.max(initial=0.0), (program.lower - z).max(), (z - program.upper).max())
+        assert worst == pytest.approx(np.maximum(-state.c[n:], 0.0).max(initial=0.0), abs=1e-9)
+
+
+@every
+def test_a_point_becomes_scores_and_comes_back(name: str) -> None:
+    held = problem(name)
+    z = held.form.point(somewhere(held).m)
+    assert held.form.point(held.at(held.form.scores(z)).m) == pytest.approx(z, abs=1e-8)
+
+
+@every
+def test_directions_keep_totals_and_equations(name: str) -> None:
+    held = problem(name)
+    state = somewhere(held)
+    solve_equations = held.manifold.equations(state.m)
+    b = np.random.default_rng(2).standard_normal((2, *state.m.shape))
+    centred = held.manifold.centre(state.m, solve_equations, b)
+    change = state.m * centred
+    owners = np.zeros((2, len(held.form.total)))
+    np.add.at(owners, (slice(None), held.form.owner), change.sum(axis=2))
+    assert np.abs(owners).max() < 1e-9
+    assert np.abs(held.form.equal.matrix @ change.reshape(2, -1).T).max(initial=0.0) < 1e-9
+    assert held.manifold.centre(state.m, solve_equations, centred) == pytest.approx(centred, abs=1e-8)
+    assert held.manifold.centre(state.m, solve_equations, b[0]) == pytest.approx(centred[0], abs=1e-12)
+
+
+def some_penalty(held: Problem, state: State) -> Penalty:
+    """Multipliers under which some constraints pull and others do not, none of them at its kink."""
+    people = held.people
+    mu = np.random.default_rng(3).uniform(0.0, 1.0, len(people))
+    penalty = Penalty(mu, 20.0 / people)
+    assert np.abs(penalty.mu - penalty.rho * state.c).min(initial=1.0) > 1e-6
+    return penalty
+
+
+@every
+def test_the_gradient_is_the_slope_of_the_augmented_lagrangian(name: str) -> None:
+    held = problem(name)
+    state = somewhere(held)
+    penalty = some_penalty(held, state)
+    model = Model(held, state, penalty)
+    for seed in range(4):
+        d, h = direction(held, state, seed), 1e-4
+        up, down = penalty.value(held.step(state, h * d)), penalty.value(held.step(state, -h * d))
+        assert (up - down) / (2 * h) == pytest.approx(model.dot(model.gradient, d), rel=1e-5, abs=1e-6)
+
+
+@every
+def test_curvature_is_the_change_of_gradients(name: str) -> None:
+    held = problem(name)
+    comparisons, state = held.comparisons, somewhere(held)
+    a = np.random.default_rng(4).uniform(0.5, 1.5, len(comparisons))
+    change = state.m * direction(held, state)
+    h = 1e-5 * state.m[held.form.free].min() / np.abs(change).max()
+    up, down = (comparisons.at(state.m + s * h * change) for s in (1, -1))
+    slope = (comparisons.weighted(a, comparisons.slopes(up)) - comparisons.weighted(a, comparisons.slopes(down))) / (
+        2 * h
+    )
+    product = comparisons.curvature(a, state.sums)(change)
+    assert product[held.form.free] == pytest.approx(slope[held.form.free], rel=1e-4, abs=1e-4)
+
+
+@every
+def test_gradients_one_by_one_add_up(name: str) -> None:
+    held = problem(name)
+    comparisons, state = held.comparisons, somewhere(held)
+    a = np.random.default_rng(5).uniform(size=len(comparisons))
+    slopes = comparisons.slopes(state.sums)
+    rows = comparisons.gradients(np.arange(len(comparisons)), slopes)
+    assert np.tensordot(a, rows, 1) == pytest.approx(comparisons.weighted(a, slopes), abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["gini", "entropy", "private gini", "private entropy"])
+def test_derivatives_are_those_of_the_statements_in_sympy(name: str) -> None:
+    """Write one constraint of the lifted program down in symbols, and differentiate it there."""
+    program, held = lifted(name).program, problem(name)
+    state = somewhere(held)
+    symbols = sympy.symbols(f"m:{program.n_masses}", positive=True)
+    # Aggregates, from the definition rows: each from masses and aggregates before it.
+    z = list(symbols)
+    first = program.matrix.shape[0] - program.n_aggregates
+    for i in range(program.n_aggregates):
+        row = program.matrix[first + i].tocoo()
+        rest = sum(-value * z[column] for column, value in zip(row.col, row.data, strict=True) if column < len(z))
+        z.append(rest + program.row_lower[first + i])
+    a, w = sympy.symbols("a w", positive=True)
+    phi = {"gini": a**2 / w, "entropy": a * sympy.log(a / w)}
+    k = 0
+    statement = sympy.Float(program.nl_const[k])
+    for terms in program.terms:
+        for i in np.flatnonzero(terms.row == k):
+            size = z[terms.size_var[i]] if terms.size_var[i] >= 0 else terms.size[i]
+            statement += terms.coef[i] * phi[terms.phi].subs({a: z[terms.var[i]], w: size})
+    point = held.form.point(state.m)[: program.n_masses]
+    at = dict(zip(symbols, point, strict=True))
+    few = range(program.n_masses) if name in ("gini", "entropy") else range(0, program.n_masses, 17)
+    wanted = np.array([float(sympy.diff(statement, symbols[i]).subs(at)) for i in few])
+    slopes = held.comparisons.slopes(state.sums)
+    found = np.zeros(program.n_masses)
+    gradient = held.comparisons.gradients(np.array([k]), slopes)[0] / program.nl_size[k]
+    found[held.form.variable] = gradient.ravel()[held.form.at]
+    if name.startswith("private"):
+        assert found[list(few)] == pytest.approx(wanted, rel=1e-9)
+        return
+    # Where equations fix a sum, the two may differ by a multiple of their gradients, which no direction sees.
+    d = direction(held, state)
+    moved = np.zeros(program.n_masses)
+    moved[held.form.variable] = (state.m * d).ravel()[held.form.at]
+    assert found @ moved == pytest.approx(wanted @ moved, rel=1e-9, abs=1e-12)
+
+
+@every
+def test_it_finds_what_ipopt_finds(name: str) -> None:
+    part = lifted(name)
+    program, held = part.program, problem(name)
+    plain = Derivatives(program)
+    newton, ipopt = -np.inf, -np.inf
+    for seed in range(3):
+        start = held.form.point(somewhere(held, seed, 0.1).m)
+        mine = NewtonBackend().solve(program, start, Options())
+        theirs = IpoptBackend().solve(program, start, Options(form="own"))
+        assert mine.stop is theirs.stop is Stop.CONVERGED
+        assert mine.point is not None
+        assert theirs.point is not None
+        assert plain.violation(mine.point) <= 1e-8
+        newton, ipopt = max(newton, -plain.objective(mine.point)), max(ipopt, -plain.objective(theirs.point))
+        if program.convex:
+            assert mine.point == pytest.approx(theirs.point, abs=1e-6)
+    assert newton == pytest.approx(ipopt, rel=1e-7)
+
+
+@every
+def test_projection_meets_the_constraints_nearby(name: str) -> None:
+    part, held = lifted(name), problem(name)
+    found = solve(held, somewhere(held, 0, 0.1).masses.log_p, FINE, np.random.default_rng(0), Clock(), convex=False)
+    moved = held.step(found.state, 1e-4 * direction(held, found.state))
+    near = project(held, moved, found.pull, 0.0)
+    assert held.violation(near).max(initial=0.0) <= 1e-12
+    assert Derivatives(part.program).violation(held.form.point(near.m)) <= 1e-8
+    assert near.m == pytest.approx(moved.m, abs=0.02)
+
+
+def test_probabilities_stay_above_the_floor() -> None:
+    program, held = lifted("entropy").program, problem("entropy")
+    theta = np.where(held.form.free, -30.0 * (np.arange(held.form.free.shape[1]) == 1), -np.inf)
+    raised = project(held, held.at(theta), np.zeros(len(held.people)), 1e-3)
+    assert raised.masses.log_p.min() >= np.log(1e-3) - 0.1
+    assert held.at(theta).masses.log_p.min() < np.log(1e-9)
+    assert Derivatives(program).violation(held.form.point(raised.m)) <= 1e-8
+
+
+def test_equations_that_share_quasi_identifiers_are_met_together() -> None:
+    """With private splits a quasi-identifier has cells in several leaves, whose rates then share it."""
+    held = problem("private counts")
+    assert not held.manifold.separate
+    assert problem("gini").manifold.separate
+    state = somewhere(held, 7, 2.0)
+    assert held.form.equal.matrix @ state.m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["gini", "labels", "private entropy"])
+def test_it_stops_when_the_time_is_up(name: str) -> None:
+    program, held = lifted(name).program, problem(name)
+    start = held.form.point(somewhere(held, 0, 0.1).m)
+    answer = NewtonBackend().solve(program, start, Options(clock=Clock(0.0)))
+    assert answer.stop is Stop.TIME_LIMIT
+    assert answer.point is not None
+    assert answer.point.shape == (program.n,)
