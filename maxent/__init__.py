@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxent.benching import BenchResult as BenchResult
+    from maxent.benching import bench as bench
     from maxent.engine import estimate as estimate
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from maxent.result import Estimate as Estimate
 
 _HOME = {
+    "BenchResult": "maxent.benching",
+    "bench": "maxent.benching",
     "Estimate": "maxent.result",
     "estimate": "maxent.engine",
     "InvalidInput": "maxent.models.errors",

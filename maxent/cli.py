@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -83,6 +84,23 @@ _Rounding = Annotated[
 _Confidence = Annotated[
     float, typer.Option(metavar="P", help="Probability that all intervals of sampled counts hold together.")
 ]
+_Truth = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The confidential data: adds how far the estimate is from it.")
+]
+_Tolerance = Annotated[
+    float, typer.Option(metavar="X", help="Largest violation of a constraint, as a probability, that is solved.")
+]
+_NoPresolve = Annotated[bool, typer.Option("--no-presolve", help="Give the solver the whole program in one piece.")]
+_Starts = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Makes the starting points repeatable.")]
+_Jobs = Annotated[int, typer.Option(metavar="N", help="Processes that solve independent parts; -1: one for each core.")]
+_Floor = Annotated[
+    float,
+    typer.Option(metavar="P", help="Smallest probability that newton leaves where entropies would push it to 0."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 _Output = Annotated[
     str | None,
@@ -114,9 +132,7 @@ def _program(
 def _estimate(
     tree: _Tree,
     qi: _QI,
-    truth: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The confidential data: adds how far the estimate is from it.")
-    ] = None,
+    truth: _Truth = None,
     knowledge: _Knowledge = None,
     impurity: _Impurity = None,
     facts: _Facts = None,
@@ -127,17 +143,16 @@ def _estimate(
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="The solver; auto is the best one installed for the problem.")
     ] = "auto",
-    tolerance: Annotated[
-        float, typer.Option(metavar="X", help="Largest violation of a constraint, as a probability, that is solved.")
-    ] = 1e-8,
-    no_presolve: Annotated[
-        bool, typer.Option("--no-presolve", help="Give the solver the whole program in one piece.")
-    ] = False,
-    starts: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
+    tolerance: _Tolerance = 1e-8,
+    no_presolve: _NoPresolve = False,
+    starts: _Starts = None,
+    seed: _Seed = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop solving then, and give the best answer so far (exit status 1)."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Makes the starting points repeatable.")] = 0,
+    jobs: _Jobs = 1,
+    floor: _Floor = 1e-6,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How many of the largest divergences are named.")] = 10,
     as_json: _Json = False,
     output: _Output = None,
@@ -151,6 +166,9 @@ def _estimate(
         "presolve": not no_presolve,
         "starts": starts,
         "seed": seed,
+        "time_limit": time_limit,
+        "jobs": jobs,
+        "floor": floor,
         "top": top,
     }
     return partial(_run_estimate, tree, qi, options, as_json, output)
@@ -186,6 +204,71 @@ def _explain(
     return partial(_run_explain, tree, qi, options, form, {"-o": output, "--pyomo": pyomo, "--nl": nl})
 
 
+@app.command("bench", short_help="The same problem on several solver back ends, side by side.")
+def _bench(
+    tree: _Tree,
+    qi: _QI,
+    backends: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Back ends, such as newton,cvxpy:scs; default: all that are installed."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long each back end may take to solve.")
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="How often each solves it, the least seconds count; default: 3 times if one takes under 5 seconds.",
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw seconds and entropies, by suffix: .svg, .png or .pdf."),
+    ] = None,
+    truth: _Truth = None,
+    knowledge: _Knowledge = None,
+    impurity: _Impurity = None,
+    facts: _Facts = None,
+    marginal: _Marginal = None,
+    count: _Count = None,
+    rounding: _Rounding = RoundingMode.auto,
+    confidence: _Confidence = 0.99,
+    tolerance: _Tolerance = 1e-8,
+    no_presolve: _NoPresolve = False,
+    starts: _Starts = None,
+    seed: _Seed = 0,
+    jobs: _Jobs = 1,
+    floor: _Floor = 1e-6,
+    as_json: _Json = False,
+    output: _Output = None,
+) -> Job:
+    """Solve the same problem with several back ends, each in a process of its own, and compare them.
+
+    Exit status 1 when none has an answer to rely on, or Ctrl-C ended it early: the rows so far are still printed.
+    """
+    options = {
+        **_shared(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        "truth": truth,
+        "backends": backends,
+        "time_limit": time_limit,
+        "repeat": repeat,
+        "tolerance": tolerance,
+        "presolve": not no_presolve,
+        "starts": starts,
+        "seed": seed,
+        "jobs": jobs,
+        "floor": floor,
+    }
+    return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot})
+
+
+@app.command("backends", short_help="Which solver back ends are installed, and what each can solve.")
+def _backends(as_json: _Json = False) -> Job:
+    """List the solver back ends: which are installed, their versions, and what each can solve."""
+    return partial(_run_backends, as_json)
+
+
 def _shared(
     knowledge: str | None,
     impurity: ImpurityName | None,
@@ -195,7 +278,7 @@ def _shared(
     rounding: RoundingMode,
     confidence: float,
 ) -> dict[str, Any]:
-    """The arguments of `maxent.engine.compile_release` that both commands have."""
+    """The arguments of `maxent.engine.compile_release`, which all commands that read a problem have."""
     return {
         "knowledge": knowledge,
         "impurity": None if impurity is None else impurity.value,
@@ -250,7 +333,7 @@ def _run_estimate(tree: str, qi: str, options: dict[str, Any], as_json: bool, ou
     from maxent.report import as_json_text, print_estimate, save_estimate
 
     with _progress() as progress:
-        result: Estimate = estimate(tree, qi, progress=progress, **options)
+        result: Estimate = estimate(tree, qi, progress=progress, interruptible=True, **options)
     if output is not None:
         save_estimate(result, output)
     if as_json:
@@ -263,6 +346,8 @@ def _run_estimate(tree: str, qi: str, options: dict[str, Any], as_json: bool, ou
     reason = {
         "inconsistent": "the statements contradict each other or the table; the result is the nearest to all of them",
         "not_converged": "the solver did not converge",
+        "time_limit": "stopped at the time limit; the result is the best so far",
+        "interrupted": "interrupted; the result is the best so far",
     }.get(result.outcome.status, result.outcome.status)
     print(f"maxent: not to be relied on: {reason} (status {result.outcome.status})", file=sys.stderr)
     return UNRELIABLE
@@ -293,6 +378,48 @@ def _run_explain(tree: str, qi: str, options: dict[str, Any], form: str, outputs
         print(as_json_text(found))
     else:
         print_explanation(program, found)
+    return DONE
+
+
+def _run_bench(tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None]) -> int:
+    from maxent.plots import PLOTS, check_matplotlib
+    from maxent.report import POSTERIOR, as_json_text, check_outputs
+
+    inputs = [tree, qi, *(options[name] for name in ("truth", "facts", "marginal"))]
+    allowed = {"-o": POSTERIOR, "--plot": PLOTS}
+    check_outputs({name: (path, allowed[name]) for name, path in outputs.items()}, inputs)
+    if outputs["--plot"] is not None:
+        check_matplotlib()
+    from maxent.bench_text import print_bench
+    from maxent.benching import bench
+
+    with _progress() as progress:
+        result = bench(tree, qi, progress=progress, **options)
+    if outputs["-o"] is not None:
+        result.save(outputs["-o"])
+    if outputs["--plot"] is not None:
+        result.plot(outputs["--plot"])
+    if as_json:
+        print(as_json_text(result.summary))
+    else:
+        print_bench(result)
+    if result.reliable and not result.interrupted:
+        return DONE
+    sys.stdout.flush()
+    _tell("interrupted: not every back end was tried" if result.interrupted else "no back end can be relied on")
+    return UNRELIABLE
+
+
+def _run_backends(as_json: bool) -> int:
+    from maxent.bench_text import print_backends
+    from maxent.report import as_json_text
+    from maxent.solvers.registry import describe_backends
+
+    described = describe_backends()
+    if as_json:
+        print(as_json_text({"backends": [asdict(found) for found in described]}))
+    else:
+        print_backends(described)
     return DONE
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from math import isfinite
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +23,10 @@ from maxent.models.release import Impurity, Release
 from maxent.models.table import read_qi
 from maxent.result import Estimate
 from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.parts import PRESOLVE
 from maxent.solvers.registry import load_backend
-from maxent.solvers.solve import solve_program
+from maxent.solvers.solve import Outcome, solve_program
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
@@ -78,7 +83,11 @@ def estimate(
     presolve: bool = True,
     starts: int | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
+    jobs: int = 1,
+    floor: float = 1e-6,
     top: int = 10,
+    interruptible: bool = False,
     progress: Progress | None = None,
 ) -> Estimate:
     """What an adversary who holds the quasi-identifiers infers from a release: P(class | quasi-identifier).
@@ -116,8 +125,19 @@ def estimate(
         Starting points of a part that is not convex; the best answer is kept.
     seed : int
         Makes the starting points repeatable.
+    time_limit : float, optional
+        Seconds that solving may take, reading and compiling not counted. Then the best answer so far is returned, with
+        the status ``time_limit``.
+    jobs : int
+        Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit.
+    floor : float
+        Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split compared by
+        entropy would push it to 0: the optimum does not rule out a class that the truth may have.
     top : int
         How many of the most disclosed quasi-identifiers the summary names.
+    interruptible : bool
+        Whether Ctrl-C while solving returns the best answer so far, with the status ``interrupted``; a second one, and
+        otherwise the first, raises KeyboardInterrupt.
     progress : callable, optional
         Told ``(what, done, total)`` while solving.
 
@@ -131,7 +151,9 @@ def estimate(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    _check_numbers(tolerance=tolerance, starts=starts, seed=seed, top=top)
+    _check_numbers(
+        tolerance=tolerance, starts=starts, seed=seed, top=top, time_limit=time_limit, jobs=jobs, floor=floor
+    )
     solver = load_backend(backend)
     begin = time.perf_counter()
     program = compile_release(
@@ -147,8 +169,12 @@ def estimate(
     )
     people = None if truth is None else read_truth(truth, program.release, program.table, count=count)
     compiled = time.perf_counter()
-    options = Options(tolerance=tolerance, starts=starts, seed=seed, presolve=presolve)
-    outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
+    clock = Clock(time_limit)
+    options = Options(
+        tolerance=tolerance, starts=starts, seed=seed, presolve=presolve, floor=floor, jobs=jobs, clock=clock
+    )
+    with clock.listening() if interruptible else nullcontext():
+        outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
     solved = time.perf_counter()
     posterior = program.posterior(outcome.masses)
     return Estimate(
@@ -156,18 +182,39 @@ def estimate(
         outcome=outcome,
         probabilities=posterior,
         disclosure=measure(posterior, program.table.counts, people, top=top),
-        backend=solver.name,
+        backend=_used(outcome) if backend == "auto" else solver.name,
         tolerance=tolerance,
         seconds={"compile": compiled - begin, "solve": solved - compiled},
     )
 
 
-def _check_numbers(*, tolerance: object, starts: object, seed: object, top: object) -> None:
+def _used(outcome: Outcome) -> str:
+    """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
+    closed = outcome.parts == outcome.backends.get(PRESOLVE, 0)
+    return "closed_form" if closed else "+".join(name for name in outcome.backends if name != PRESOLVE) or "auto"
+
+
+def _check_numbers(**options: object) -> None:
     problems = []
-    if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
-        problems.append(Problem("option", "tolerance", "a number between 0 and 1", repr(tolerance)))
-    for name, value, least in (("starts", starts, 1), ("seed", seed, 0), ("top", top, 1)):
-        if (name, value) != ("starts", None) and not (isinstance(value, (int, np.integer)) and value >= least):
-            problems.append(Problem("option", name, f"a whole number of at least {least}", repr(value)))
+    for name, value in options.items():
+        expected, fits = _NUMBERS[name]
+        if value is None and name in ("starts", "time_limit"):
+            continue
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        number = whole or isinstance(value, (float, np.floating))
+        if not (whole if expected.startswith("a whole") else number) or not fits(value):
+            problems.append(Problem("option", name, expected, repr(value)))
     if problems:
         raise InvalidInput("options", problems)
+
+
+_NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "tolerance": ("a number between 0 and 1", lambda x: 0 < x < 1),
+    "starts": ("a whole number of at least 1", lambda x: x >= 1),
+    "seed": ("a whole number of at least 0", lambda x: x >= 0),
+    "top": ("a whole number of at least 1", lambda x: x >= 1),
+    "time_limit": ("a positive number of seconds", lambda x: x > 0 and isfinite(x)),
+    "jobs": ("a whole number other than 0", lambda x: x != 0),
+    "floor": ("a probability from 0 to 0.01", lambda x: 0 <= x <= 0.01),
+}
+"""Options that are numbers: what is expected, and whether a number is that."""

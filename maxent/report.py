@@ -309,14 +309,25 @@ def _divergence_lines(estimate: Estimate) -> list[str]:
 
 
 def _solver(estimate: Estimate) -> str:
-    return f"solved by {estimate.backend}" if estimate.outcome.parts else "solved in closed form"
+    from maxent.solvers.parts import PRESOLVE
+
+    closed = estimate.outcome.parts == estimate.outcome.backends.get(PRESOLVE, 0)
+    return "solved in closed form" if closed else f"solved by {estimate.backend.replace('+', ' and ')}"
 
 
 def _worth(estimate: Estimate) -> str:
     """What the answer is worth, in words."""
     if estimate.certificate == "global":
-        return "the global optimum of a convex problem"
+        return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")
     if estimate.certificate == "gap":
-        return f"a local optimum, whose entropy can be at most {estimate.outcome.entropy_upper_bound:.4f} nats"
-    status = {"inconsistent": "inconsistent statements", "not_converged": "not converged"}
+        optimum = "the optimum but for rounding" if estimate.outcome.convex else "a local optimum"
+        return f"{optimum}, whose entropy can be at most {estimate.outcome.entropy_upper_bound:.4f} nats"
+    if estimate.certificate == "local":
+        return "a local optimum"
+    status = {
+        "inconsistent": "inconsistent statements",
+        "not_converged": "not converged",
+        "time_limit": "stopped at the time limit",
+        "interrupted": "interrupted",
+    }
     return status.get(estimate.outcome.status, estimate.outcome.status) + ", not to be relied on"

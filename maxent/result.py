@@ -15,6 +15,7 @@ import numpy.typing as npt
 from maxent.constraints.evaluate import Evaluator
 from maxent.constraints.program import Contradiction, Program
 from maxent.disclosure import Disclosure
+from maxent.solvers.parts import PROVED
 from maxent.solvers.solve import Outcome
 
 if TYPE_CHECKING:
@@ -46,10 +47,20 @@ class Estimate:
 
     @property
     def certificate(self) -> str:
-        """``global`` (convex, solved), ``gap`` (a local optimum, bounded from above), or ``none`` (not solved)."""
+        """What is proved: ``global`` (the optimum), ``gap`` (near it), ``local`` (nothing), or ``none`` (not solved).
+
+        The proof is our own bound on the entropy: ``global`` when it leaves no more than 1e-6 nats per individual.
+        """
         if not self.reliable:
             return "none"
-        return "global" if self.outcome.convex else "gap"
+        if self.outcome.duality_gap <= PROVED:
+            return "global"
+        return "gap" if np.isfinite(self.outcome.duality_gap) else "local"
+
+    @property
+    def unique(self) -> bool:
+        """Whether the answer is known to be the only optimum: the entropy is strictly concave."""
+        return self.outcome.convex and self.certificate == "global"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,7 +142,7 @@ class Estimate:
             "status": outcome.status,
             "backend": self.backend,
             "convex": outcome.convex,
-            "unique": self.reliable and outcome.convex,
+            "unique": self.unique,
             "certificate": self.certificate,
             "entropy": self.disclosure.entropy,
             "max_violation": outcome.violation,
@@ -141,11 +152,16 @@ class Estimate:
                 "parts": outcome.parts,
                 "active_internal": outcome.active,
                 "iterations": outcome.iterations,
+                "backends": outcome.backends,
             },
             "disclosure": self.disclosure.as_dict(),
         }
-        if self.certificate == "gap":
-            summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+        if np.isfinite(outcome.duality_gap):
+            summary["duality_gap"] = outcome.duality_gap
+            if self.certificate != "global":
+                summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+            if self.certificate == "gap":
+                summary["gap"] = outcome.duality_gap
         if self.disclosure.divergence is not None:
             summary["divergence"] = self._divergence()
         if self.notes:

@@ -28,7 +28,8 @@ class Options:
     ``form`` chooses who supplies a back end's derivatives: the Pyomo model or the program's own; ``auto`` takes the
     Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
     ``max_iterations`` of one solve is by default 500 while a program is small, else 1500. ``floor`` is the smallest
-    probability that `newton` leaves in a part where the optimum of an entropy would make it vanish. Every back end asks
+    probability that `newton` leaves in a part where the optimum of an entropy would make it vanish. ``jobs`` is the
+    number of processes that solve independent parts, counted as joblib does (-1: all cores). Every back end asks
     ``clock`` between iterations whether to stop, and then returns the best point so far.
     """
 
@@ -39,6 +40,7 @@ class Options:
     presolve: bool = True
     max_iterations: int | None = None
     floor: float = 1e-6
+    jobs: int = 1
     clock: Clock = field(default_factory=Clock)
 
     def iterations_for(self, program: LiftedProgram) -> int:
@@ -48,7 +50,12 @@ class Options:
 
 @runtime_checkable
 class Backend(Protocol):
-    """A solver: one file, found by name through the entry points ``maxent.backends``."""
+    """A solver: one file, found by name through the entry points ``maxent.backends``.
+
+    It must pickle, to solve parts in other processes. What it returns is checked, and what it raises counts as a
+    failure of that part. An attribute ``warm = True``, if there is one, says that it is quick also where parts are
+    large: it gets more retries there, and later rounds start from the answer before.
+    """
 
     name: str
 

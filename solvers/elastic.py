@@ -67,14 +67,14 @@ def relax_internal(
     wide = np.concatenate(
         [start, np.maximum(-derivatives.plain.constraints(start)[derivatives.first :] - program.nl_const, 0.0) + 1e-3]
     )
-    point, _, _ = run(
+    point = run(
         derivatives,
         derivatives,
         np.concatenate([program.lower, np.zeros(derivatives.n_slack)]),
         np.concatenate([program.upper, np.full(derivatives.n_slack, np.inf)]),
         wide,
         options,
-    )
+    ).point
     slack = point[program.n :]
     needed = slack > 1e-6
     relaxed = replace(program, nl_const=np.where(needed, program.nl_const + slack * (1 + 1e-6), program.nl_const))

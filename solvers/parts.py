@@ -1,8 +1,7 @@
-"""Solve one part: starting points, retries, and the elastic program when its statements contradict each other."""
+"""Solve one part as it is: starting points, retries, implicit equalities, and what the answer is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,120 +9,147 @@ import numpy.typing as npt
 
 from maxent.constraints.lift import LiftedPart
 from maxent.constraints.lifted import LiftedProgram
+from maxent.solvers import starts
 from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.checked import solve_checked
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.elastic import relax_internal, relax_linear
 from maxent.solvers.interior import restrict
 from maxent.solvers.solution import Solution, Stop
 
 FloatArray = npt.NDArray[np.float64]
 
-
 MANY_STARTS = 5
 """Starting points that a small part gets by default when it is not convex."""
 
 RETRIES = 4
-"""Further starting points when none was solved; one for large parts, where each takes minutes."""
+"""Further starting points when none was solved; one for large parts, unless the back end is quick."""
 
-NOISE = 0.1
-"""Standard deviation of the logarithmic noise on starting points; the exact closed form can be a saddle."""
+PROVED, DOUBTED = 1e-6, 1e-4
+"""How far the optimum may lie above an answer, nats per individual: an answer nearer than the first is the optimum; a
+convex program whose answer is further off than the second was not solved, whatever the back end says."""
+
+TIGHTER = 1e-2
+"""Share of the tolerance with which a convex program is solved again when its first answer is not the optimum."""
+
+PRESOLVE = "presolve"
+"""Stands for the back end of a part whose statements leave a single answer."""
+
+_CLOCK = (Stop.TIME_LIMIT, Stop.INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartAnswer:
-    """The masses of a part's groups, whether its statements had to give way, and what went wrong, in words."""
+class Task:
+    """A part to solve: ``cold`` are masses of its groups to start from, ``warm`` those of an earlier round, if any."""
 
-    masses: FloatArray
-    inconsistent: bool
-    trouble: tuple[str, ...]
-    iterations: int
+    part: LiftedPart
+    cold: FloatArray
+    warm: FloatArray | None = None
+
+    @property
+    def individuals(self) -> float:
+        """Individuals that the part is about."""
+        return float(self.part.known.sum() + self.part.program.total.sum())
 
 
-def solve_part(
-    part: LiftedPart, loosely: Callable[[], LiftedPart], start: FloatArray, backend: Backend, options: Options
-) -> PartAnswer:
-    """Solve from ``start`` (masses of the part's groups) and from noisy copies of it where optima may be several.
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """What solving a part as it is came to, perhaps in another process.
 
-    ``loosely`` lifts the part again with every statement free to give way, for when they contradict each other.
+    ``best`` is the best feasible solution (None: none was found), ``gap`` how much more entropy the optimum can have,
+    nats times individuals. ``possible`` is whether the linear rows can be met, ``refused`` whether the back end takes
+    such programs, ``stopped`` why the clock ended the attempt, ``message`` what the back end said last.
     """
-    program = part.program
-    if not program.n:
-        return PartAnswer(part.known, False, (), 0)
-    reason = backend.refuses(program)
-    if reason is not None:
-        return PartAnswer(start, False, (f"{backend.name} refuses: {reason}",), 0)
-    attempt = _attempt(part, program, start, backend, options)
-    if attempt.solved:
-        return attempt.answer(part, False)
-    return _reconcile(part, loosely, start, attempt, backend, options)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Attempt:
-    """The best feasible solution found (None: none), the iterations spent, and whether the linear rows can be met."""
 
     best: Solution | None
     iterations: int
+    gap: float = np.inf
     possible: bool = True
+    refused: bool = False
+    stopped: Stop | None = None
+    message: str = ""
 
     @property
     def solved(self) -> bool:
         return self.best is not None and self.best.stop is Stop.CONVERGED
 
-    def answer(self, part: LiftedPart, inconsistent: bool, *trouble: str, before: int = 0) -> PartAnswer:
-        """The masses found; call only when there are some."""
-        assert self.best is not None
-        assert self.best.point is not None
-        return PartAnswer(part.masses(self.best.point), inconsistent, trouble, before + self.iterations)
+
+def attempt_part(task: Task, backend: Backend, options: Options) -> Attempt:
+    """Solve a part as it is: from several starts where optima may be several."""
+    program = task.part.program
+    if not program.n:
+        return Attempt(Solution(np.empty(0), Stop.CONVERGED, 0.0, 0, by=PRESOLVE), 0, 0.0)
+    reason = backend.refuses(program)
+    if reason is not None:
+        return Attempt(None, 0, refused=True, message=f"{backend.name} refuses: {reason}")
+    return attempt_program(task, program, backend, options)
 
 
-def _attempt(
-    part: LiftedPart, program: LiftedProgram, start: FloatArray, backend: Backend, options: Options
-) -> _Attempt:
-    """Solve from several starts; failing that, with the equalities that the inequalities imply made explicit."""
-    best, iterations = _several_starts(part, program, start, backend, options)
-    if best is not None and best.stop is Stop.CONVERGED:
-        return _Attempt(best, iterations)
+def attempt_program(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
+    """Solve a program over the part's variables; failing that, with the equalities that inequalities imply explicit."""
+    first = _search(task, program, backend, options)
+    if first.solved or first.stopped is not None:
+        return first
     restricted = restrict(program)
     if restricted is None:
-        return _Attempt(best, iterations, possible=False)
+        return replace(first, possible=False)
     if restricted.single:
         violation = Derivatives(program).violation(restricted.point)
         if violation <= options.tolerance:
-            return _Attempt(Solution(restricted.point, Stop.CONVERGED, violation, 0), iterations)
-        return _Attempt(best, iterations)
+            only = Solution(restricted.point, Stop.CONVERGED, violation, 0, by=PRESOLVE)
+            return Attempt(only, first.iterations, 0.0)
+        return first
     if not restricted.changed:
-        return _Attempt(best, iterations)
+        return first
     # Fixed masses may be 0, which the program's own derivatives allow.
-    again, more = _several_starts(part, restricted.program, start, backend, replace(options, form="own"))
-    return _Attempt(again or best, iterations + more)
+    again = _search(task, restricted.program, backend, replace(options, form="own"))
+    better = again if again.best is not None or first.best is None else replace(first, stopped=again.stopped)
+    return replace(better, iterations=first.iterations + again.iterations)
 
 
-def _several_starts(
-    part: LiftedPart, program: LiftedProgram, start: FloatArray, backend: Backend, options: Options
-) -> tuple[Solution | None, int]:
-    """The best feasible solution over several starts, None when none was feasible; and the iterations spent."""
+def _search(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
+    """The best feasible solution over several starts, and what it is worth."""
     rng = np.random.default_rng(options.seed)
-    wanted = 1 if program.convex else options.starts or (MANY_STARTS if program.n <= FEW else 1)
+    small = program.n <= FEW
+    wanted = 1 if program.convex else options.starts or (MANY_STARTS if small else 1)
+    retries = RETRIES if small or getattr(backend, "warm", False) else 1
     best: Solution | None = None
     value = Derivatives(program)
-    iterations = 0
-    base = start
-    for attempt in range(wanted + (RETRIES if program.n <= FEW else 1)):
-        noise = 0.0 if program.convex and attempt == 0 else NOISE * (1 + attempt // wanted)
-        solution = backend.solve(program, part.point(_perturb(part, base, noise, rng)), options)
+    iterations, message, stopped = 0, "", None
+    stuck: FloatArray | None = None
+    for number in range(wanted + retries):
+        stopped = options.clock.stop()
+        if stopped is not None:
+            break
+        begin = _begin(task, program, number, stuck, rng)
+        solution = solve_checked(backend, task.part, program, task.part.point(begin), options)
         iterations += solution.iterations
-        base = start
+        message = solution.message
+        stuck = None
         if solution.point is not None and solution.violation <= options.tolerance:
             if _better(solution, best, value):
                 best = solution
             if solution.stop is not Stop.CONVERGED:
-                base = part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
-        if attempt + 1 >= wanted and best is not None and best.stop is Stop.CONVERGED:
+                stuck = task.part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
+        if solution.stop in _CLOCK:
+            stopped = solution.stop
+            break
+        if number + 1 >= wanted and best is not None and best.stop is Stop.CONVERGED:
             break
         if not program.terms:
             break  # linear statements only: another start changes nothing
-    return best, iterations
+    return certify(task, program, Attempt(best, iterations, stopped=stopped, message=message), backend, options)
+
+
+def _begin(
+    task: Task, program: LiftedProgram, number: int, stuck: FloatArray | None, rng: np.random.Generator
+) -> FloatArray:
+    """The masses that the solve of some number starts from."""
+    if number == 0 and task.warm is not None:
+        return starts.nearby(task.part, task.warm, task.cold, rng)
+    if number == 0 and program.convex:
+        return task.cold
+    first = 1 if task.warm is not None or program.convex else 0
+    return starts.start(number - first, task.part, task.cold if stuck is None else stuck, rng)
 
 
 def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bool:
@@ -134,56 +160,34 @@ def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bo
     return value.objective(solution.point) < value.objective(best.point)
 
 
-def _perturb(part: LiftedPart, start: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
-    """Multiply the free masses by log-normal noise, keeping every group's total."""
-    free = np.zeros(start.shape, bool)
-    free[part.program.group, part.program.klass] = True
-    jolted = np.where(free, start * np.exp(noise * rng.standard_normal(start.shape)), 0.0)
-    total, wanted = jolted.sum(axis=1, keepdims=True), np.where(free, start, 0.0).sum(axis=1, keepdims=True)
-    scaled: FloatArray = jolted * np.divide(wanted, total, out=np.ones_like(total), where=total > 0)
-    return scaled
+def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend, options: Options) -> Attempt:
+    """What a solution is worth, by our own bound: the optimum, or not solved although the back end says so."""
+    best, iterations = found.best, found.iterations
+    if best is None or found.stopped is not None:
+        return found
+    if program.terms and not program.convex_rows.any():
+        return found  # nothing of its internal constraints can be used: the bound is that of the answer without them
+    said, gap = best.stop, _gap(program, best, options)
+    near, far = PROVED * task.individuals, DOUBTED * task.individuals
+    if program.convex and said is Stop.CONVERGED and gap > near:
+        tight = replace(options, tolerance=TIGHTER * options.tolerance)
+        finer = solve_checked(backend, task.part, program, np.asarray(best.point), tight)
+        iterations += finer.iterations
+        if finer.point is not None and finer.violation <= options.tolerance:
+            gap, best = min((_gap(program, finer, options), finer), (gap, best), key=lambda pair: pair[0])
+    if gap <= near:
+        stop = Stop.CONVERGED
+    else:
+        doubted = program.convex and said is Stop.CONVERGED and far < gap < np.inf
+        stop = Stop.NUMERICAL if doubted else said
+    best = replace(best, stop=stop)
+    return replace(found, best=best, gap=gap, iterations=iterations)
 
 
-def _reconcile(
-    part: LiftedPart,
-    loosely: Callable[[], LiftedPart],
-    start: FloatArray,
-    attempt: _Attempt,
-    backend: Backend,
-    options: Options,
-) -> PartAnswer:
-    """The nearest answer when no start was solved: relax linear statements, then internal ones."""
-    program, spent, inconsistent = part.program, attempt.iterations, False
-    if not attempt.possible:
-        part = loosely()
-        program, inconsistent = relax_linear(part.program), True
-        attempt = _attempt(part, program, start, backend, options)
-        if attempt.solved:
-            return attempt.answer(part, True, before=spent)
-        spent += attempt.iterations
-    where = _shorten(", ".join(dict.fromkeys(str(o) for o in (*program.origins, *program.nl_origins) if o)))
-    if program.terms and attempt.best is None:
-        rng = np.random.default_rng(options.seed)
-        for noise in (0.0, *(NOISE * (1 + i) for i in range(RETRIES))):
-            loose, point, gave = relax_internal(program, part.point(_perturb(part, start, noise, rng)), options)
-            if not gave or program.convex or program.n > FEW:
-                break
-        solution = backend.solve(loose, point, options)
-        if solution.point is not None and solution.violation <= options.tolerance:
-            attempt = _Attempt(solution, solution.iterations)
-            if gave and program.convex:
-                return attempt.answer(part, True, before=spent)
-            if gave:
-                return attempt.answer(
-                    part, inconsistent, f"internal constraints not met together: {where}", before=spent
-                )
-            if attempt.solved:
-                return attempt.answer(part, inconsistent, before=spent)
-    if attempt.best is not None:
-        text = f"stopped before the optimum, {attempt.best.stop.value}: {where}"
-        return attempt.answer(part, inconsistent, text, before=spent)
-    return PartAnswer(start, inconsistent, (f"no feasible point found: {where}",), spent)
+def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
+    """How much more entropy the optimum of a program can have than a solution, nats times individuals."""
+    from maxent.solvers.bound import gap
 
-
-def _shorten(text: str, length: int = 160) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."
+    assert solution.point is not None
+    found = gap(program, solution.point, options.clock)
+    return max(found, 0.0) if np.isfinite(found) else np.inf

@@ -35,3 +35,4 @@ class Solution:
     violation: float
     iterations: int
     message: str = ""
+    by: str = ""

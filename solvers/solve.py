@@ -1,11 +1,13 @@
 """Solve a compiled program: closed forms, lazily activated internal constraints, independent parts.
 
 The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split
-again, solve the parts that changed, and repeat until none is violated. The first answer bounds the entropy from above.
+again, solve the parts that changed, and repeat until none is violated. The entropy is bounded from above by that of
+the first answer, and by the sum of the bounds of the parts.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,15 +15,16 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.evaluate import Evaluator, InternalRows
+from maxent.constraints.evaluate import Evaluator
 from maxent.constraints.leafwise import solve_leafwise
 from maxent.constraints.lift import LiftedPart, lift
+from maxent.constraints.placed import ranges
 from maxent.constraints.program import Program
 from maxent.constraints.reduce import (
     Merged,
     Part,
     Totals,
-    convex_rows,
+    compared,
     everything_about,
     known_totals,
     merge,
@@ -30,11 +33,13 @@ from maxent.constraints.reduce import (
     unmerged,
 )
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.parts import PartAnswer, solve_part
+from maxent.solvers.jobs import attempt_parts, one_thread
+from maxent.solvers.parts import Task
+from maxent.solvers.reconcile import PartAnswer, answer_part
+from maxent.solvers.solution import Stop
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 Progress = Callable[[str, int, int], None]
 
 ACTIVATE = 0.1
@@ -53,40 +58,50 @@ Beyond, its overhead rules; where the program is large, the second it takes to l
 class Outcome:
     """The answer to a program, in its cells, and how it was reached.
 
-    ``status``: ``optimal``, ``inconsistent`` (statements contradict each other; the nearest point to them) or
-    ``not_converged`` (``trouble`` says where). ``unique`` is whether the answer is known to be the only optimum,
-    ``convex`` whether what was solved is convex. ``entropy_upper_bound`` is the objective without internal constraints.
+    ``status``: ``optimal``, ``inconsistent`` (statements contradict each other; the nearest point to them),
+    ``not_converged`` (``trouble`` says where), ``time_limit`` or ``interrupted`` (the best answer so far). ``convex``
+    is whether what was solved is convex. The objective (nats per individual) is at most ``entropy_upper_bound``, and
+    ``duality_gap`` is how much the answer's is below that; both are infinite where nothing is proved. ``backends``
+    counts the parts that each back end solved.
     """
 
     masses: FloatArray  # (n_cells, n_classes), individuals
     status: str
     convex: bool
     entropy_upper_bound: float
+    duality_gap: float
     violation: float
     trouble: tuple[str, ...]
     iterations: int
     rounds: int
     parts: int
     active: int
+    backends: dict[str, int]
 
 
 @dataclass(slots=True)
 class _Run:
-    """What the rounds of one solve share."""
+    """What the rounds of one solve share; ``cache`` holds the masses of the cells of solved parts."""
 
     program: Program
     backend: Backend
     options: Options
     progress: Progress
     evaluator: Evaluator
-    cache: dict[tuple[bytes, bytes, int], tuple[IntArray, FloatArray, PartAnswer]] = field(default_factory=dict)
+    cache: dict[tuple[bytes, bytes, int], tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
     iterations: int = 0
+    stopped: Stop | None = None
+
+    def note(self, answer: PartAnswer) -> None:
+        """Count what an answer took, and whether the clock ended it."""
+        self.iterations += answer.iterations
+        self.stopped = self.stopped or answer.stopped
 
 
 def solve_program(
     program: Program, backend: Backend, options: Options, progress: Progress = lambda text, done, total: None
 ) -> Outcome:
-    """The maximum-entropy point of a program.
+    """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
 
     ``options.presolve`` False solves the whole program, every cell and constraint, in one piece.
     """
@@ -94,50 +109,53 @@ def solve_program(
     run = _Run(program, backend, options, progress, evaluator)
     uniform = _uniform(program)
     if options.presolve and evaluator.max_violation(uniform) <= 1e-12:
-        return _outcome(run, uniform, [], np.empty(0, np.int64), 0, program.entropy(uniform), np.ones(0, bool))
+        return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     totals = known_totals(program)
     keep = needed(program, totals, evaluator.linear)
     solve = _solve_lazily if options.presolve else _solve_whole
-    return solve(run, uniform, keep, totals, convex_rows(program, totals))
+    return solve(run, uniform, keep, totals)
 
 
-def _solve_whole(
-    run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...], convex: BoolArray
-) -> Outcome:
+def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """The whole program in one piece, started from the answer without internal constraints."""
     program, rows = run.program, run.evaluator.internal
-    start, _ = _solve_round(run, uniform, keep, np.empty(0, np.int64), totals, convex)
-    active, merged = np.arange(rows.n_rows), unmerged(program)
+    none, active = np.empty(0, np.int64), np.arange(rows.n_rows)
+    masses, answers = _solve_round(run, uniform, None, keep, none, totals)
+    bound = _bound(run, masses, answers)
+    if run.stopped is not None:
+        return _outcome(run, masses, answers, none, 1, bound)
+    merged = unmerged(program)
     part = Part(np.arange(len(merged.owner)), keep, active)
     lifting = partial(lift, program, merged, rows=rows, totals=totals)
-    loosely = partial(_loosely, lifting, program, merged, part)
-    lifted = lifting(part)
-    answer = solve_part(lifted, loosely, merged.pool(start), run.backend, _with_form(run, lifted.program.n))
-    run.iterations += answer.iterations
-    masses = merged.expand(answer.masses, program.weight)
-    return _outcome(run, masses, [answer], active, 1, program.entropy(start), convex)
+    run.progress("the whole program", 0, 1)
+    with one_thread():
+        task = Task(lifting(part), merged.pool(masses))
+        options = _with_form(run, task.part.program.n)
+        [attempt] = attempt_parts([task], run.backend, options, lambda done: None)
+        answer = answer_part(task, attempt, partial(_loosely, lifting, program, merged, part), run.backend, options)
+    run.note(answer)
+    if answer.masses is not None:
+        masses = merged.expand(answer.masses, program.weight)
+    return _outcome(run, masses, [answer], active, 1, bound)
 
 
-def _solve_lazily(
-    run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...], convex: BoolArray
-) -> Outcome:
+def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """Activate internal constraints as they are found violated, until none is."""
     active = np.empty(0, np.int64)
-    masses, first, bound = uniform, uniform, np.inf
-    answers: list[PartAnswer] = []
-    for rounds in range(1, MAX_ROUNDS + 1):
-        # Every round starts from the answer without internal constraints: the last one lies at the boundary.
-        masses, answers = _solve_round(run, first, keep, active, totals, convex)
-        if rounds == 1:
-            first, bound = masses, run.program.entropy(masses)
+    masses, answers = _solve_round(run, uniform, None, keep, active, totals)
+    first, bound, rounds = masses, _bound(run, masses, answers), 1
+    while run.stopped is None:
         missed = run.evaluator.internal.violation(masses) > ACTIVATE * run.options.tolerance
         new = np.setdiff1d(np.flatnonzero(missed), active)
         if not len(new):
             break
+        rounds += 1
+        if rounds > MAX_ROUNDS:
+            break
         active = np.union1d(active, new)
-    else:
-        rounds = MAX_ROUNDS + 1
-    return _outcome(run, masses, answers, active, rounds, bound, convex)
+        # Every round starts from the answer without internal constraints: the last one lies at the boundary.
+        masses, answers = _solve_round(run, first, masses, keep, active, totals)
+    return _outcome(run, masses, answers, active, rounds, bound)
 
 
 def _uniform(program: Program) -> FloatArray:
@@ -147,37 +165,76 @@ def _uniform(program: Program) -> FloatArray:
 
 
 def _solve_round(
-    run: _Run, first: FloatArray, keep: IntArray, active: IntArray, totals: tuple[Totals, ...], convex: BoolArray
+    run: _Run,
+    first: FloatArray,
+    last: FloatArray | None,
+    keep: IntArray,
+    active: IntArray,
+    totals: tuple[Totals, ...],
 ) -> tuple[FloatArray, list[PartAnswer]]:
-    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again."""
+    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again.
+
+    Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
+    """
     program, rows = run.program, run.evaluator.internal
     merged = merge(program, rows, active)
     pooled, simple = solve_leafwise(program, merged, keep)
-    simple &= ~_linked(program, merged, rows, active)
+    simple &= ~compared(program, merged, rows, active)
     pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
-    start = merged.pool(first)
-    masses = merged.expand(pooled, program.weight)
     order = np.argsort(merged.group, kind="stable")
     begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
-    cells = [np.concatenate([order[begin[g] : begin[g + 1]] for g in piece.groups]) for piece in pieces]
+    cells = [order[ranges(begin[piece.groups], begin[piece.groups + 1])] for piece in pieces]
     keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
-    lifting = partial(lift, program, merged, rows=rows, totals=totals)
-    lifted = {key: lifting(piece) for key, piece in zip(keys, pieces, strict=True) if key not in run.cache}
-    options = _with_form(run, sum(part.program.n for part in lifted.values()))
+    new = [i for i, key in enumerate(keys) if key not in run.cache]
+    text, n_old = f"{len(pieces)} parts, {len(active)} internal constraints active", len(pieces) - len(new)
+
+    def progress(done: int) -> None:
+        run.progress(text, n_old + done, len(pieces))
+
+    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, last, totals, progress)
+    solved = dict(zip(new, fresh, strict=True))
+    for i, answer in solved.items():
+        if answer.masses is not None:
+            pooled[pieces[i].groups] = answer.masses
+    masses = merged.expand(pooled, program.weight)
     answers = []
-    for i, (key, piece, held) in enumerate(zip(keys, pieces, cells, strict=True)):
-        run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", i, len(pieces))
-        if key not in run.cache:
-            loosely = partial(_loosely, lifting, program, merged, piece)
-            answer = solve_part(lifted[key], loosely, start[piece.groups], run.backend, options)
-            run.iterations += answer.iterations
-            pooled[piece.groups] = answer.masses
-            run.cache[key] = (held, merged.expand(pooled, program.weight)[held], answer)
-        held, solved, answer = run.cache[key]
-        masses[held] = solved
+    for i, (key, held) in enumerate(zip(keys, cells, strict=True)):
+        if i in solved:
+            if solved[i].masses is None and last is not None:
+                masses[held] = last[held]
+            run.cache[key] = masses[held], solved[i]
+        masses[held], answer = run.cache[key]
         answers.append(answer)
-    run.progress("parts solved", len(pieces), len(pieces))
     return masses, answers
+
+
+def _solve_parts(
+    run: _Run,
+    merged: Merged,
+    pieces: list[Part],
+    first: FloatArray,
+    last: FloatArray | None,
+    totals: tuple[Totals, ...],
+    progress: Callable[[int], None],
+) -> list[PartAnswer]:
+    """The answers of parts, each started from the ``first`` masses of the cells or, where that helps, the ``last``."""
+    progress(0)
+    if not pieces:
+        return []
+    lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals)
+    cold = merged.pool(first)
+    warm = merged.pool(last) if last is not None and getattr(run.backend, "warm", False) else None
+    with one_thread():
+        tasks = [Task(lifting(p), cold[p.groups], None if warm is None else warm[p.groups]) for p in pieces]
+        options = _with_form(run, sum(task.part.program.n for task in tasks))
+        attempts = attempt_parts(tasks, run.backend, options, progress)
+        answers = [
+            answer_part(task, attempt, partial(_loosely, lifting, run.program, merged, piece), run.backend, options)
+            for task, attempt, piece in zip(tasks, attempts, pieces, strict=True)
+        ]
+    for answer in answers:
+        run.note(answer)
+    return answers
 
 
 def _with_form(run: _Run, size: int) -> Options:
@@ -198,43 +255,40 @@ def _key(part: Part, cells: IntArray) -> tuple[bytes, bytes, int]:
     return part.linear.tobytes(), part.internal.tobytes(), int(cells[0])
 
 
-def _linked(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:
-    """Groups in the node of an active internal row."""
-    linked = np.zeros(len(merged.owner), bool)
-    for k in np.unique(rows.constraint_of(active)):
-        comparison = program.internal[k]
-        linked[merged.group[program.cells.trees[comparison.tree].at(comparison.place)]] = True
-    return linked
+def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
+    """What the objective can be at most, nats per individual; closed forms are optimal."""
+    return run.program.entropy(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
 
 
 def _outcome(
-    run: _Run,
-    masses: FloatArray,
-    answers: list[PartAnswer],
-    active: IntArray,
-    rounds: int,
-    bound: float,
-    convex: BoolArray,
+    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
+    """The answer as it is, and what it is worth; ``bound`` is that of the answer without internal constraints."""
     violation = run.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
-    if trouble or rounds > MAX_ROUNDS:  # parts unsolved, or internal constraints still to be activated
+    if run.stopped is not None:
+        status = run.stopped.value
+    elif trouble or rounds > MAX_ROUNDS:  # parts unsolved, or internal constraints still to be activated
         status = "inconsistent" if inconsistent else "not_converged"
     elif inconsistent or violation > run.options.tolerance:
         status = "inconsistent"  # everything was solved, and yet a statement without a free unknown is missed
     else:
         status = "optimal"
-    solved_convex = bool(convex[run.evaluator.internal.constraint_of(active)].all()) if len(active) else True
+    bound = min(bound, _bound(run, masses, answers))
+    feasible = not inconsistent and violation <= run.options.tolerance
+    masses = np.maximum(masses, 0.0)
     return Outcome(
-        np.maximum(masses, 0.0),
-        status,
-        solved_convex,
-        bound,
-        violation,
-        trouble,
-        run.iterations,
-        rounds,
-        len(answers),
-        len(active),
+        masses=masses,
+        status=status,
+        convex=all(answer.convex for answer in answers),
+        entropy_upper_bound=bound,
+        duality_gap=max(bound - run.program.entropy(masses), 0.0) if feasible else np.inf,
+        violation=violation,
+        trouble=trouble,
+        iterations=run.iterations,
+        rounds=rounds,
+        parts=len(answers),
+        active=len(active),
+        backends=dict(sorted(Counter(answer.by for answer in answers if answer.by).items())),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,8 +23,6 @@ _STOPS = {
     1: Stop.CONVERGED,  # acceptable level: what it is worth is measured, not believed
     2: Stop.INFEASIBLE,
     -1: Stop.ITERATION_LIMIT,
-    -4: Stop.TIME_LIMIT,
-    5: Stop.INTERRUPTED,
 }
 
 
@@ -37,10 +36,28 @@ class Callbacks(Protocol):
     def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray: ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """How one run of Ipopt ended; ``feasible`` is the best feasible point on the way, ``stopped`` is by the clock."""
+
+    point: FloatArray
+    status: int
+    iterations: int
+    feasible: FloatArray | None
+    stopped: Stop | None
+
+
 class IpoptBackend:
     """Interior-point solves of a part; for entropy first with a floor under the chosen split's logarithms."""
 
     name = "ipopt"
+    solves = "every program; a reference where parts are small"
+
+    def version(self) -> str:
+        """The version of Ipopt."""
+        import cyipopt
+
+        return ".".join(map(str, cyipopt.IPOPT_VERSION))
 
     def refuses(self, program: LiftedProgram) -> str | None:
         """Ipopt takes every program."""
@@ -56,19 +73,28 @@ class IpoptBackend:
             callbacks = PyomoDerivatives(program, start)
         floor = _floor(program)
         entropic = bool((floor > program.lower).any())
-        iterations = 0
+        runs = []
         if entropic:
-            point, _, iterations = run(callbacks, own, np.maximum(program.lower, floor), program.upper, start, options)
-            start = point if own.violation(point) < 1e-4 else start
-        point, status, more = run(callbacks, own, program.lower, program.upper, start, options, monotone=entropic)
-        if program.convex and status == 0:
-            finer, status_finer, extra = run(callbacks, own, program.lower, program.upper, point, options, fine=True)
-            more += extra
-            if status_finer == 0 and own.violation(finer) <= options.tolerance:
-                point = finer
-        violation = own.violation(point)
-        stop = _STOPS.get(status, Stop.NUMERICAL)
-        return Solution(point, stop, violation, iterations + more, f"Ipopt status {status}")
+            runs.append(run(callbacks, own, np.maximum(program.lower, floor), program.upper, start, options))
+            start = runs[0].point if own.violation(runs[0].point) < 1e-4 else start
+        if not runs or runs[0].stopped is None:
+            runs.append(run(callbacks, own, program.lower, program.upper, start, options, monotone=entropic))
+        last = runs[-1]
+        point, stop = last.point, last.stopped or _STOPS.get(last.status, Stop.NUMERICAL)
+        if program.convex and last.status == 0:
+            runs.append(run(callbacks, own, program.lower, program.upper, point, options, fine=True))
+            if runs[-1].status == 0 and own.violation(runs[-1].point) <= options.tolerance:
+                point = runs[-1].point
+        if stop is not Stop.CONVERGED:
+            point = _best(own, [point, *(r.feasible for r in runs if r.feasible is not None)], options.tolerance)
+        iterations = sum(r.iterations for r in runs)
+        return Solution(point, stop, own.violation(point), iterations, f"Ipopt status {last.status}", self.name)
+
+
+def _best(own: Derivatives, points: list[FloatArray], tolerance: float) -> FloatArray:
+    """The feasible point with the largest entropy, the first one where none is feasible."""
+    feasible = [point for point in points if own.violation(point) <= tolerance]
+    return min(feasible, key=own.objective) if feasible else points[0]
 
 
 def _floor(program: LiftedProgram) -> FloatArray:
@@ -91,15 +117,15 @@ def run(
     *,
     monotone: bool = False,
     fine: bool = False,
-) -> tuple[FloatArray, int, int]:
-    """One Ipopt run: (point, status, iterations).
+) -> Run:
+    """One Ipopt run, which the clock may end early.
 
     ``fine`` goes on from a solution: a constraint that is only just met (no slack, no multiplier) keeps an interior
     point away by the square root of the complementarity that is left, so that has to be far below the tolerance.
     """
     import cyipopt
 
-    problem = _Problem(callbacks)
+    problem = _Problem(callbacks, options)
     row_lower, row_upper = own.bounds()
     solver = cyipopt.Problem(
         n=len(lower), m=len(row_lower), problem_obj=problem, lb=lower, ub=upper, cl=row_lower, cu=row_upper
@@ -122,14 +148,15 @@ def run(
         settings |= {"slack_bound_frac": 1e-12, "tol": 1e-12, "acceptable_iter": 0, "max_iter": 100}
     for key, value in settings.items():
         solver.add_option(key, value)
+    problem.solver = solver
     point, info = solver.solve(np.clip(start, lower, upper))
-    return point, int(info["status"]), problem.iterations
+    return Run(point, int(info["status"]), problem.iterations, problem.feasible, problem.stopped)
 
 
 class _Problem:
-    """The callbacks with cyipopt's interface, counting iterations."""
+    """The callbacks with cyipopt's interface; counts iterations, keeps the best feasible one, and asks the clock."""
 
-    def __init__(self, callbacks: Callbacks) -> None:
+    def __init__(self, callbacks: Callbacks, options: Options) -> None:
         for name in (
             "objective",
             "gradient",
@@ -140,9 +167,19 @@ class _Problem:
             "hessianstructure",
         ):
             setattr(self, name, getattr(callbacks, name))
+        self.options = options
+        self.solver: Any = None
         self.iterations = 0
+        self.feasible: FloatArray | None = None
+        self.stopped: Stop | None = None
+        self._least = np.inf
 
-    def intermediate(self, *progress: Any) -> bool:
+    def intermediate(self, mode: int, iteration: int, objective: float, violation: float, *progress: float) -> bool:
         """Called by Ipopt after every iteration."""
-        self.iterations = int(progress[1])
-        return True
+        self.iterations = iteration
+        if violation <= self.options.tolerance and objective < self._least:
+            current = self.solver.get_current_iterate()
+            if current is not None:
+                self._least, self.feasible = objective, current["x"]
+        self.stopped = self.options.clock.stop()
+        return self.stopped is None

@@ -109,7 +109,8 @@ def test_several_files_are_one_table(tmp_path_factory, rows, cuts, suffix):
         # The order of the columns is that of each file.
         part = frame.iloc[start:stop, :: (-1) ** i]
         if suffix == ".csv":
-            text = csv_text(part.itertuples(index=False), header=list(part.columns))
+            # Unquoted, a lone \r in a note would end the line.
+            text = csv_text(part.itertuples(index=False), quoting=csv.QUOTE_ALL, header=list(part.columns))
             (folder / f"part-{i}.csv").write_text(text, encoding="utf-8", newline="")
         else:
             table = pa.Table.from_pandas(part, schema=pa.schema([(name, pa.string()) for name in part.columns]))

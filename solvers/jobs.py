@@ -1,0 +1,106 @@
+"""Independent parts, solved one after the other or in several processes, with the same result bit for bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
+
+from maxent.models.errors import MaxentError
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.parts import Attempt, Task, attempt_part
+
+_Numbered = Sequence[tuple[int, Task]]
+_Attempts = Generator[tuple[int, Attempt], None, None]
+
+
+class WorkerLost(MaxentError, RuntimeError):
+    """A process that solved a part was ended from outside, as systems do that are short of memory."""
+
+
+def attempt_parts(
+    tasks: Sequence[Task], backend: Backend, options: Options, done: Callable[[int], None]
+) -> list[Attempt]:
+    """`attempt_part` of every task, in their order; ``done`` is told how many are finished.
+
+    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes of joblib's (-1: one for
+    each core). There linear algebra keeps to `one_thread`; the caller does so for this process.
+
+    Raises
+    ------
+    WorkerLost
+        When a process did not survive.
+    """
+    order = sorted(range(len(tasks)), key=lambda i: -tasks[i].part.program.n)
+    found: dict[int, Attempt] = {}
+    solve = _here if options.jobs == 1 or len(tasks) < 2 else _elsewhere
+    with closing(solve([(i, tasks[i]) for i in order], backend, options)) as attempts:
+        for i, attempt in attempts:
+            found[i] = attempt
+            done(len(found))
+    return [found[i] for i in range(len(tasks))]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep linear algebra to one thread, so that it makes sums in the same order everywhere."""
+    import scipy.linalg  # noqa: F401  (what is not loaded yet cannot be limited)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def _here(numbered: _Numbered, backend: Backend, options: Options) -> _Attempts:
+    """Attempts of numbered tasks in this process."""
+    for i, task in numbered:
+        yield i, attempt_part(task, backend, options)
+
+
+def _elsewhere(numbered: _Numbered, backend: Backend, options: Options) -> _Attempts:
+    """Attempts of numbered tasks, in the order in which other processes finish them."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    with options.clock.shared():
+        work = Parallel(
+            n_jobs=min(effective_n_jobs(options.jobs), len(numbered)),
+            backend="loky",
+            return_as="generator_unordered",
+            pre_dispatch="all",
+            batch_size=1,
+            max_nbytes=None,  # arrays in shared memory could not be written to
+        )
+        solve, parent = delayed(_numbered_attempt), os.getpid()
+        try:
+            with _deaf():
+                attempts = work(solve(i, task, backend, options, parent) for i, task in numbered)
+            yield from attempts
+        except BrokenExecutor as error:
+            text = "a process that solved a part was ended from outside, perhaps for want of memory: try fewer jobs"
+            raise WorkerLost(text) from error
+
+
+def _numbered_attempt(i: int, task: Task, backend: Backend, options: Options, parent: int) -> tuple[int, Attempt]:
+    if os.getpid() != parent:  # joblib may decide that another process is not worth it
+        # Ctrl-C in a terminal reaches every process: this one hears of it from the clock.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with one_thread():
+        return i, attempt_part(task, backend, options)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile inherit that, and so survive it before they can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

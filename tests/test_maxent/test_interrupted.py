@@ -1,0 +1,328 @@
+"""Stopped by a time limit or by Ctrl-C: the best answer so far is given, and said not to be relied on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from contested import contested
+
+import maxent
+from maxent import engine
+from maxent.__main__ import main
+from maxent.constraints.evaluate import Evaluator
+from maxent.solvers.clock import Clock
+from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.via_ipopt import IpoptBackend
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
+
+
+class Countdown(Clock):
+    """Interrupted the so-manieth time that somebody asks."""
+
+    def __init__(self, asked):
+        super().__init__()
+        self.asked = asked
+
+    def stop(self):
+        self.asked -= 1
+        return Stop.INTERRUPTED if self.asked < 0 else None
+
+
+def stopped_after(monkeypatch, asked, **options):
+    release, frame = contested("gini")
+    monkeypatch.setattr(engine, "Clock", lambda limit: Countdown(asked))
+    return maxent.estimate(release, frame, backend="ipopt", starts=2, **options)
+
+
+# --- The time limit --------------------------------------------------------------------------------------------
+
+
+def test_without_time_the_answer_is_the_one_without_internal_constraints(capsys, tmp_path):
+    output = tmp_path / "out.json"
+    assert main(["estimate", *FILES, "--time-limit", "1e-9", "--json", "-o", str(output)]) == 1
+    printed = capsys.readouterr()
+    summary = json.loads(printed.out)
+    assert (summary["status"], summary["certificate"], summary["unique"]) == ("time_limit", "none", False)
+    assert summary["max_violation"] > 1e-3
+    assert "duality_gap" not in summary
+    assert "stopped at the time limit" in printed.err
+    posterior = pd.DataFrame(json.loads(output.read_text(encoding="utf-8"))["posterior"])
+    expected = maxent.estimate(*FILES, knowledge="label,rate").posterior
+    pd.testing.assert_frame_equal(posterior[expected.columns], expected)
+
+
+def test_the_text_says_what_happened(capsys):
+    assert main(["estimate", *FILES, "--time-limit", "1e-9"]) == 1
+    printed = capsys.readouterr()
+    assert "stopped at the time limit, not to be relied on" in printed.out
+    assert "the best so far (status time_limit)" in printed.err
+
+
+def test_what_needs_no_solver_needs_no_time():
+    result = maxent.estimate(*FILES, knowledge="label,rate", time_limit=1e-9)
+    assert (result.summary["status"], result.certificate) == ("optimal", "global")
+
+
+def test_enough_time_changes_nothing():
+    limited, free = (maxent.estimate(*FILES, time_limit=limit) for limit in (1e6, None))
+    assert limited.summary["status"] == "optimal"
+    np.testing.assert_array_equal(limited.probabilities, free.probabilities)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_other_limits_are_refused(capsys, seconds):
+    assert main(["estimate", *FILES, "--time-limit", seconds]) == 2
+    assert "time_limit: expected a positive number of seconds" in capsys.readouterr().err
+
+
+# --- The best answer so far ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_whenever_it_is_stopped_there_is_an_answer(monkeypatch, presolve):
+    without = maxent.estimate(*contested("gini"), knowledge="label,rate")
+    seen = []
+    for asked in (0, 1, 3, 8, 20, 40, 60, 100, 100_000):
+        result = stopped_after(monkeypatch, asked, presolve=presolve)
+        seen.append(result.summary["status"])
+        np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-9)
+        evaluator = Evaluator(result.program)
+        assert result.summary["max_violation"] == evaluator.max_violation(result.outcome.masses)
+        assert evaluator.linear.violation(result.outcome.masses).max() <= 1e-8
+        assert result.reliable == (result.summary["status"] == "optimal")
+        if "duality_gap" in result.summary:
+            assert result.summary["max_violation"] <= 1e-8
+        if asked == 0:
+            np.testing.assert_array_equal(result.probabilities, without.probabilities)
+    assert seen == sorted(seen)  # interrupted, then optimal
+    assert seen[0] == "interrupted"
+    assert seen[-1] == "optimal" or not presolve  # without presolve nothing is promised
+
+
+def test_parts_that_were_reached_are_solved(monkeypatch):
+    missed = [
+        (evaluator.violation(result.outcome.masses) > 1e-8).sum()
+        for asked in (0, 30, 60, 90)
+        for result in [stopped_after(monkeypatch, asked)]
+        for evaluator in [Evaluator(result.program).internal]
+    ]
+    assert missed == sorted(missed, reverse=True)
+    assert missed[0] > missed[-1]
+
+
+def test_ipopt_keeps_the_best_feasible_point():
+    programs = []
+
+    class Recorder(IpoptBackend):
+        def solve(self, program, start, options):
+            programs.append((program, start, replace(options, form="own")))
+            return super().solve(program, start, options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "load_backend", lambda name: Recorder())
+        maxent.estimate(*contested("gini"), starts=1)
+    program, start, options = max(programs, key=lambda found: found[0].n)
+    least = np.inf
+    for asked in range(0, 40, 2):
+        solution = IpoptBackend().solve(program, start, replace(options, clock=Countdown(asked)))
+        if solution.stop is Stop.CONVERGED:
+            break
+        assert solution.stop is Stop.INTERRUPTED
+        assert solution.iterations <= asked + 1
+        if solution.violation <= options.tolerance:
+            mass = solution.point[: program.n_masses]
+            value = float((mass * np.log(mass / program.mass_weight)).sum())
+            assert value <= least
+            least = value
+    assert solution.stop is Stop.CONVERGED
+    assert asked > 0
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------------------------
+
+
+class Interrupted(IpoptBackend):
+    """Somebody presses Ctrl-C while the first part is solved."""
+
+    def __init__(self, times=1):
+        self.times = times
+
+    def solve(self, program, start, options):
+        for _ in range(self.times):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)  # let the handler run
+        self.times = 0
+        return super().solve(program, start, options)
+
+
+def test_ctrl_c_ends_the_command_with_the_best_so_far(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["estimate", *FILES, "--json"]) == 1
+    assert signal.getsignal(signal.SIGINT) is before
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["status"] == "interrupted"
+    assert "interrupted; the result is the best so far" in printed.err
+
+
+def test_a_second_ctrl_c_ends_it_at_once(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted(times=2))
+    assert main(["estimate", *FILES]) == 130
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
+
+
+def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+
+    monkeypatch.setattr(engine, "compile_release", interrupt)
+    assert main(["estimate", *FILES]) == 130
+    assert capsys.readouterr().out == ""
+
+
+def test_in_python_ctrl_c_is_an_exception(monkeypatch):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        maxent.estimate(*FILES)
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
+    assert maxent.estimate(*FILES, interruptible=True).summary["status"] == "interrupted"
+
+
+ENDLESS = """
+import sys, time
+from pathlib import Path
+from maxent import engine
+from maxent.__main__ import main
+from maxent.solvers.solution import Solution
+from maxent.solvers.via_ipopt import IpoptBackend
+
+started, hears = Path(sys.argv[1]), sys.argv[2] == "hears"
+
+class Endless(IpoptBackend):
+    def solve(self, program, start, options):
+        started.touch()
+        while not hears or options.clock.stop() is None:
+            time.sleep(0.01)
+        return Solution(start, options.clock.stop(), 0.0, 0)
+
+engine.load_backend = lambda name: Endless()
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Start the command with a solver that never ends, as the leader of a group of processes like a terminal's."""
+    release, frame = contested("gini")
+    release.save(tmp_path / "tree.json")
+    frame.to_csv(tmp_path / "qi.csv", index=False)
+    processes = []
+
+    def start(*options, hears=True):
+        sign = tmp_path / "started"
+        call = [sys.executable, "-c", ENDLESS, sign, "hears" if hears else "does not", "estimate"]
+        call += [tmp_path / "tree.json", tmp_path / "qi.csv", *options]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(call, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        processes.append(process)
+        while not sign.exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        return process
+
+    yield start
+    for process in processes:
+        if members(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def members(group):
+    """Processes of a group that are still running, by /proc."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                state, _, its_group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(its_group) == group and state != "Z":
+                found.append(int(folder.name))
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
+
+
+@needs_proc
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_in_a_terminal_leaves_no_process_behind(running, jobs):
+    process = running("--jobs", jobs, "--json")
+    os.killpg(process.pid, signal.SIGINT)
+    printed, said = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    assert json.loads(printed)["status"] == "interrupted"
+    reason = "interrupted; the result is the best so far (status interrupted)"
+    assert said == f"maxent: not to be relied on: {reason}\n"
+    assert gone(process.pid)
+
+
+@needs_proc
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_neither_does_a_second_one(running, jobs):
+    process = running("--jobs", jobs, hears=False)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, said = process.communicate(timeout=120)
+    assert (process.returncode, printed) == (130, ""), said
+    assert said.splitlines()[-1] == "maxent: interrupted"
+    assert gone(process.pid)
+
+
+def gone(group):
+    """Whether a group of processes ends, soon."""
+    for _ in range(1000):
+        if not members(group):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+# --- The clock -------------------------------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_shared_clock_hears_of_an_interruption():
+    import pickle
+
+    clock = Clock(1e6)
+    with clock.shared():
+        copy = pickle.loads(pickle.dumps(clock))
+        assert copy.stop() is None
+        assert copy.left() == pytest.approx(clock.left(), abs=10)
+        clock.interrupt()
+        assert copy.stop() is clock.stop() is Stop.INTERRUPTED
+    assert clock.stop() is Stop.INTERRUPTED
+    with clock.shared():
+        assert pickle.loads(pickle.dumps(clock)).stop() is Stop.INTERRUPTED
+
+
+def test_a_back_end_that_stops_early_by_itself_is_not_optimal(monkeypatch):
+    class Impatient(IpoptBackend):
+        def solve(self, program, start, options):
+            return Solution(start, Stop.TIME_LIMIT, 0.0, 1)
+
+    monkeypatch.setattr(engine, "load_backend", lambda name: Impatient())
+    assert maxent.estimate(*FILES).summary["status"] == "time_limit"

@@ -1,0 +1,122 @@
+"""Independent parts in several processes: the same answer bit for bit, and errors that say what happened."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from contested import contested
+
+import maxent
+from maxent import engine
+from maxent.models.errors import MaxentError
+from maxent.solvers.via_ipopt import IpoptBackend
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+def test_the_number_of_jobs_changes_nothing(impurity):
+    release, frame = contested(impurity)
+    told = []
+    alone, together = (
+        maxent.estimate(release, frame, backend="ipopt", jobs=jobs, starts=2, progress=lambda *what: told.append(what))
+        for jobs in (1, 2)
+    )
+    assert alone.outcome.parts == 4
+    np.testing.assert_array_equal(alone.probabilities, together.probabilities)
+    for name in ("status", "iterations", "entropy_upper_bound", "backends"):
+        assert getattr(alone.outcome, name) == getattr(together.outcome, name)
+    assert told[: len(told) // 2] == told[len(told) // 2 :]
+    assert {(done, of) for _, done, of in told} >= {(i, alone.outcome.parts) for i in range(alone.outcome.parts + 1)}
+
+
+class Failing(IpoptBackend):
+    """Has a bug."""
+
+    def solve(self, program, start, options):
+        raise ArithmeticError("divided by nothing")
+
+
+class Dying(IpoptBackend):
+    """Does not survive its first part."""
+
+    def solve(self, program, start, options):
+        os._exit(9)
+
+
+class Wanting(IpoptBackend):
+    """Finds something missing."""
+
+    def solve(self, program, start, options):
+        raise MaxentError("no licence")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_a_process_is_a_failure_of_its_part(monkeypatch, jobs):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Failing())
+    result = maxent.estimate(*contested("gini"), jobs=jobs)
+    assert result.summary["status"] == "not_converged"
+    assert sum("(ipopt: ArithmeticError: divided by nothing)" in note for note in result.notes) == result.outcome.parts
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_missing_is_said(monkeypatch, jobs):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Wanting())
+    with pytest.raises(MaxentError, match="no licence"):
+        maxent.estimate(*contested("gini"), jobs=jobs)
+
+
+def test_a_process_that_dies_is_no_crash(monkeypatch):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Dying())
+    with pytest.raises(MaxentError, match="ended from outside"):
+        maxent.estimate(*contested("gini"), jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"jobs": 0}, "jobs: expected a whole number other than 0, found 0"),
+        ({"jobs": 1.5}, "jobs: expected a whole number other than 0, found 1.5"),
+        ({"jobs": True}, "jobs: expected a whole number other than 0, found True"),
+        ({"floor": 0.5}, "floor: expected a probability from 0 to 0.01, found 0.5"),
+        ({"floor": "low"}, "floor: expected a probability from 0 to 0.01, found 'low'"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(option, message):
+    with pytest.raises(maxent.InvalidInput) as refused:
+        maxent.estimate(D1 / "tree.json", D1 / "qi.csv", **option)
+    assert message in str(refused.value)
+
+
+def test_the_floor_reaches_the_back_end(monkeypatch):
+    seen = set()
+
+    class Recorder(IpoptBackend):
+        def solve(self, program, start, options):
+            seen.add(options.floor)
+            return super().solve(program, start, options)
+
+    monkeypatch.setattr(engine, "load_backend", lambda name: Recorder())
+    maxent.estimate(D1 / "tree.json", D1 / "qi.csv", floor=1e-3)
+    assert seen == {1e-3}
+
+
+def test_all_cores():
+    release, frame = contested("gini")
+    result = maxent.estimate(release, frame, backend="ipopt", jobs=-1, starts=1)
+    alone = maxent.estimate(release, frame, backend="ipopt", starts=1)
+    np.testing.assert_array_equal(result.probabilities, alone.probabilities)
+
+
+def test_a_single_part_needs_no_other_process():
+    code = (
+        "import sys, maxent; maxent.estimate(sys.argv[1], sys.argv[2], backend='ipopt', jobs=2); "
+        "assert 'joblib' not in sys.modules"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, D1 / "tree.json", D1 / "qi.csv"], capture_output=True, timeout=120
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")

@@ -1,0 +1,214 @@
+"""One part: where solves start, how often, which answer is kept, and what a back end's word is worth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import private, public, whole
+
+from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.leafwise import solve_leafwise
+from maxent.constraints.reduce import known_totals, needed, unmerged
+from maxent.solvers import starts
+from maxent.solvers.backend import Options
+from maxent.solvers.checked import solve_checked
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.parts import RETRIES, Task, attempt_part
+from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.via_ipopt import IpoptBackend
+
+OWN = Options(form="own")
+
+
+def task_of(release, frame):
+    """The whole program of a release as one part, and the closed form to start from."""
+    program, part = whole(release, frame)
+    keep = needed(program, known_totals(program), Evaluator(program).linear)
+    cold, _ = solve_leafwise(program, unmerged(program), keep)
+    return Task(part, cold)
+
+
+@pytest.fixture(scope="module")
+def open_task():
+    """A part that is not convex."""
+    return task_of(*public("gini", "rates"))
+
+
+class Recorder:
+    """Keeps where it was started, and answers with what it is told, in turn."""
+
+    name = "recorder"
+
+    def __init__(self, *answers):
+        self.answers, self.begun = answers, []
+
+    def refuses(self, program):
+        return None
+
+    def solve(self, program, start, options):
+        self.begun.append(start)
+        answer = self.answers[min(len(self.begun), len(self.answers)) - 1]
+        return answer(program, start, options) if callable(answer) else answer
+
+
+NOTHING = Solution(None, Stop.NUMERICAL, np.inf, 1, "lost")
+
+
+def honestly(program, start, options):
+    return IpoptBackend().solve(program, start, replace(options, form="own"))
+
+
+# --- Where solves start ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lambda: public("gini"), lambda: public("entropy"), lambda: private("gini")])
+@pytest.mark.parametrize("number", range(5))
+def test_starts_are_near_and_keep_every_total(make, number):
+    task = task_of(*make())
+    program = task.part.program
+    begun = [starts.start(number, task.part, task.cold, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(begun[0], begun[1])
+    assert not np.array_equal(begun[0], begun[2])
+    free = np.zeros(task.cold.shape, bool)
+    free[program.group, program.klass] = True
+    assert (begun[0][~free] == 0).all()
+    assert (begun[0][free] > 0).all() or (task.cold[free] == 0).any()
+    np.testing.assert_allclose(begun[0].sum(axis=1), np.where(free, task.cold, 0.0).sum(axis=1), rtol=1e-12)
+    at = program.group, program.klass
+    change = np.log(begun[0][at] / task.cold[at])[task.cold[at] > 0]
+    assert 0.01 < np.abs(change).max() < 3
+
+
+def masses_in(task, variable):
+    """The masses that an aggregate is the sum of."""
+    program, n = task.part.program, task.part.program.n_masses
+    inside = np.zeros(program.n)
+    inside[variable] = 1.0
+    for row in range(program.n_aggregates - 1, -1, -1):
+        inside[: program.n] += inside[n + row] * task.part.definitions[row].toarray()[0]
+    return np.flatnonzero(inside[:n])
+
+
+def chosen(task):
+    """The variables on the side of the chosen splits."""
+    return np.unique(np.concatenate([terms.var[terms.coef > 0] for terms in task.part.program.terms]))
+
+
+def test_a_tilt_moves_the_masses_of_a_branch_alike(open_task):
+    change = starts.tilts(open_task.part, 5.0, np.random.default_rng(0))
+    inside = np.zeros((len(change), len(chosen(open_task))), bool)
+    for i, variable in enumerate(chosen(open_task)):
+        inside[masses_in(open_task, variable), i] = True
+    kinds, of = np.unique(inside, axis=0, return_inverse=True)
+    assert 1 < len(kinds) < len(change)
+    middle = np.array([change[of.reshape(-1) == kind].mean() for kind in range(len(kinds))])
+    assert np.abs(change - middle[of.reshape(-1)]).max() < 0.2
+    assert np.std(middle) > 1
+
+
+def test_a_split_gives_each_class_one_branch(open_task):
+    program = open_task.part.program
+    change = starts.splits(open_task.part, 5.0, np.random.default_rng(0))
+    [terms] = program.terms
+    for row in range(len(program.nl_const)):
+        mine = terms.var[(terms.row == row) & (terms.coef > 0)]
+        held = [masses_in(open_task, variable) for variable in mine]
+        klass = np.array([program.klass[masses[0]] for masses in held])
+        grown = np.array([change[masses].mean() > 4 for masses in held])
+        for x in np.unique(klass):
+            assert grown[klass == x].any()
+    assert 0.1 < np.mean(change > 4) < 0.9
+
+
+# --- How often, and which answer is kept -----------------------------------------------------------------------
+
+
+def test_the_best_of_several_starts_is_kept(open_task):
+    solved = [attempt_part(open_task, IpoptBackend(), replace(OWN, starts=n)) for n in (1, 2, 4)]
+    values = [Derivatives(open_task.part.program).objective(attempt.best.point) for attempt in solved]
+    assert values[0] >= values[1] >= values[2]
+    recorder = Recorder(honestly)
+    attempt_part(open_task, recorder, replace(OWN, starts=3))
+    assert len(recorder.begun) == 3
+
+
+def test_of_equal_answers_the_first_is_kept(open_task):
+    recorder = Recorder(honestly, lambda program, start, options: replace(recorder.first, message="second"))
+    recorder.first = honestly(open_task.part.program, open_task.part.point(open_task.cold * 1.0), OWN)
+    recorder.answers = (recorder.first, recorder.answers[1])
+    assert attempt_part(open_task, recorder, replace(OWN, starts=2)).best.message == recorder.first.message
+
+
+def test_where_none_was_solved_there_are_retries_from_elsewhere(open_task):
+    recorder = Recorder(NOTHING, NOTHING, honestly)
+    attempt = attempt_part(open_task, recorder, replace(OWN, starts=1))
+    assert attempt.solved
+    assert len(recorder.begun) == 3
+    assert np.abs(recorder.begun[1] - recorder.begun[2]).max() > 1e-3
+    recorder = Recorder(NOTHING)
+    attempt = attempt_part(open_task, recorder, replace(OWN, starts=1))
+    assert not attempt.solved
+    assert attempt.message == "lost"
+    assert len(recorder.begun) >= 1 + RETRIES
+
+
+def test_a_convex_part_is_started_once_and_from_the_closed_form():
+    task = task_of(*public("gini", "counts"))
+    recorder = Recorder(honestly)
+    attempt = attempt_part(task, recorder, replace(OWN, starts=7))
+    assert len(recorder.begun) == 1
+    np.testing.assert_array_equal(recorder.begun[0], task.part.point(task.cold))
+    assert 0 <= attempt.gap <= 1e-6 * task.individuals
+
+
+def test_a_later_round_starts_from_the_answer_before(open_task):
+    answer = attempt_part(open_task, IpoptBackend(), replace(OWN, starts=1)).best.point
+    warm = replace(open_task, warm=open_task.part.masses(answer))
+    recorder = Recorder(honestly)
+    attempt_part(warm, recorder, replace(OWN, starts=1))
+    n = open_task.part.program.n_masses
+    np.testing.assert_allclose(recorder.begun[0][:n], answer[:n], rtol=0.1, atol=0.05)
+
+
+def test_no_time_means_no_start(open_task):
+    recorder = Recorder(honestly)
+    attempt = attempt_part(open_task, recorder, replace(OWN, clock=Clock(0.0)))
+    assert recorder.begun == []
+    assert (attempt.best, attempt.stopped) == (None, Stop.TIME_LIMIT)
+
+
+# --- What a back end's word is worth ---------------------------------------------------------------------------
+
+
+def test_the_violation_is_that_of_the_masses(open_task):
+    part, program = open_task.part, open_task.part.program
+    point = honestly(program, part.point(starts.start(0, part, open_task.cold, np.random.default_rng(0))), OWN).point
+    broken = point.copy()
+    broken[program.n_masses :] += 1.0  # aggregates that are not the sums of their masses
+    repaired = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program, point, OWN)
+    assert repaired.stop is Stop.CONVERGED
+    assert repaired.violation == Derivatives(program).violation(repaired.point) <= 1e-8
+    broken[0] += 1.0
+    missed = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 0.0, 1)), part, program, point, OWN)
+    assert missed.stop is Stop.NUMERICAL
+    assert missed.violation > 0.1
+
+
+def test_an_answer_that_the_bound_proves_is_solved_whatever_the_back_end_says():
+    task = task_of(*public("gini", "counts"))
+    doubtful = lambda program, start, options: replace(honestly(program, start, options), stop=Stop.ITERATION_LIMIT)  # noqa: E731
+    assert attempt_part(task, Recorder(doubtful), OWN).solved
+
+
+def test_a_convex_part_far_from_its_optimum_is_solved_again():
+    task = task_of(*public("gini", "counts"))
+    program = task.part.program
+    other = replace(program, mass_weight=program.mass_weight * np.exp(np.sin(np.arange(program.n_masses))))
+    far = replace(honestly(other, task.part.point(task.cold), OWN), stop=Stop.CONVERGED)
+    recorder = Recorder(far, honestly)
+    attempt = attempt_part(task, recorder, OWN)
+    assert len(recorder.begun) == 2
+    assert attempt.solved
+    assert attempt.gap <= 1e-6 * task.individuals
+    assert not attempt_part(task, Recorder(far), OWN).solved
