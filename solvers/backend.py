@@ -53,8 +53,9 @@ class Backend(Protocol):
     """A solver: one file, found by name through the entry points ``maxent.backends``.
 
     It must pickle, to solve parts in other processes. What it returns is checked, and what it raises counts as a
-    failure of that part. An attribute ``warm = True``, if there is one, says that it is quick also where parts are
-    large: it gets more retries there, and later rounds start from the answer before.
+    failure of that part. For ``maxent backends`` it may have ``solves``, a line on the programs that it takes,
+    ``version()``, and a static method ``available()`` with the arguments after a colon that would work here. An
+    attribute ``finds_global = True`` says that one start is as good as several.
     """
 
     name: str

@@ -22,7 +22,7 @@ MANY_STARTS = 5
 """Starting points that a small part gets by default when it is not convex."""
 
 RETRIES = 4
-"""Further starting points when none was solved; one for large parts, unless the back end is quick."""
+"""Further starting points when none was solved; one for large parts."""
 
 PROVED, DOUBTED = 1e-6, 1e-4
 """How far the optimum may lie above an answer, nats per individual: an answer nearer than the first is the optimum; a
@@ -39,11 +39,10 @@ _CLOCK = (Stop.TIME_LIMIT, Stop.INTERRUPTED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A part to solve: ``cold`` are masses of its groups to start from, ``warm`` those of an earlier round, if any."""
+    """A part to solve: ``first`` are masses of its groups to start from or near."""
 
     part: LiftedPart
-    cold: FloatArray
-    warm: FloatArray | None = None
+    first: FloatArray
 
     @property
     def individuals(self) -> float:
@@ -110,8 +109,9 @@ def _search(task: Task, program: LiftedProgram, backend: Backend, options: Optio
     """The best feasible solution over several starts, and what it is worth."""
     rng = np.random.default_rng(options.seed)
     small = program.n <= FEW
-    wanted = 1 if program.convex else options.starts or (MANY_STARTS if small else 1)
-    retries = RETRIES if small or getattr(backend, "warm", False) else 1
+    single = program.convex or getattr(backend, "finds_global", False)
+    wanted = 1 if single else options.starts or (MANY_STARTS if small else 1)
+    retries = RETRIES if small else 1
     best: Solution | None = None
     value = Derivatives(program)
     iterations, message, stopped = 0, "", None
@@ -144,12 +144,9 @@ def _begin(
     task: Task, program: LiftedProgram, number: int, stuck: FloatArray | None, rng: np.random.Generator
 ) -> FloatArray:
     """The masses that the solve of some number starts from."""
-    if number == 0 and task.warm is not None:
-        return starts.nearby(task.part, task.warm, task.cold, rng)
     if number == 0 and program.convex:
-        return task.cold
-    first = 1 if task.warm is not None or program.convex else 0
-    return starts.start(number - first, task.part, task.cold if stuck is None else stuck, rng)
+        return task.first
+    return starts.start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
 
 
 def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bool:

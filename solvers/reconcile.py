@@ -48,7 +48,7 @@ def answer_part(
     if attempt.solved or attempt.stopped is not None:
         return _answer(task, attempt)
     if attempt.refused:
-        return replace(_answer(task, attempt, attempt.message), masses=task.cold, by=backend.name)
+        return replace(_answer(task, attempt, attempt.message), masses=task.first, by=backend.name)
     return _reconcile(task, attempt, loosely, backend, options)
 
 
@@ -72,7 +72,7 @@ def _reconcile(
     """Relax linear statements, then internal ones, by as little as lets all of them hold."""
     program, inconsistent, before = task.part.program, False, 0
     if not attempt.possible:
-        task = replace(task, part=loosely(), warm=None)
+        task = replace(task, part=loosely())
         program, inconsistent, before = relax_linear(task.part.program), True, attempt.iterations
         attempt = attempt_program(task, program, backend, options)
         if attempt.solved or attempt.stopped is not None:
@@ -100,7 +100,7 @@ def _reconcile(
         failed = _answer(
             task, attempt, f"no feasible point found{said}: {where}", inconsistent=inconsistent, before=before
         )
-        return replace(failed, masses=task.cold, by=backend.name)
+        return replace(failed, masses=task.first, by=backend.name)
     off = attempt.gap / task.individuals
     far = f", at most {off:.1e} nats per individual from it" if np.isfinite(off) else ""
     text = f"stopped before the optimum ({attempt.best.stop.value}{far}): {where}"
@@ -110,11 +110,11 @@ def _reconcile(
 def _give_way(task: Task, program: LiftedProgram, options: Options) -> tuple[LiftedProgram, FloatArray, bool]:
     """The least slack found in the internal rows, from several starts where it may be a local minimum."""
     rng = np.random.default_rng(options.seed)
-    found = relax_internal(program, task.part.point(task.cold), options)
+    found = relax_internal(program, task.part.point(task.first), options)
     for number in range(0 if program.convex or program.n > FEW else RETRIES):
         if not found[2]:
             break
-        masses = starts.start(number, task.part, task.cold, rng)
+        masses = starts.start(number, task.part, task.first, rng)
         found = relax_internal(program, task.part.point(masses), options)
     return found
 

@@ -1,45 +1,155 @@
-"""Back ends by name, through entry points: a third party adds one without touching this package."""
+"""Back ends by name, through entry points: a third party adds one without touching this package.
+
+A name is that of an entry point in the group ``maxent.backends``, such as ``newton``, or that and an argument for it
+after a colon, such as ``pyomo:ipopt``. Beside what `Backend` asks for, a class may have, for those who choose:
+``solves``, one line on the programs it takes; ``version()``, the versions of what it uses; ``available()``, a static
+method with the arguments that would work here. Where there is no instance without an argument, ``version`` is a static
+method, too.
+"""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import inspect
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import Backend
 
 GROUP = "maxent.backends"
-DEFAULT = "ipopt"
+
+AUTO = EntryPoint("auto", "maxent.solvers.auto:AutoBackend", GROUP)
+"""The default back end, which is there whatever is installed."""
+
+Factory = Callable[..., Any]
 
 
 class UnknownBackend(MaxentError, ValueError):
-    """A back end that is not installed; names those that are."""
+    """A name that is no back end's, or an argument that a back end does not know; names those that there are."""
 
 
 class MissingExtra(MaxentError, ImportError):
-    """A back end whose solver cannot be imported."""
+    """A back end whose solver cannot be imported or found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A back end as ``maxent backends`` shows it.
+
+    ``installed`` is whether it can be used here; if not, ``missing`` says why and how to get it. ``version`` and
+    ``solves`` are empty where it does not say.
+    """
+
+    name: str
+    installed: bool
+    version: str = ""
+    solves: str = ""
+    missing: str = ""
 
 
 def backend_names() -> tuple[str, ...]:
-    """Names that `load_backend` knows, ``auto`` first."""
-    return ("auto", *sorted({entry.name for entry in entry_points(group=GROUP)}))
+    """Names that `load_backend` knows before a colon, ``auto`` first."""
+    return (AUTO.name, *sorted({entry.name for entry in entry_points(group=GROUP)} - {AUTO.name}))
 
 
 def load_backend(name: str) -> Backend:
-    """The back end of a name; ``auto`` is the default one.
+    """The back end of a name; what follows the first colon is passed to its factory.
 
     Raises
     ------
     UnknownBackend
-        When no entry point has the name.
+        When no entry point has the name, or its factory takes no argument, needs one, or does not know it.
     MissingExtra
         When the back end is registered but what it needs is not installed.
     """
-    wanted = DEFAULT if name == "auto" else name
-    for entry in entry_points(group=GROUP, name=wanted):
+    kind, colon, argument = name.partition(":")
+    make = _factory(kind)
+    if not _takes(make, *([argument] if colon else [])):
+        if colon:
+            raise UnknownBackend(f"backend {kind!r} takes no argument, found {name!r}")
+        here = ", ".join(_choices(make))
+        raise UnknownBackend(
+            f"backend {kind!r}: expected {kind}:NAME, found no NAME{here and '; available here: '}{here}"
+        )
+    backend: Backend = make(argument) if colon else make()
+    return backend
+
+
+def describe_backends() -> tuple[Description, ...]:
+    """Every registered back end, in the order of `backend_names`; solvers are not loaded where they need not be."""
+    return tuple(_describe(name) for name in backend_names())
+
+
+def usable_backends() -> tuple[str, ...]:
+    """Names that `load_backend` takes here as they are: in place of a back end that needs a NAME, those it finds."""
+    names: list[str] = []
+    for found in describe_backends():
+        if found.installed:
+            make = _factory(found.name)
+            names += [found.name] if _takes(make) else [f"{found.name}:{choice}" for choice in _choices(make)]
+    return tuple(names)
+
+
+def close_to(name: str, known: Iterable[str]) -> str:
+    """``; did you mean ...?`` with the known names close to one that is not known, empty when there is none."""
+    close = get_close_matches(name, list(known), n=2)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _factory(kind: str) -> Factory:
+    """What makes the back ends of an entry point: its class, usually."""
+    entries = (AUTO,) if kind == AUTO.name else entry_points(group=GROUP, name=kind)
+    for entry in entries:
         try:
-            make = entry.load()
-        except ImportError as error:
-            raise MissingExtra(f"backend {wanted!r} cannot be loaded: {error}") from error
-        backend: Backend = make()
-        return backend
-    raise UnknownBackend(f"no backend {name!r}; known: {', '.join(backend_names())}")
+            make: Factory = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise MissingExtra(f"backend {kind!r} cannot be loaded: {error}") from error
+        return make
+    names = backend_names()
+    raise UnknownBackend(f"no backend {kind!r}{close_to(kind, names)}; known: {', '.join(names)}")
+
+
+def _takes(make: Factory, *arguments: str) -> bool:
+    """Whether a factory can be called with these arguments."""
+    try:
+        inspect.signature(make).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # written in C, without a signature
+        return True
+    return True
+
+
+def _choices(make: Factory) -> tuple[str, ...]:
+    """Arguments of a factory that would work here, if it can tell, by a static method ``available``.
+
+    Raises
+    ------
+    MissingExtra
+        From that method, when there are none, with how to get one.
+    """
+    available = getattr(make, "available", None)
+    return tuple(available()) if available is not None else ()
+
+
+def _describe(name: str) -> Description:
+    solves = ""
+    try:
+        make = _factory(name)
+        solves = getattr(make, "solves", "")
+        choices = _choices(make)
+        if choices:
+            solves = f"{solves}; here: {', '.join(f'{name}:{choice}' for choice in choices)}"
+        # One that needs a NAME tells its version without, by a static method.
+        subject = make() if _takes(make) else make
+    except Exception as error:  # one that is broken must not hide the others
+        text = str(error) if isinstance(error, MaxentError) else f"{type(error).__name__}: {error}"
+        return Description(name, False, solves=solves, missing=text)
+    version = ""
+    with suppress(Exception):
+        version = str(getattr(subject, "version", str)())
+    return Description(name, True, version, solves)

@@ -191,7 +191,7 @@ def _solve_round(
     def progress(done: int) -> None:
         run.progress(text, n_old + done, len(pieces))
 
-    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, last, totals, progress)
+    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, progress)
     solved = dict(zip(new, fresh, strict=True))
     for i, answer in solved.items():
         if answer.masses is not None:
@@ -213,19 +213,17 @@ def _solve_parts(
     merged: Merged,
     pieces: list[Part],
     first: FloatArray,
-    last: FloatArray | None,
     totals: tuple[Totals, ...],
     progress: Callable[[int], None],
 ) -> list[PartAnswer]:
-    """The answers of parts, each started from the ``first`` masses of the cells or, where that helps, the ``last``."""
+    """The answers of parts, each started from the ``first`` masses of the cells."""
     progress(0)
     if not pieces:
         return []
     lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals)
-    cold = merged.pool(first)
-    warm = merged.pool(last) if last is not None and getattr(run.backend, "warm", False) else None
+    begin = merged.pool(first)
     with one_thread():
-        tasks = [Task(lifting(p), cold[p.groups], None if warm is None else warm[p.groups]) for p in pieces]
+        tasks = [Task(lifting(p), begin[p.groups]) for p in pieces]
         options = _with_form(run, sum(task.part.program.n for task in tasks))
         attempts = attempt_parts(tasks, run.backend, options, progress)
         answers = [

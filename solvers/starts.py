@@ -15,7 +15,7 @@ from maxent.constraints.lift import LiftedPart
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-NOISE, WIDER, TILT, SPLIT, WARM = 0.1, 0.3, 0.3, 0.5, 0.01
+NOISE, WIDER, TILT, SPLIT = 0.1, 0.3, 0.3, 0.5
 """Standard deviations (of a split: the size) of the changes to the masses' logarithms."""
 
 
@@ -32,12 +32,6 @@ def start(number: int, part: LiftedPart, masses: FloatArray, rng: np.random.Gene
         lambda: splits(part, SPLIT, rng),
     )
     return depart(part, masses, departures[number % len(departures)]())
-
-
-def nearby(part: LiftedPart, masses: FloatArray, cold: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """A start beside the answer of an earlier round: a little off the boundary, so that all masses can grow."""
-    inner: FloatArray = (1 - WARM / 10) * masses + WARM / 10 * cold
-    return depart(part, inner, noise(part, WARM, rng))
 
 
 def depart(part: LiftedPart, masses: FloatArray, change: FloatArray) -> FloatArray:

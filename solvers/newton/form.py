@@ -97,7 +97,8 @@ class Form:
         n = self.program.n_masses
         masses = point[:n]
         whole = np.concatenate([masses, self.flat @ masses + self.flat_const])
-        return np.clip(whole, self.program.lower, self.program.upper)
+        clipped: FloatArray = np.clip(whole, self.program.lower, self.program.upper)
+        return clipped
 
     def scores(self, point: FloatArray) -> FloatArray:
         """Logarithms of a point's free masses, -inf elsewhere, shape (n_groups, n_classes)."""
@@ -210,9 +211,10 @@ def _linear(
 
 
 def _people(matrix: sparse.csr_matrix, whole: FloatArray) -> FloatArray:
-    """Individuals behind each row: the largest total among its masses' classes would do; their sum scales as well."""
+    """Individuals behind each row, those of its masses' quasi-identifiers: a scale for what it misses."""
     touched = sparse.csr_matrix((whole[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
-    return np.maximum(np.asarray(touched.sum(axis=1)).ravel(), 1.0)
+    people: FloatArray = np.maximum(np.asarray(touched.sum(axis=1)).ravel(), 1.0)
+    return people
 
 
 def _blocks(

@@ -91,7 +91,8 @@ class Problem:
 
     def violation(self, state: State) -> FloatArray:
         """By how much each constraint is missed, per individual that it is about."""
-        return np.maximum(-state.c, 0.0) / self.people
+        missed: FloatArray = np.maximum(-state.c, 0.0) / self.people
+        return missed
 
     def gradients(self, state: State, slopes: Slopes, active: IntArray) -> FloatArray:
         """Gradients of some constraints by the masses, not centred, shape (n_active, n_groups, n_classes)."""

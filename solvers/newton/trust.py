@@ -70,7 +70,8 @@ def downhill(model: Model, rng: np.random.Generator) -> FloatArray | None:
         hq = model.hessian(q)
         curvature, size = model.dot(q, hq), model.dot(q, q)
         if curvature < NEGATIVE * size:
-            return q / np.sqrt(size)
+            unit: FloatArray = q / np.sqrt(size)
+            return unit
         if curvature <= 0:
             return None
         residual = residual - (rz / curvature) * hq

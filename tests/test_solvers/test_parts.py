@@ -67,16 +67,16 @@ def honestly(program, start, options):
 def test_starts_are_near_and_keep_every_total(make, number):
     task = task_of(*make())
     program = task.part.program
-    begun = [starts.start(number, task.part, task.cold, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    begun = [starts.start(number, task.part, task.first, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(begun[0], begun[1])
     assert not np.array_equal(begun[0], begun[2])
-    free = np.zeros(task.cold.shape, bool)
+    free = np.zeros(task.first.shape, bool)
     free[program.group, program.klass] = True
     assert (begun[0][~free] == 0).all()
-    assert (begun[0][free] > 0).all() or (task.cold[free] == 0).any()
-    np.testing.assert_allclose(begun[0].sum(axis=1), np.where(free, task.cold, 0.0).sum(axis=1), rtol=1e-12)
+    assert (begun[0][free] > 0).all() or (task.first[free] == 0).any()
+    np.testing.assert_allclose(begun[0].sum(axis=1), np.where(free, task.first, 0.0).sum(axis=1), rtol=1e-12)
     at = program.group, program.klass
-    change = np.log(begun[0][at] / task.cold[at])[task.cold[at] > 0]
+    change = np.log(begun[0][at] / task.first[at])[task.first[at] > 0]
     assert 0.01 < np.abs(change).max() < 3
 
 
@@ -135,7 +135,7 @@ def test_the_best_of_several_starts_is_kept(open_task):
 
 def test_of_equal_answers_the_first_is_kept(open_task):
     recorder = Recorder(honestly, lambda program, start, options: replace(recorder.first, message="second"))
-    recorder.first = honestly(open_task.part.program, open_task.part.point(open_task.cold * 1.0), OWN)
+    recorder.first = honestly(open_task.part.program, open_task.part.point(open_task.first * 1.0), OWN)
     recorder.answers = (recorder.first, recorder.answers[1])
     assert attempt_part(open_task, recorder, replace(OWN, starts=2)).best.message == recorder.first.message
 
@@ -158,17 +158,8 @@ def test_a_convex_part_is_started_once_and_from_the_closed_form():
     recorder = Recorder(honestly)
     attempt = attempt_part(task, recorder, replace(OWN, starts=7))
     assert len(recorder.begun) == 1
-    np.testing.assert_array_equal(recorder.begun[0], task.part.point(task.cold))
+    np.testing.assert_array_equal(recorder.begun[0], task.part.point(task.first))
     assert 0 <= attempt.gap <= 1e-6 * task.individuals
-
-
-def test_a_later_round_starts_from_the_answer_before(open_task):
-    answer = attempt_part(open_task, IpoptBackend(), replace(OWN, starts=1)).best.point
-    warm = replace(open_task, warm=open_task.part.masses(answer))
-    recorder = Recorder(honestly)
-    attempt_part(warm, recorder, replace(OWN, starts=1))
-    n = open_task.part.program.n_masses
-    np.testing.assert_allclose(recorder.begun[0][:n], answer[:n], rtol=0.1, atol=0.05)
 
 
 def test_no_time_means_no_start(open_task):
@@ -183,7 +174,7 @@ def test_no_time_means_no_start(open_task):
 
 def test_the_violation_is_that_of_the_masses(open_task):
     part, program = open_task.part, open_task.part.program
-    point = honestly(program, part.point(starts.start(0, part, open_task.cold, np.random.default_rng(0))), OWN).point
+    point = honestly(program, part.point(starts.start(0, part, open_task.first, np.random.default_rng(0))), OWN).point
     broken = point.copy()
     broken[program.n_masses :] += 1.0  # aggregates that are not the sums of their masses
     repaired = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program, point, OWN)
@@ -205,7 +196,7 @@ def test_a_convex_part_far_from_its_optimum_is_solved_again():
     task = task_of(*public("gini", "counts"))
     program = task.part.program
     other = replace(program, mass_weight=program.mass_weight * np.exp(np.sin(np.arange(program.n_masses))))
-    far = replace(honestly(other, task.part.point(task.cold), OWN), stop=Stop.CONVERGED)
+    far = replace(honestly(other, task.part.point(task.first), OWN), stop=Stop.CONVERGED)
     recorder = Recorder(far, honestly)
     attempt = attempt_part(task, recorder, OWN)
     assert len(recorder.begun) == 2

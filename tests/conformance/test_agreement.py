@@ -1,0 +1,57 @@
+"""All back ends say the same of the same problem: one by one against dense solves, and against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brute_force import compare, refusal, releases
+from conformance.answers import random_problem
+from hypothesis import given
+from strategies import thorough
+
+import maxent
+from maxent.solvers.registry import usable_backends
+
+SAME = 1e-6
+"""Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)."""
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["public", "private"])
+def test_against_brute_force(backend, private):
+    @thorough(3)
+    @given(case=releases(private, (2, 3), ("rate", "counts", "mixture")))
+    def check(case):
+        compare(case, starts=3, backend=backend)
+
+    check()
+
+
+def agree(seeds):
+    """Every back end's answers to some random problems; those that refuse one are left out there."""
+    solved = 0
+    for seed in seeds:
+        release, qi = random_problem(seed)
+        found = {name: maxent.estimate(release, qi, backend=name) for name in usable_backends()}
+        found = {name: answer for name, answer in found.items() if refusal(answer) is None}
+        assert {"auto", "ipopt", "newton"} <= set(found)
+        best = max(found.values(), key=lambda answer: answer.summary["entropy"])
+        for name, answer in found.items():
+            where = f"{name} on problem {seed}: {answer.notes}"
+            assert answer.summary["status"] == "optimal", where
+            assert answer.summary["max_violation"] <= 1e-8, where
+            if best.summary["convex"]:
+                assert np.abs(answer.probabilities - best.probabilities).max() <= SAME, where
+            elif answer.summary["certificate"] == "global" or name in ("auto", "ipopt", "newton"):
+                assert answer.summary["entropy"] >= best.summary["entropy"] - SAME, where
+        solved += len(found)
+    return solved
+
+
+def test_random_problems():
+    assert agree(range(5)) > 5 * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(5, 205, 10))
+def test_many_random_problems(first):
+    assert agree(range(first, first + 10)) > 10 * 3

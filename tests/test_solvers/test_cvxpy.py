@@ -1,0 +1,311 @@
+"""The CVXPY back end: agreement with Ipopt, the convex-concave procedure, and what it says when it fails."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import private, public, whole
+from scipy import sparse
+from strategies import Style, cases, populations, thorough
+
+import maxent
+from maxent.constraints.lifted import LiftedProgram
+from maxent.models.reader import parse_release
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.conic import ConicModel
+from maxent.solvers.convex_concave import NO_SLACK, convex_concave
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.registry import MissingExtra
+from maxent.solvers.solution import Stop
+from maxent.solvers.via_cvxpy import LARGEST_NOT_CONVEX, CvxpyBackend
+from maxent.solvers.via_ipopt import IpoptBackend
+
+OPTIONS = Options(form="own")
+
+
+def lifted(kind, impurity):
+    """A small program of every kind, with the way from masses to its points."""
+    made = private(impurity) if kind == "private" else public(impurity, kind)
+    program, part = whole(*made)
+    return program, part
+
+
+def demanding(kind, impurity, by=0.05):
+    """The same with splits that were better than the rest by something: harder to meet, and to solve."""
+    program, part = lifted(kind, impurity)
+    return program, part, replace(part.program, nl_const=part.program.nl_const - by)
+
+
+def starts(program, part, n):
+    """Points whose masses are random splits of each cell's individuals."""
+    rng = np.random.default_rng(5)
+    for _ in range(n):
+        shares = rng.dirichlet(np.full(program.n_classes, 20.0), len(program.weight))
+        yield part.point(shares * program.weight[:, None])
+
+
+def simple(**changes):
+    """Two quasi-identifiers of 4 and 6 individuals with two classes, and no other statement unless changed."""
+    program = LiftedProgram(
+        group=np.array([0, 0, 1, 1]),
+        klass=np.array([0, 1, 0, 1]),
+        owner=np.array([0, 0, 1, 1]),
+        total=np.array([4.0, 6.0]),
+        mass_weight=np.array([4.0, 4.0, 6.0, 6.0]),
+        lower=np.zeros(4),
+        upper=np.array([4.0, 4.0, 6.0, 6.0]),
+        matrix=sparse.csr_matrix([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]),
+        row_lower=np.array([4.0, 6.0]),
+        row_upper=np.array([4.0, 6.0]),
+        terms=(),
+        nl_const=np.zeros(0),
+        nl_size=np.zeros(0),
+        origins=(None, None),
+        nl_origins=(),
+    )
+    return replace(program, **changes)
+
+
+# --- Agreement -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+def test_convex_programs_have_the_same_probabilities_as_with_ipopt(impurity):
+    program, part = lifted("counts", impurity)
+    (start,) = starts(program, part, 1)
+    ours, theirs = (backend.solve(part.program, start, OPTIONS) for backend in (CvxpyBackend(), IpoptBackend()))
+    assert ours.stop is theirs.stop is Stop.CONVERGED
+    assert ours.violation <= OPTIONS.tolerance
+    difference = (ours.point - theirs.point)[: part.program.n_masses] / part.program.mass_weight
+    assert np.abs(difference).max() <= 1e-6
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+@pytest.mark.parametrize("kind", ["rates", "private"])
+def test_elsewhere_the_best_of_a_few_starts_is_that_of_ipopt(kind, impurity):
+    program, part, hard = demanding(kind, impurity)
+    assert not hard.convex
+    value, best = Derivatives(hard), {}
+    for backend in (CvxpyBackend(), IpoptBackend()):
+        found = [backend.solve(hard, start, OPTIONS) for start in starts(program, part, 3)]
+        solved = [s for s in found if s.stop is Stop.CONVERGED and s.violation <= OPTIONS.tolerance]
+        assert solved
+        best[backend.name] = min(value.objective(s.point) for s in solved)
+    assert best["cvxpy"] == pytest.approx(best["ipopt"], abs=1e-6 * program.weight.sum())
+
+
+@thorough(6)
+@given(cases(populations(rows=(2, 25)), style=st.just(Style("counts"))))
+def test_random_releases_have_the_same_answer_as_with_ipopt(case):
+    ours, theirs = (
+        maxent.estimate(case.release, case.people.qi, backend=backend, rounding="exact", presolve=False, starts=2)
+        for backend in ("cvxpy", "ipopt")
+    )
+    if ours.summary["convex"]:
+        assert ours.reliable
+        # Ipopt can stop short of the optimum; by how much tells how far off its probabilities may be.
+        found = [answer.program.entropy(answer.outcome.masses) for answer in (ours, theirs)]
+        short = len(case.people) * (found[0] - found[1])
+        assert short >= -1e-8
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-6 + np.sqrt(2 * max(short, 0.0)))
+    if ours.reliable:
+        assert ours.summary["max_violation"] <= 1e-8
+
+
+def test_a_label_that_is_only_just_met_does_not_move_the_answer():
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "X", "classes": ["c", "d"]},
+        "attributes": [
+            {"name": "A", "type": "categorical", "values": ["u", "v"]},
+            {"name": "P", "type": "categorical", "values": ["1", "2", "3"], "role": "private"},
+        ],
+        "trees": [
+            {
+                "nodes": [
+                    {"id": "N", "attribute": "P", "branches": [{"in": [v], "child": v} for v in "123"]},
+                    {"id": "1", "label": "c"},
+                    {"id": "2", "label": "c", "error_rate": 0},
+                    {"id": "3", "label": "c", "error_rate": 0.5},
+                ]
+            }
+        ],
+    }
+    release, qi = parse_release(document, "test"), pd.DataFrame({"A": ["u"] * 6})
+    result = maxent.estimate(release, qi, backend="cvxpy", rounding="exact", presolve=False)
+    assert result.probabilities[0] == pytest.approx([3 / 5, 2 / 5], abs=1e-7)
+
+
+def test_a_first_order_solver_comes_to_the_same_answer():
+    program, part = lifted("counts", "gini")
+    (start,) = starts(program, part, 1)
+    ours, theirs = (CvxpyBackend(solver).solve(part.program, start, OPTIONS) for solver in ("scs", None))
+    assert ours.violation <= 1e-6
+    np.testing.assert_allclose(ours.point, theirs.point, atol=1e-3)
+
+
+# --- The convex-concave procedure --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+def test_once_feasible_every_step_is_feasible_and_better(impurity):
+    program, part, hard = demanding("private", impurity)
+    own = Derivatives(hard)
+    (start,) = starts(program, part, 1)
+    found = []
+    steps = convex_concave(ConicModel(hard), start, False, lambda model: model.solve("CLARABEL", {}))
+    for _, answer in zip(range(6), steps, strict=False):
+        assert answer.point is not None
+        if answer.slack <= NO_SLACK:
+            assert own.violation(answer.point) <= 1e-6
+            found.append(own.objective(answer.point))
+    assert len(found) > 3
+    assert (np.diff(found) <= 1e-6).all()
+    assert found[0] - found[-1] > 0.1
+
+
+def test_a_feasible_start_is_not_left_for_a_better_objective():
+    program, part, hard = demanding("private", "gini")
+    (start,) = starts(program, part, 1)
+    own = Derivatives(hard)
+    first = CvxpyBackend().solve(hard, start, replace(OPTIONS, max_iterations=2)).point
+    assert own.violation(first) <= OPTIONS.tolerance
+    again = next(convex_concave(ConicModel(hard), first, True, lambda model: model.solve("CLARABEL", {})))
+    assert again.slack <= NO_SLACK
+    assert own.violation(again.point) <= 1e-6
+    assert own.objective(again.point) < own.objective(first)
+
+
+# --- Failures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["counts", "rates"])
+def test_statements_that_cannot_be_met_are_reported(kind):
+    program, part, impossible = demanding(kind, "gini", by=10.0)
+    (start,) = starts(program, part, 1)
+    solution = CvxpyBackend().solve(impossible, start, OPTIONS)
+    assert solution.stop is Stop.INFEASIBLE
+    assert solution.violation > 0.1
+
+
+def test_linear_statements_that_cannot_be_met_are_reported():
+    impossible = simple(lower=np.array([3.0, 3.0, 0.0, 0.0]))
+    solution = CvxpyBackend().solve(impossible, np.full(4, 2.0), OPTIONS)
+    assert (solution.point, solution.stop) == (None, Stop.INFEASIBLE)
+
+
+@pytest.mark.parametrize("kind", ["counts", "rates"])
+def test_a_clock_that_has_run_out_returns_the_point_so_far(kind):
+    program, part = lifted(kind, "gini")
+    (start,) = starts(program, part, 1)
+    clock = Clock(0.0)
+    solution = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock))
+    assert solution.stop is Stop.TIME_LIMIT
+    assert solution.violation == Derivatives(part.program).violation(solution.point)
+
+
+def test_an_interruption_ends_the_procedure_after_its_step():
+    class Interrupted(Clock):
+        asked = 0
+
+        def stop(self):
+            self.asked += 1
+            return Stop.INTERRUPTED if self.asked > 3 else None
+
+    program, part, hard = demanding("private", "gini")
+    (start,) = starts(program, part, 1)
+    clock = Interrupted()
+    solution = CvxpyBackend().solve(hard, start, replace(OPTIONS, clock=clock))
+    assert solution.stop is Stop.INTERRUPTED
+    assert solution.point is not None
+    assert clock.asked == 4
+
+
+@pytest.mark.parametrize("kind", ["counts", "rates"])
+def test_the_iteration_limit_is_kept(kind):
+    program, part = lifted(kind, "entropy")
+    (start,) = starts(program, part, 1)
+    solution = CvxpyBackend().solve(part.program, start, replace(OPTIONS, max_iterations=2))
+    assert solution.stop in (Stop.ITERATION_LIMIT, Stop.NUMERICAL)
+    assert solution.iterations <= 4
+
+
+def test_programs_that_are_too_large_are_refused_in_words():
+    program, part = lifted("rates", "gini")
+    backend = CvxpyBackend()
+    assert backend.refuses(part.program) is None
+    more = np.ones(LARGEST_NOT_CONVEX)
+    large = replace(part.program, lower=np.concatenate([part.program.lower, more]))
+    assert f"at most {LARGEST_NOT_CONVEX:,}" in backend.refuses(large)
+    assert program.n_classes == 3
+
+
+# --- Solvers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("solver", "why"), [("nonesuch", "is not installed"), ("highs", "no exponential cones")])
+def test_solvers_that_will_not_do_are_named_with_those_that_will(solver, why):
+    with pytest.raises(MissingExtra, match=f"{solver}.*{why}; installed: clarabel, scs"):
+        CvxpyBackend(solver)
+
+
+def test_the_name_is_what_the_user_typed():
+    assert isinstance(CvxpyBackend(), Backend)
+    assert CvxpyBackend().name == "cvxpy"
+    assert CvxpyBackend("SCS").name == "cvxpy:SCS"
+    assert "SCS" in CvxpyBackend("scs").version()
+
+
+# --- Small things ----------------------------------------------------------------------------------------------------
+
+
+def test_without_statements_classes_are_uniform():
+    solution = CvxpyBackend().solve(simple(), np.array([1.0, 3.0, 5.0, 1.0]), OPTIONS)
+    np.testing.assert_allclose(solution.point, [2.0, 2.0, 3.0, 3.0], atol=1e-9)
+
+
+def test_masses_that_are_fixed_stay_what_they_are():
+    fixed = simple(lower=np.array([1.0, 0.0, 0.0, 0.0]), upper=np.array([1.0, 4.0, 0.0, 6.0]))
+    solution = CvxpyBackend().solve(fixed, np.full(4, 2.0), OPTIONS)
+    assert solution.stop is Stop.CONVERGED
+    np.testing.assert_allclose(solution.point, [1.0, 3.0, 0.0, 6.0], atol=1e-12)
+
+
+def test_nothing_is_left_to_solve_when_every_mass_is_fixed():
+    values = np.array([1.0, 3.0, 2.0, 4.0])
+    solution = CvxpyBackend().solve(simple(lower=values, upper=values), np.full(4, 2.0), OPTIONS)
+    assert (solution.stop, solution.violation) == (Stop.CONVERGED, 0.0)
+    np.testing.assert_array_equal(solution.point, values)
+
+
+@pytest.mark.parametrize(("low", "high", "first"), [(-np.inf, 1.0, 1.0), (3.0, np.inf, 3.0), (3.5, 3.5, 3.5)])
+def test_rows_may_be_bounded_on_one_side_only(low, high, first):
+    program = simple()
+    half_open = replace(
+        program,
+        matrix=sparse.vstack([program.matrix, sparse.csr_matrix([[1.0, 0.0, 0.0, 0.0]])], format="csr"),
+        row_lower=np.array([4.0, 6.0, low]),
+        row_upper=np.array([4.0, 6.0, high]),
+        origins=(None, None, None),
+    )
+    solution = CvxpyBackend().solve(half_open, np.full(4, 2.0), OPTIONS)
+    assert solution.stop is Stop.CONVERGED
+    np.testing.assert_allclose(solution.point, [first, 4.0 - first, 3.0, 3.0], atol=1e-9)
+
+
+def test_masses_that_statements_force_to_zero_go_there():
+    program = simple()
+    forced = replace(
+        program,
+        matrix=sparse.vstack([program.matrix, sparse.csr_matrix([[1.0, 0.0, 1.0, 0.0]])], format="csr"),
+        row_lower=np.array([4.0, 6.0, -np.inf]),
+        row_upper=np.array([4.0, 6.0, 0.0]),
+        origins=(None, None, None),
+    )
+    solution = CvxpyBackend().solve(forced, np.full(4, 2.0), OPTIONS)
+    assert solution.violation <= OPTIONS.tolerance
+    np.testing.assert_allclose(solution.point, [0.0, 4.0, 0.0, 6.0], atol=1e-8)

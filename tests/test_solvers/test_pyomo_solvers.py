@@ -1,0 +1,217 @@
+"""pyomo:NAME: executables that speak AMPL's formats, Python packages, and what is missing or does not do."""
+
+import os
+import stat
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import private, public, whole
+from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
+
+import maxent
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.pyomo_model import build_model
+from maxent.solvers.registry import MissingExtra, UnknownBackend, load_backend
+from maxent.solvers.solution import Stop
+from maxent.solvers.via_pyomo import PyomoBackend
+
+OPTIONS = Options()
+
+IPOPT = """
+# Ipopt as an executable for AMPL: reads the .nl file, writes the .sol file beside it. The one in CasADi's wheels.
+import sys
+from pathlib import Path
+
+if sys.argv[1] == "-v":
+    print("Ipopt 3.14.11 (of CasADi)")
+    sys.exit()
+import casadi
+
+settings = dict(item.split("=", 1) for item in sys.argv[3:])
+options = {"print_level": 0, "sb": "yes", "max_iter": int(settings["max_iter"])}
+options |= {name: float(settings[name]) for name in ("bound_relax_factor", "max_cpu_time") if name in settings}
+nl = casadi.NlpBuilder()
+nl.import_nl(sys.argv[1])
+x, g = casadi.vertcat(*nl.x), casadi.vertcat(*nl.g)
+solver = casadi.nlpsol("s", "ipopt", {"x": x, "f": nl.f, "g": g}, {"ipopt": options, "print_time": False})
+found = solver(x0=nl.x_init, lbx=nl.x_lb, ubx=nl.x_ub, lbg=nl.g_lb, ubg=nl.g_ub)
+status = solver.stats()["return_status"]
+code = {"Solve_Succeeded": 0, "Infeasible_Problem_Detected": 200, "Maximum_Iterations_Exceeded": 400,
+        "Maximum_CpuTime_Exceeded": 401}.get(status, 500)
+rows, columns = g.shape[0], x.shape[0]
+lines = [f"Ipopt: {status}", "", "Options", "3", "1", "1", "0", rows, rows, columns, columns]
+lines += [*casadi.vertsplit(found["lam_g"]), *casadi.vertsplit(found["x"])] if rows else casadi.vertsplit(found["x"])
+lines += [f"objno 0 {code}"]
+Path(sys.argv[1]).with_suffix(".sol").write_text("\\n".join(map(str, lines)) + "\\n")
+"""
+
+SILENT = """
+import sys
+
+print("silent 1.0") if sys.argv[1] == "-v" else sys.exit(3)
+"""
+
+SLOW = """
+import sys, time
+
+print("slow 1.0") if sys.argv[1] == "-v" else time.sleep(60)
+"""
+
+
+def executable(folder, name, code):
+    path = folder / name
+    path.write_text(f"#!{sys.executable} -E\n{code}", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.fixture
+def executables(tmp_path, monkeypatch):
+    """A folder on PATH with `ipopt`, and with executables that give no answer."""
+    if os.name != "posix":
+        pytest.skip("executables are scripts here, which needs Linux or macOS")
+    for name, code in (("ipopt", IPOPT), ("silent", SILENT), ("slow", SLOW)):
+        executable(tmp_path, name, code)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    _look_again()
+    yield
+    _look_again()
+
+
+def _look_again():
+    """Pyomo remembers which executables it found."""
+    from pyomo.common import Executable
+
+    Executable.rehash()
+
+
+def scip():
+    pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")
+    return load_backend("pyomo:scip_direct")
+
+
+@pytest.mark.parametrize(("impurity", "publish", "seed"), [("gini", "counts", 25), ("entropy", "rates", 35)])
+def test_an_executable_solves_convex_programs(impurity, publish, seed, executables):
+    problem = part(impurity, seed, publish=publish, classes="ab")
+    assert problem.program.convex
+    backend = load_backend("pyomo:ipopt")
+    assert backend.refuses(problem.program) is None
+    found = backend.solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.by) == (Stop.CONVERGED, "pyomo:ipopt")
+    assert "Solve_Succeeded" in found.message
+    assert found.violation <= 1e-8
+    assert_same_masses(problem, found.point, best_of_ipopt(problem, 1))
+
+
+def test_an_executable_solves_a_release(executables):
+    release, people = release_and_people("entropy", 3)
+    found, reference = (maxent.estimate(release, people, backend=name, starts=2) for name in ("pyomo:ipopt", "ipopt"))
+    assert found.reliable
+    assert found.summary["backend"] == "pyomo:ipopt"
+    assert found.summary["entropy"] == pytest.approx(reference.summary["entropy"], abs=1e-6)
+    assert PyomoBackend.available()[0] == "ipopt"
+
+
+def test_its_limits_are_ours(executables):
+    problem = part("gini", 1)
+    short = replace(OPTIONS, max_iterations=2)
+    found = load_backend("pyomo:ipopt").solve(problem.program, start(problem), short)
+    assert found.stop is Stop.ITERATION_LIMIT
+    assert "Maximum_Iterations_Exceeded" in found.message
+
+
+def test_an_executable_that_fails_has_no_answer(executables):
+    problem = part("gini", 1)
+    found = load_backend("pyomo:silent").solve(problem.program, start(problem), OPTIONS)
+    assert (found.point, found.stop) == (None, Stop.NUMERICAL)
+    assert "silent" in found.message
+
+
+def test_an_executable_without_a_time_limit_is_killed(executables):
+    problem = part("gini", 1)
+    backend = load_backend("pyomo:slow")
+    found = backend.solve(problem.program, start(problem), replace(OPTIONS, clock=Clock(0.5)))
+    assert (found.point, found.stop) == (None, Stop.TIME_LIMIT)
+    assert "killed" in found.message
+
+
+def test_nothing_is_run_when_it_is_over(executables):
+    problem = part("gini", 1)
+    found = load_backend("pyomo:silent").solve(problem.program, start(problem), replace(OPTIONS, clock=Clock(0.0)))
+    assert (found.point, found.stop) == (None, Stop.TIME_LIMIT)
+
+
+@pytest.mark.parametrize(("impurity", "seed"), [("gini", 36), ("entropy", 3)])
+def test_a_python_package_finds_the_global_optimum(impurity, seed):
+    problem = part(impurity, seed)
+    assert not problem.program.convex
+    backend = scip()
+    assert backend.finds_global
+    found = backend.solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
+    assert entropy(problem, found.point) >= entropy(problem, best_of_ipopt(problem)) - 1e-6
+
+
+def test_a_python_package_and_branches_of_unknown_size():
+    _, problem = whole(*private("entropy", "counts"))
+    found = scip().solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
+    assert_same_masses(problem, found.point, best_of_ipopt(problem))
+
+
+@pytest.mark.parametrize("name", ["pyomo:ipopt", "pyomo:scip_direct"])
+def test_masses_may_be_fixed_at_0(name, executables):
+    if name == "pyomo:scip_direct":
+        scip()
+    problem = part("entropy", 35, classes="ab")
+    upper = problem.program.upper.copy()
+    upper[8] = 0.0
+    program, begin = replace(problem.program, upper=upper), np.minimum(start(problem), upper)
+    found, other = (load_backend(each).solve(program, begin, OPTIONS) for each in (name, "scipy"))
+    assert (found.stop, other.stop) == (Stop.CONVERGED, Stop.CONVERGED)
+    assert_same_masses(problem, found.point, other.point)
+
+
+def test_both_forms_of_the_model_are_the_same_program():
+    import pyomo.environ as pyo
+
+    rng = np.random.default_rng(0)
+    for case in (public("entropy"), private("entropy"), private("gini")):
+        program = whole(*case)[1].program
+        high = np.where(np.isfinite(program.upper), program.upper, program.lower + 5)
+        z = program.lower + (high - program.lower) * rng.uniform(0.1, 0.9, program.n)
+        plain, expanded = (build_model(program, z, expanded=expanded) for expanded in (False, True))
+        assert pyo.value(expanded.negative_entropy) == pytest.approx(pyo.value(plain.negative_entropy), rel=1e-12)
+        for r in plain.internal:
+            value = pyo.value(plain.internal[r].body)
+            assert pyo.value(expanded.internal[r].body) == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_what_pyomo_does_not_find(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _look_again()
+    with pytest.raises(MissingExtra, match=r"'pyomo:ipopt': expected the executable 'ipopt' on PATH"):
+        load_backend("pyomo:ipopt")
+    with pytest.raises(MissingExtra, match=r"'pyomo:ipop': expected the name of a solver.*; did you mean 'ipopt'\?"):
+        load_backend("pyomo:ipop")
+    with pytest.raises(MissingExtra, match="found ''"):
+        load_backend("pyomo:")
+    _look_again()
+
+
+@pytest.mark.parametrize("name", ["highs", "appsi_highs", "gurobi", "cplex_direct"])
+def test_interfaces_without_logarithms_do_not_do(name):
+    with pytest.raises(UnknownBackend, match=rf"'pyomo:{name}': .* linear and quadratic programs only"):
+        load_backend(f"pyomo:{name}")
+
+
+def test_cyipopt_is_the_back_end_ipopt():
+    with pytest.raises(UnknownBackend, match="the back end 'ipopt'"):
+        load_backend("pyomo:cyipopt")
+
+
+def test_a_solver_has_to_be_named(executables):
+    with pytest.raises(UnknownBackend, match=r"expected pyomo:NAME, found no NAME; available here: ipopt"):
+        load_backend("pyomo")

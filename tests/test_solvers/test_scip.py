@@ -1,0 +1,145 @@
+"""SCIP as the referee: no answer is better than its bound, and none of its own is worse than that of the others."""
+
+import pickle
+import re
+import signal
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import private, whole
+from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
+
+import maxent
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.registry import MissingExtra, load_backend
+from maxent.solvers.solution import Stop
+from maxent.solvers.via_scip import MOST, ScipBackend
+
+pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")
+
+OPTIONS = Options()
+
+
+def bound(found, problem):
+    """The entropy that SCIP proves to be the most, nats per individual."""
+    return float(re.search(r"at most (\S+) nats", found.message)[1]) / problem.program.total.sum()
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy", "gain_ratio"])
+@pytest.mark.parametrize("seed", [3, 35])
+def test_no_start_finds_more(impurity, seed):
+    problem = part(impurity, seed)
+    assert not problem.program.convex
+    found = ScipBackend().solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.by) == (Stop.CONVERGED, "scip")
+    assert found.violation <= 1e-8
+    most, own, other = bound(found, problem), entropy(problem, found.point), entropy(problem, best_of_ipopt(problem))
+    assert own >= other - 1e-6
+    assert most >= max(own, other) - 1e-8
+    assert most <= own + 1e-6
+    rng, scipy = np.random.default_rng(seed), load_backend("scipy:slsqp")
+    for _ in range(5):
+        answer = scipy.solve(problem.program, start(problem, rng), OPTIONS)
+        if answer.stop is Stop.CONVERGED and answer.violation <= 1e-8:
+            assert entropy(problem, answer.point) <= most + 1e-8
+
+
+@pytest.mark.parametrize("seed", [13, 25, 35])
+@pytest.mark.parametrize("publish", ["rates", "counts"])
+def test_convex_programs_have_ipopt_s_answer(seed, publish):
+    problem = part("entropy", seed, publish=publish, classes="ab")
+    assert problem.program.convex
+    found = ScipBackend().solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
+    assert_same_masses(problem, found.point, best_of_ipopt(problem, 1))
+
+
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+@pytest.mark.parametrize("publish", ["rates", "counts"])
+def test_branches_of_unknown_size(impurity, publish):
+    _, problem = whole(*private(impurity, publish))
+    assert any((terms.size_var >= 0).any() for terms in problem.program.terms)
+    found = ScipBackend().solve(problem.program, start(problem), OPTIONS)
+    assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
+    other = best_of_ipopt(problem)
+    assert entropy(problem, found.point) >= entropy(problem, other) - 1e-6
+    assert bound(found, problem) >= max(entropy(problem, found.point), entropy(problem, other)) - 1e-8
+
+
+@pytest.mark.parametrize("most", [0.0, 1e-11])
+def test_masses_may_vanish(most):
+    """The logarithm of a mass that is 0, or can hardly be more, neither fails nor moves it."""
+    problem = part("entropy", 3)
+    upper = problem.program.upper.copy()
+    upper[0] = most
+    program = replace(problem.program, upper=upper)
+    found = ScipBackend().solve(program, start(problem), OPTIONS)
+    assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
+    assert 0 <= found.point[0] <= most
+    without = replace(program, upper=np.where(upper == most, 0.0, upper))
+    other = load_backend("scipy:slsqp").solve(without, start(problem), OPTIONS)
+    assert other.stop is Stop.CONVERGED
+    assert entropy(problem, found.point) == pytest.approx(entropy(problem, other.point), abs=1e-6)
+
+
+def test_the_whole_estimate():
+    release, people = release_and_people("entropy", 3)
+    found, reference = (
+        maxent.estimate(release, people, backend=name, starts=n) for name, n in (("scip", 1), ("ipopt", 5))
+    )
+    assert found.reliable
+    assert found.summary["backend"] == "scip"
+    assert found.summary["max_violation"] <= 1e-8
+    assert found.summary["entropy"] >= reference.summary["entropy"] - 1e-6
+
+
+def test_contradictions_are_found():
+    problem = part("gini", 3)
+    impossible = replace(problem.program, nl_const=problem.program.nl_const - 10.0)
+    found = ScipBackend().solve(impossible, start(problem), OPTIONS)
+    assert (found.point, found.stop) == (None, Stop.INFEASIBLE)
+
+
+def test_time_limits():
+    problem = part("gini", 1)
+    over = ScipBackend().solve(problem.program, start(problem), replace(OPTIONS, clock=Clock(0.0)))
+    assert (over.point, over.stop) == (None, Stop.TIME_LIMIT)
+    short = ScipBackend().solve(problem.program, start(problem), replace(OPTIONS, clock=Clock(1.0)))
+    assert short.stop is Stop.TIME_LIMIT
+    assert short.violation <= 1e-8
+    assert bound(short, problem) >= entropy(problem, best_of_ipopt(problem)) - 1e-8
+
+
+def test_ctrl_c_gives_the_best_point_so_far():
+    problem = part("gini", 1)
+    clock = Clock()
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    with clock.listening():
+        timer.start()
+        found = ScipBackend().solve(problem.program, start(problem), replace(OPTIONS, clock=clock))
+    timer.join()
+    assert found.stop is Stop.INTERRUPTED
+    assert found.violation <= 1e-8
+    assert bound(found, problem) >= entropy(problem, best_of_ipopt(problem)) - 1e-8
+
+
+def test_large_programs_are_refused():
+    program = part("gini", 3).program
+    assert ScipBackend().refuses(program) is None
+    assert f"{MOST + 1} variables" in ScipBackend().refuses(
+        replace(program, lower=np.zeros(MOST + 1), upper=np.ones(MOST + 1))
+    )
+
+
+def test_it_pickles():
+    assert pickle.loads(pickle.dumps(ScipBackend())).name == "scip"
+
+
+def test_without_pyscipopt(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'maxent[scip]'")):
+        load_backend("scip")
