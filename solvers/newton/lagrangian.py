@@ -114,7 +114,7 @@ class Model:
     def __init__(self, problem: Problem, state: State, penalty: Penalty) -> None:
         self.problem, self.state, self.penalty = problem, state, penalty
         self.a = penalty.active(state.c)
-        self.solve = problem.manifold.equations(state.m)
+        self.centre = problem.manifold.centring(state.m)
         self.slopes = problem.comparisons.slopes(state.sums)
         n = len(problem.comparisons)
         pull = problem.comparisons.weighted(self.a[:n], self.slopes)
@@ -123,9 +123,6 @@ class Model:
         self.gradient = self.centre(state.masses.log_p - pull)
         self.norm = float(np.sqrt(self.dot(self.gradient, self.gradient) / problem.individuals))
         self._prepared = False
-
-    def centre(self, b: FloatArray) -> FloatArray:
-        return self.problem.manifold.centre(self.state.m, self.solve, b)
 
     def dot(self, a: FloatArray, b: FloatArray) -> float:
         """The inner product ``sum m a b`` of centred directions."""

@@ -22,6 +22,10 @@ from maxent.solvers.newton.form import Form, fast
 
 FloatArray = npt.NDArray[np.float64]
 Solve = Callable[[FloatArray], FloatArray]
+Centre = Callable[[FloatArray], FloatArray]
+
+DENSE = 300_000
+"""Entries up to which the equations' gradients are kept as a dense array."""
 
 ACCURACY = 1e-11
 """Individuals, relative to the equation's size, up to which equations are met."""
@@ -61,6 +65,9 @@ class Manifold:
         self.row_of, self.owner_of = row_of, owner_of
         # Equations that share no quasi-identifier (rates) are solved each for itself.
         self.separate = len(np.unique(pairs[:, 1])) == len(pairs)
+        self.touched, first = np.unique(owner_of, return_index=True)
+        self.row_of_touched = row_of[first]
+        self.dense = equal.toarray().reshape(-1, *form.free.shape) if equal.shape[0] * form.free.size <= DENSE else None
 
     def masses(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
         """The masses of some scores (-inf where fixed); ``multipliers`` are a guess."""
@@ -129,11 +136,8 @@ class Manifold:
     def _diagonal(self, m: FloatArray) -> FloatArray:
         """The derivatives of separate equations by their own multipliers."""
         share = self.coefficient * m.ravel()[self.place]
-        of_owner = np.bincount(self.owner_of, share, len(self.form.start))
-        row = np.full(len(self.form.start), -1)
-        row[self.owner_of] = self.row_of
-        some = row >= 0
-        lost = np.bincount(row[some], of_owner[some] ** 2 / self.form.total[some], len(self.form.equal))
+        of_owner = np.bincount(self.owner_of, share, len(self.form.start))[self.touched]
+        lost = np.bincount(self.row_of_touched, of_owner**2 / self.form.total[self.touched], len(self.form.equal))
         diagonal: FloatArray = self.squared @ m.ravel() - lost
         return diagonal
 
@@ -158,15 +162,35 @@ class Manifold:
 
         return splu(gram).solve  # type: ignore[no-any-return]
 
-    def centre(self, m: FloatArray, solve: Solve, b: FloatArray) -> FloatArray:
-        """Take from a direction b what changes totals or equations; b has shape (..., n_groups, n_classes)."""
-        u = self._centre_totals(m, b)
+    def centring(self, m: FloatArray) -> Centre:
+        """What takes from directions, shape (..., n_groups, n_classes), the part that changes totals or equations."""
         if not len(self.form.equal):
+            return lambda b: self._centre_totals(m, b)
+        if self.separate and self.dense is not None:
+            return self._centring_densely(m, self.dense)
+        solve = self.equations(m)
+
+        def centre(b: FloatArray) -> FloatArray:
+            u = self._centre_totals(m, b)
+            kappa = solve(self.equal @ (m * u).reshape(-1, m.size).T)
+            u -= self._centre_totals(m, (self.equal_transposed @ kappa).T.reshape(b.shape))
             return u
-        flat = (m * u).reshape(-1, m.size)
-        kappa = solve(self.equal @ flat.T)
-        u -= self._centre_totals(m, (self.equal_transposed @ kappa).T.reshape(b.shape))
-        return u
+
+        return centre
+
+    def _centring_densely(self, m: FloatArray, rows: FloatArray) -> Centre:
+        """The same with the equations' gradients, centred, at hand."""
+        gradients = self._centre_totals(m, rows).reshape(len(rows), m.size)
+        weighted = gradients * m.ravel()
+        diagonal = np.einsum("ri,ri->r", weighted, gradients)
+        scaled = gradients * np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 1e-12)[:, None]
+
+        def centre(b: FloatArray) -> FloatArray:
+            u = self._centre_totals(m, b)
+            u -= ((u.reshape(-1, m.size) @ weighted.T) @ scaled).reshape(b.shape)
+            return u
+
+        return centre
 
     def _centre_totals(self, m: FloatArray, b: FloatArray) -> FloatArray:
         mean = np.einsum("gx,...gx->...g", m, b)

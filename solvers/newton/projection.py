@@ -30,9 +30,8 @@ def project(problem: Problem, state: State, pull: FloatArray, floor: float) -> S
         if float(problem.violation(state).max(initial=0.0)) <= 0.1 * INSIDE:
             break
         rows = np.flatnonzero((c < 0) | ((c < 1e-6 * people) & (pull > 0)) | (c < 1e-9 * people))
-        solve = problem.manifold.equations(state.m)
         slopes = problem.comparisons.slopes(state.sums)
-        gradients = problem.manifold.centre(state.m, solve, problem.gradients(state, slopes, rows))
+        gradients = problem.manifold.centring(state.m)(problem.gradients(state, slopes, rows))
         flat = gradients.reshape(len(rows), state.m.size)
         gram = (flat * state.m.ravel()) @ flat.T
         scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
