@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from maxent.solvers.newton.comparisons import Comparisons, Slopes, Sums
 from maxent.solvers.newton.form import Form, fast
-from maxent.solvers.newton.masses import Manifold, Masses
+from maxent.solvers.newton.masses import DENSE, Manifold, Masses
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -65,7 +65,9 @@ class Problem:
         self.form = form
         self.manifold = Manifold(form)
         self.comparisons = Comparisons(form.blocks)
-        self.least, self.least_transposed = fast(form.least.matrix), fast(form.least.matrix.T.tocsr())
+        least = form.least.matrix
+        self.least, self.least_transposed = fast(least), fast(least.T.tocsr())
+        self.rows = least.toarray() if len(form.least) * form.free.size <= DENSE else least
         self.people = np.concatenate([form.blocks.people, form.least.size])
         self.individuals = float(form.total.sum())
 
@@ -102,7 +104,7 @@ class Problem:
         if len(curved):
             parts.append(self.comparisons.gradients(curved, slopes))
         if len(straight):
-            chosen = self.least[straight]
+            chosen = self.rows[straight]
             straights = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
             parts.append(straights.reshape(-1, *state.m.shape))
         return np.concatenate(parts) if parts else np.empty((0, *state.m.shape))

@@ -25,7 +25,7 @@ Solve = Callable[[FloatArray], FloatArray]
 Centre = Callable[[FloatArray], FloatArray]
 
 DENSE = 300_000
-"""Entries up to which the equations' gradients are kept as a dense array."""
+"""Entries up to which gradients of linear rows are kept as a dense array."""
 
 ACCURACY = 1e-11
 """Individuals, relative to the equation's size, up to which equations are met."""
