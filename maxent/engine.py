@@ -98,8 +98,9 @@ def estimate(
     Parameters
     ----------
     release : Release or path of a ``maxent/1`` document
-    qi : DataFrame or path
-        The adversary's table: a row per individual of the training data, a column per public attribute.
+    qi : DataFrame, path or pattern
+        The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet;
+        large files and patterns (``part-*.parquet``) are merged out of core.
     truth : DataFrame or path, optional
         The same individuals with their classes, to compare with.
     knowledge : comma-separated string or iterable of {"label", "rate", "counts", "internal", "marginal"}, optional
