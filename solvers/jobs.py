@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
+from functools import cache
 
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.parts import Attempt, Task, attempt_part
+from maxent.solvers.parts import Attempt, Task, attempt_part, refusal
 
 _Numbered = Sequence[tuple[int, Task]]
 _Attempts = Generator[tuple[int, Attempt], None, None]
@@ -33,6 +36,9 @@ def attempt_parts(
     WorkerLost
         When a process did not survive.
     """
+    refusals = [reason for task in tasks if (reason := refusal(task, backend)) is not None]
+    if refusals:  # without that part there is no answer to rely on: the others are not worth the time
+        return [Attempt(None, 0, refused=True, message=refusals[0]) for _ in tasks]
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i].part.program.n)
     found: dict[int, Attempt] = {}
     solve = _here if options.jobs == 1 or len(tasks) < 2 else _elsewhere
@@ -86,8 +92,21 @@ def _numbered_attempt(i: int, task: Task, backend: Backend, options: Options, pa
     if os.getpid() != parent:  # joblib may decide that another process is not worth it
         # Ctrl-C in a terminal reaches every process: this one hears of it from the clock.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_with(parent)
     with one_thread():
         return i, attempt_part(task, backend, options)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process when the one that it works for is gone: killed, it could not say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

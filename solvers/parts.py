@@ -77,10 +77,13 @@ def attempt_part(task: Task, backend: Backend, options: Options) -> Attempt:
     program = task.part.program
     if not program.n:
         return Attempt(Solution(np.empty(0), Stop.CONVERGED, 0.0, 0, by=PRESOLVE), 0, 0.0)
-    reason = backend.refuses(program)
-    if reason is not None:
-        return Attempt(None, 0, refused=True, message=f"{backend.name} refuses: {reason}")
     return attempt_program(task, program, backend, options)
+
+
+def refusal(task: Task, backend: Backend) -> str | None:
+    """Why a back end does not take a part, None when it does."""
+    reason = backend.refuses(task.part.program) if task.part.program.n else None
+    return None if reason is None else f"{backend.name} refuses: {reason}"
 
 
 def attempt_program(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:

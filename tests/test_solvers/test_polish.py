@@ -1,0 +1,70 @@
+"""Newton's method on the optimality conditions: exact from rough answers, whatever is guessed to be active."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import public, whole
+
+from maxent.solvers.backend import Options
+from maxent.solvers.conic import ConicModel
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.polish import Active, polish, restore
+from maxent.solvers.via_ipopt import IpoptBackend
+
+TOLERANCE = 1e-8
+
+
+@pytest.fixture(scope="module", params=["gini", "entropy"])
+def solved(request):
+    """A convex program whose comparisons bind, a conic solver's answer to two digits or three, and Ipopt's."""
+    program, part = whole(*public(request.param, "counts", seed=2))
+    harder = replace(part.program, nl_const=part.program.nl_const - {"gini": 0.02, "entropy": 0.04}[request.param])
+    rough = ConicModel(harder).solve("CLARABEL", dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), 1e-4))
+    start = part.point(np.repeat(program.weight[:, None] / program.n_classes, program.n_classes, axis=1))
+    return harder, rough, IpoptBackend().solve(harder, start, Options(form="own")).point
+
+
+def test_a_rough_answer_becomes_exact(solved):
+    program, rough, optimum = solved
+    exact = polish(program, rough.point, rough.active, TOLERANCE)
+    assert np.abs(rough.point - optimum).max() > 1e-4
+    np.testing.assert_allclose(exact, optimum, atol=1e-6)
+    assert Derivatives(program).violation(exact) <= 1e-12
+
+
+def test_wrong_guesses_of_what_is_active_are_corrected_or_given_up(solved):
+    program, rough, optimum = solved
+    unequal = np.flatnonzero(np.not_equal(*Derivatives(program).bounds()))
+    assert (rough.active.side[unequal] != 0).any()
+    none = rough.active.side.copy()
+    none[unequal] = 0
+    np.testing.assert_allclose(
+        polish(program, rough.point, replace(rough.active, side=none), TOLERANCE), optimum, atol=1e-6
+    )
+    corrected = 0
+    for row in unequal[rough.active.side[unequal] == 0]:
+        side = rough.active.side.copy()
+        side[row] = -1
+        exact = polish(program, rough.point, replace(rough.active, side=side), TOLERANCE)
+        if exact is not None:
+            np.testing.assert_allclose(exact, optimum, atol=1e-6)
+            corrected += 1
+    assert corrected
+
+
+def test_a_point_off_the_constraints_is_moved_there(solved):
+    program, _, optimum = solved
+    own = Derivatives(program)
+    off = optimum * np.exp(0.05 * np.random.default_rng(1).standard_normal(program.n))
+    assert own.violation(off) > 0.1
+    moved = restore(program, off, TOLERANCE)
+    assert own.violation(moved) <= TOLERANCE
+    assert np.abs(moved - off).max() <= 2 * np.abs(optimum - off).max()
+
+
+def test_contradictions_have_no_polished_answer(solved):
+    program, rough, _ = solved
+    impossible = replace(program, nl_const=program.nl_const - 10.0)
+    active = Active(rough.active.multipliers, np.full_like(rough.active.side, -1), rough.active.bound)
+    assert polish(impossible, rough.point, active, TOLERANCE) is None
