@@ -19,7 +19,7 @@ def test_three_classes_and_public_splits(case: Case) -> None:
     compare(case, starts=4)
 
 
-@thorough(30)
+@thorough(20)
 @given(case=releases(True, (2, 3), ("rate", "rate and n", "counts", "mixture")))
 def test_private_splits(case: Case) -> None:
     compare(case, starts=4)
