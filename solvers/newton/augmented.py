@@ -29,6 +29,9 @@ ROUNDS, STEPS = 40, 25
 STALLED = 4
 """Rounds without progress after which the point is jolted."""
 
+STILL, SETTLED = 1e-9, 3
+"""Change of the entropy, nats per individual; rounds in a row without more, after which a feasible point is kept."""
+
 JOLTS = 2
 LOOKS = 2
 """Searches for a way down from a saddle, per round."""
@@ -90,7 +93,7 @@ def solve(
     first = PENALTY / people
     penalty = Penalty(np.zeros(len(people)), first)
     bound, before, worst, stalled, jolts = FIRST, np.full(len(people), np.inf), np.inf, 0, 0
-    converged = False
+    converged, settled, objective = False, 0, np.inf
     for _ in range(ROUNDS):
         state, model = _minimise(search, state, penalty, bound)
         pull = model.a
@@ -101,6 +104,10 @@ def solve(
             and model.norm <= 3.0 * accuracy.gradient
             and float(apart.max(initial=0.0)) <= 10.0 * accuracy.violation
         )
+        # Where masses have to vanish the gradient may stop falling, at a point with nothing left to gain.
+        still = violation <= accuracy.violation and abs(state.objective - objective) <= STILL * problem.individuals
+        settled, objective = settled + 1 if still else 0, state.objective
+        converged |= settled >= SETTLED
         if converged or search.stopped:
             break
         stalled = stalled + 1 if violation > max(accuracy.violation, 0.9 * worst) else 0
