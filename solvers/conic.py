@@ -17,7 +17,7 @@ import numpy.typing as npt
 from maxent.constraints.lifted import LiftedProgram
 from maxent.solvers.conic_rows import LinearRows, NonlinearRows, Shares, cvxpy_module
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.polish import Active
+from maxent.solvers.optimality import Active
 from maxent.solvers.solution import Stop
 
 FloatArray = npt.NDArray[np.float64]

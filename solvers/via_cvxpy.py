@@ -91,7 +91,7 @@ class CvxpyBackend:
         if answer.point is None or answer.active is None:
             return self._nothing(options.clock.stop() or answer.stop, answer.iterations)
         if answer.stop is not Stop.ITERATION_LIMIT:
-            exact = polish(program, answer.point, answer.active, options.tolerance)
+            exact = polish(program, answer.point, answer.active, options.tolerance, options.clock)
             if exact is not None:
                 return _measured(program, exact, Stop.CONVERGED, answer.iterations, options)
         return _measured(program, answer.point, options.clock.stop() or answer.stop, answer.iterations, options)
@@ -125,7 +125,7 @@ class CvxpyBackend:
                 return _measured(program, best, options.clock.stop() or Stop.NUMERICAL, iterations, options)
             best, value, lacking = answer.point, now, answer.slack
             if gain <= close:
-                exact = polish(program, best, answer.active, options.tolerance)
+                exact = polish(program, best, answer.active, options.tolerance, options.clock)
                 if exact is not None and own.objective(exact) <= now + ROUNDING * scale:
                     return _measured(program, exact, Stop.CONVERGED, iterations, options)
                 close = CLOSER * min(gain, close)

@@ -7,9 +7,11 @@ import pytest
 from programs import public, whole
 
 from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
 from maxent.solvers.conic import ConicModel
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.polish import Active, polish, restore
+from maxent.solvers.optimality import Active
+from maxent.solvers.polish import polish, restore
 from maxent.solvers.via_ipopt import IpoptBackend
 
 TOLERANCE = 1e-8
@@ -27,7 +29,7 @@ def solved(request):
 
 def test_a_rough_answer_becomes_exact(solved):
     program, rough, optimum = solved
-    exact = polish(program, rough.point, rough.active, TOLERANCE)
+    exact = polish(program, rough.point, rough.active, TOLERANCE, Clock())
     assert np.abs(rough.point - optimum).max() > 1e-4
     np.testing.assert_allclose(exact, optimum, atol=1e-6)
     assert Derivatives(program).violation(exact) <= 1e-12
@@ -40,13 +42,13 @@ def test_wrong_guesses_of_what_is_active_are_corrected_or_given_up(solved):
     none = rough.active.side.copy()
     none[unequal] = 0
     np.testing.assert_allclose(
-        polish(program, rough.point, replace(rough.active, side=none), TOLERANCE), optimum, atol=1e-6
+        polish(program, rough.point, replace(rough.active, side=none), TOLERANCE, Clock()), optimum, atol=1e-6
     )
     corrected = 0
     for row in unequal[rough.active.side[unequal] == 0]:
         side = rough.active.side.copy()
         side[row] = -1
-        exact = polish(program, rough.point, replace(rough.active, side=side), TOLERANCE)
+        exact = polish(program, rough.point, replace(rough.active, side=side), TOLERANCE, Clock())
         if exact is not None:
             np.testing.assert_allclose(exact, optimum, atol=1e-6)
             corrected += 1
@@ -67,4 +69,4 @@ def test_contradictions_have_no_polished_answer(solved):
     program, rough, _ = solved
     impossible = replace(program, nl_const=program.nl_const - 10.0)
     active = Active(rough.active.multipliers, np.full_like(rough.active.side, -1), rough.active.bound)
-    assert polish(impossible, rough.point, active, TOLERANCE) is None
+    assert polish(impossible, rough.point, active, TOLERANCE, Clock()) is None
