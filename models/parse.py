@@ -29,6 +29,7 @@ from maxent.models.release import (
     AttributeType,
     Branch,
     Candidates,
+    Defense,
     Encoding,
     Impurity,
     Induction,
@@ -78,7 +79,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
-    sampling_rate, suppressed_below = _publication(fields)
+    sampling_rate, suppressed_below, defense = _publication(fields)
     domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
     names = _Names(
         {attribute.name: attribute for attribute in attributes},
@@ -92,7 +93,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
         for number, raw in enumerate(raw_trees, 1)
     ]
-    release = Release(target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below)
+    release = Release(target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below, defense)
     return Draft(release, tuple(places for _, places in trees))
 
 
@@ -145,16 +146,37 @@ def _attribute(fields: Fields) -> Attribute:
     return Attribute(title, kind, values, role)
 
 
-def _publication(document: Fields) -> tuple[float, int]:
-    """``sampling_rate`` and ``suppressed_below``."""
+def _publication(document: Fields) -> tuple[float, int, Defense | None]:
+    """``sampling_rate``, ``suppressed_below`` and ``defense``."""
     if "release" not in document.raw:
-        return 1.0, 0
-    known, place = ("sampling_rate", "suppressed_below"), ("document", "release")
+        return 1.0, 0, None
+    known, place = ("sampling_rate", "suppressed_below", "defense"), ("document", "release")
     fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
     if fields is None:
-        return 1.0, 0
+        return 1.0, 0, None
     rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
-    return (1.0 if rate is None else rate), fields.whole("suppressed_below", 0, 0) or 0
+    return (1.0 if rate is None else rate), fields.whole("suppressed_below", 0, 0) or 0, _defense(fields)
+
+
+def _defense(release: Fields) -> Defense | None:
+    """The method and its parameters, which are numbers and strings of any name."""
+    if "defense" not in release.raw:
+        return None
+    raw = release.raw["defense"]
+    known = tuple(raw) if isinstance(raw, dict) else ()
+    fields = fields_of(release.problems, "defense", raw, ("method", *known), key=("release", "defense"))
+    if fields is None:
+        return None
+    method, before = fields.text("method"), len(fields.problems)
+    parameters = {key: value for key, value in fields.raw.items() if key != "method"}
+    for key, value in parameters.items():
+        if isinstance(value, str):
+            fields.text(key)
+        else:
+            fields.real(key, "a number or a string", lambda number: number == number)
+    # Any: the values have just been checked.
+    checked: Any = parameters if len(fields.problems) == before else {}
+    return None if method is None else Defense(method, checked)
 
 
 def _tree(problems: list[Problem], prefix: str, raw: object, names: _Names) -> tuple[Tree, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from maxent.models.errors import invalid
-from maxent.models.release import FORMAT, Attribute, Branch, Induction, Node, Release, Tree
+from maxent.models.release import FORMAT, Attribute, Branch, Defense, Induction, Node, Release, Tree
 from maxent.models.strict_json import read_json_object, unusable_file
 from maxent.models.validate import checked_release
 
@@ -68,6 +68,7 @@ def release_to_document(release: Release) -> dict[str, Any]:
     publication = _without_none(
         sampling_rate=None if release.sampling_rate == 1 else _plain(release.sampling_rate),
         suppressed_below=None if release.suppressed_below == 0 else _plain(release.suppressed_below),
+        defense=None if release.defense is None else _defense_entry(release.defense),
     )
     return {
         "format": FORMAT,
@@ -132,6 +133,11 @@ def _attribute_entry(attribute: Attribute) -> dict[str, object]:
     role = None if attribute.role == "public" else attribute.role
     values = _listed(attribute.values)
     return {"name": attribute.name, "type": attribute.type, **_without_none(values=values, role=role)}
+
+
+def _defense_entry(defense: Defense) -> dict[str, object]:
+    """What was done before publication, as the document has it."""
+    return {"method": defense.method, **{key: _plain(value) for key, value in defense.parameters.items()}}
 
 
 def _tree_entry(tree: Tree) -> dict[str, object]:

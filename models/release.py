@@ -12,7 +12,7 @@ FORMAT = "maxent/1"
 Role = Literal["public", "private"]
 AttributeType = Literal["categorical", "numeric"]
 Impurity = Literal["gini", "entropy", "gain_ratio"]
-Candidates = Literal["unused", "thresholds", "none"]
+Candidates = Literal["unused", "thresholds", "mixed", "none"]
 Encoding = Literal["ordinal", "onehot"]
 
 
@@ -74,7 +74,8 @@ class Induction:
     ``impurity`` None: nothing is known and no internal constraint follows. ``candidates`` says which splits
     competed: ``unused`` (multiway, the attributes not yet used on the path), ``thresholds`` (binary, every
     attribute and every cut between adjacent observed values; categorical values are ordered as in
-    `Attribute.values`, or each stands against the rest with ``encoding="onehot"``), or ``none``.
+    `Attribute.values`, or each stands against the rest with ``encoding="onehot"``), ``mixed`` (categorical attributes
+    as in ``unused``, numeric ones as in ``thresholds``), or ``none``.
     ``min_samples_leaf`` and ``k`` (k-anonymous induction) are records; splits that leave fewer in a branch
     did not compete.
     """
@@ -104,11 +105,22 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
+class Defense:
+    """What was done to a model before it was published: the name of the method and its parameters, such as ``k``.
+
+    An adversary is taken to know both.
+    """
+
+    method: str
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """One publication: trees over the same attributes and target.
 
     Records entered each tree's counts with probability ``sampling_rate``, and counts below
-    ``suppressed_below`` (records) were published as 0.
+    ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
     """
 
     target: Target
@@ -116,6 +128,7 @@ class Release:
     trees: tuple[Tree, ...]
     sampling_rate: float = 1.0
     suppressed_below: int = 0
+    defense: Defense | None = None
 
     @property
     def public(self) -> tuple[Attribute, ...]:

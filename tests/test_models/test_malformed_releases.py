@@ -212,7 +212,7 @@ ONE_MISTAKE = {
         [(("trees", 0, "induction", "candidates"), "all")],
         "induction",
         "candidates",
-        "unused, thresholds, none",
+        "unused, thresholds, mixed, none",
         "'all'",
     ),
     "unknown encoding": (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
 from maxent.models.reader import load_release, parse_release, release_to_document, save_release, validate_release
-from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
+from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 
 DOCUMENTED = """
 {
@@ -384,3 +384,23 @@ def test_no_change_of_a_document_ends_in_another_error_than_invalid_input(data):
     else:
         assert math.isfinite(release.sampling_rate)
         assert parse_release(release_to_document(release), "again") == release
+
+
+def test_what_was_done_before_publication_is_kept(tmp_path):
+    release = replace(
+        parse_release(json.loads(DOCUMENTED), "d"), defense=Defense("prune-leaf", {"k": 5, "l": 1.5, "how": "all"})
+    )
+    release.save(tmp_path / "tree.json")
+    assert load_release(tmp_path / "tree.json") == release
+
+
+@pytest.mark.parametrize(
+    ("defense", "field"),
+    [({}, "method"), ({"method": ""}, "method"), ({"method": "erp", "k": None}, "k"), (5, "defense")],
+)
+def test_a_defense_without_a_method_or_with_other_parameters_is_refused(defense, field):
+    document = json.loads(DOCUMENTED)
+    document["release"] = {"defense": defense}
+    with pytest.raises(InvalidInput) as caught:
+        parse_release(document, "d")
+    assert [problem.field for problem in caught.value.problems] == [field]
