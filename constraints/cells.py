@@ -9,35 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Branch, Release, Tree
+from maxent.models.routing import EVERYWHERE, Interval, Layout, branch_of_code, divided, interval_of, layout
 from maxent.models.table import QITable
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-Interval = tuple[float, float]  # (gt, le]
 Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
-
-EVERYWHERE: Interval = (-np.inf, np.inf)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
-
-    ``children[i]`` are the places below node i, one per branch (empty for leaves and removed leaves). The leaves
-    below place i, in depth-first order, are those with ranks ``first[i] <= rank < last[i]``.
-    """
-
-    children: tuple[tuple[int, ...], ...]
-    first: IntArray
-    last: IntArray
-    top_down: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,67 +68,9 @@ class Cells:
         return weight
 
 
-def layout(tree: Tree) -> Layout:
-    """Number the places of a tree (no recursion: trees may be 10,000 deep)."""
-    index = {node.id: i for i, node in enumerate(tree.nodes)}
-    n_places = len(tree.nodes)
-    children: list[tuple[int, ...]] = []
-    for node in tree.nodes:
-        below = []
-        for branch in node.branches:
-            if branch.child is None:
-                below.append(n_places)
-                n_places += 1
-            else:
-                below.append(index[branch.child])
-        children.append(tuple(below))
-    children += [()] * (n_places - len(children))
-    first = np.zeros(n_places, np.int64)
-    last = np.zeros(n_places, np.int64)
-    rank = 0
-    top_down: list[int] = []
-    stack = [(0, False)]
-    while stack:
-        place, done = stack.pop()
-        if done:
-            last[place] = rank
-            continue
-        first[place] = rank
-        top_down.append(place)
-        if children[place]:
-            stack.append((place, True))
-            stack.extend((child, False) for child in reversed(children[place]))
-        else:
-            rank += 1
-            last[place] = rank
-    return Layout(tuple(children), first, last, tuple(top_down))
-
-
 def narrow(codes: IntArray, size: int) -> IntArray:
     """A copy of codes below ``size`` in the smallest integers that hold them: looking them up is much of the work."""
     return codes.astype(np.min_scalar_type(max(size - 1, 0)))
-
-
-def branch_of_code(
-    attribute: Attribute, branches: tuple[Branch, ...], levels: npt.NDArray[Any], codes: IntArray
-) -> IntArray:
-    """The branch that each of some codes takes, shape (n_codes,), -1 where none does; ``levels`` are what they mean."""
-    if attribute.type == "categorical":
-        code = {value: i for i, value in enumerate(levels)}
-        taken = np.full(len(levels), -1, np.int64)
-        for i, branch in enumerate(branches):
-            taken[[code[value] for value in branch.values or () if value in code]] = i
-        return taken[codes]
-    went = np.full(len(codes), -1, np.int64)
-    for i, branch in enumerate(branches):
-        low, high = np.searchsorted(levels, interval_of(branch), side="right")
-        went[(codes >= low) & (codes < high)] = i
-    return went
-
-
-def interval_of(branch: Branch) -> Interval:
-    """The values a numeric branch takes, ``(gt, le]``."""
-    return (-np.inf if branch.gt is None else branch.gt, np.inf if branch.le is None else branch.le)
 
 
 def _narrow(box: Box, attribute: Attribute, branch: Branch) -> Box | None:
@@ -215,12 +140,7 @@ class _Router:
                 "a value that some branch of every node it reaches takes",
                 f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
             )
-        if len(branches) <= np.iinfo(np.int16).max:
-            went = went.astype(np.int16)  # NumPy sorts short integers in linear time
-        order = np.argsort(went, kind="stable")
-        ends = np.cumsum(np.bincount(went, minlength=len(branches)))
-        for i, (begin, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
-            here = order[begin:end]
+        for i, here in enumerate(divided(went, len(branches))):
             yield i, rows[here], boxes[here]
 
     def _private(

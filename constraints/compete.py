@@ -12,17 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.cells import Layout, branch_of_code
 from maxent.constraints.emit import Context
 from maxent.constraints.program import Internal
+from maxent.constraints.spans import FinalSpans
 from maxent.models.release import Node, Tree
+from maxent.models.routing import Layout, branch_of_code
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-FEATURE_GAP = 1e-7
-"""scikit-learn, which compares single-precision values, sees no cut between values closer than this."""
+FEATURE_GAP = 2.0**-23
+"""No cut is taken for granted between numbers that are closer, when compared in single precision.
+
+scikit-learn sees none where the larger is at most 1e-7 above the smaller, a sum that it rounds to single precision.
+"""
 
 
 def internal(context: Context, impurity: str | None) -> Iterator[Internal]:
@@ -33,9 +37,6 @@ def internal(context: Context, impurity: str | None) -> Iterator[Internal]:
         measure = impurity or tree.induction.impurity
         if measure is None or tree.induction.candidates == "none":
             continue
-        private = {a.name for a in context.release.private}
-        if tree.induction.k > 1 and any(node.attribute in private for node in tree.nodes):
-            continue  # whether a candidate would have breached depends on spans over several nodes
         yield from _of_tree(context, t, tree, measure)
 
 
@@ -62,32 +63,36 @@ class _Present:
 
 
 def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
-    least = max(tree.induction.min_samples_leaf, tree.induction.k)
-    places = _deciding(context, t, tree, measure, least)
+    candidates, least = tree.induction.candidates, max(tree.induction.min_samples_leaf, tree.induction.k)
+    by_spans = _is_judged_by_spans(context, tree)
+    places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
     if not places:
         return
-    unused = tree.induction.candidates == "unused"
-    used = _used_on_path(tree, context.cells.trees[t].layout) if unused else {}
+    spans = FinalSpans(context.cells, context.table, t, tree.induction.k) if by_spans and not context.single else None
+    used = _used_on_path(tree, context.cells.trees[t].layout) if candidates in {"unused", "mixed"} else {}
     weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
     found: list[tuple[int, int, str, IntArray]] = []
     for column, attribute in enumerate(context.table.attributes):
-        if unused and attribute.type == "numeric":
+        if attribute.type == "numeric" and candidates == "unused":
             continue
+        multiway = attribute.type == "categorical" and candidates in {"unused", "mixed"}
         sums = context.sums.by_value(t, column)
         size = sums(weight)
         unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
-        present = _Present(sums.start, sums.node, sums.value, np.where(unknown, 1.0, size))
-        form, options = _multiway(present, least) if unused else _binary(context, tree, column, present, least)
+        present = _Present(sums.start, sums.node, sums.value, np.where(unknown, least, size))
+        form, options = _multiway(present, least) if multiway else _binary(context, tree, column, present, least)
         bounds = np.searchsorted(present.node[options], np.arange(len(sums.places) + 1))
         for i, place in enumerate(sums.places.tolist()):
             codes = present.code[options[bounds[i] : bounds[i + 1]]]
-            if not len(codes) or place not in places or attribute.name in used.get(place, ()):
+            if not len(codes) or place not in places or (multiway and attribute.name in used[place]):
                 continue
-            if unused:
+            if multiway:
                 codes = np.zeros(1, np.int64)
             elif tree.nodes[place].attribute == attribute.name:
                 values = present.code[present.start[i] : present.start[i + 1]]
                 codes = codes[~_is_chosen(context, tree.nodes[place], column, form, codes, values)]
+            if spans is not None and len(codes) and np.isnan(context.sizes[t][place]):
+                codes = spans.kept(place, column, form, codes)
             if len(codes):
                 found.append((places[place], column, form, codes))
     by_number = {number: place for place, number in places.items()}
@@ -116,7 +121,7 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
         node = tree.nodes[place]
         if sum(held.stop[child] > held.start[child] for child in held.layout.children[place]) < 2:
             continue  # the chosen split divides nobody in the table: it compares with nothing
-        if tree.induction.candidates == "thresholds" and len(node.branches) != 2:
+        if _is_cut(context, tree, node) and len(node.branches) != 2:
             continue  # not a split that such an algorithm makes: what it was compared with is unknown
         if context.size(t, place) is None and (least > 1 or measure == "gain_ratio"):
             continue  # how a candidate would have divided the records is not a constant of the table
@@ -124,6 +129,23 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
             continue  # the split information of the chosen split is not known
         places[place] = number
     return places
+
+
+def _is_judged_by_spans(context: Context, tree: Tree) -> bool:
+    """Whether candidates at nodes below a private split are known to have been dropped for breaching spans, or not.
+
+    Of a pruned tree that is not known: splits that are gone made spans finer.
+    """
+    defense = context.release.defense
+    if defense is None or defense.method != "kadet" or tree.induction.algorithm != "kadet":
+        return False
+    return tree.induction.k > 1 and defense.parameters.get("pruning") == "none"
+
+
+def _is_cut(context: Context, tree: Tree, node: Node) -> bool:
+    """Whether the algorithm splits the attribute of a node in two."""
+    numeric = any(a.name == node.attribute and a.type == "numeric" for a in context.release.attributes)
+    return tree.induction.candidates == "thresholds" or (tree.induction.candidates == "mixed" and numeric)
 
 
 def _splits_privately(context: Context, node: Node) -> bool:
@@ -154,7 +176,10 @@ def _multiway(present: _Present, least: int) -> tuple[str, IntArray]:
 
 
 def _binary(context: Context, tree: Tree, column: int, present: _Present, least: int) -> tuple[str, IntArray]:
-    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing."""
+    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing.
+
+    Of what grows multiway trees, `c45` and `kadet` of `maxent.models` are known to compare numbers exactly.
+    """
     table, attribute = context.table, context.table.attributes[column]
     first, n_present = present.first(), np.diff(present.start)[present.node]
     left, total = present.sums()
@@ -164,7 +189,8 @@ def _binary(context: Context, tree: Tree, column: int, present: _Present, least:
     else:
         form = "cuts"
         option = np.append(~first[1:], False)  # not above the last value
-        if attribute.type == "numeric":
+        exact = tree.induction.candidates == "mixed" and tree.induction.algorithm in {"c45", "kadet"}
+        if attribute.type == "numeric" and not exact:
             seen = table.levels[column].astype(np.float32).astype(np.float64)[present.code]
             option &= np.append(np.diff(seen), 0.0) > FEATURE_GAP
     return form, np.flatnonzero(option & (left >= least) & (total - left >= least))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from maxent.models.drafts import Draft, Publish, freeze
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.frames import shorten
-from maxent.models.inducers import Draft, Publish, freeze
 from maxent.models.release import Attribute, Branch, Encoding, Impurity, Induction, Release, Target, Tree
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "lo
 
 
 @dataclass(frozen=True, slots=True)
-class _Feature:
-    """A column of the model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``."""
+class Feature:
+    """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``."""
 
     name: str
     attribute: str
@@ -77,7 +77,7 @@ def from_sklearn(
     private : sequence of str
         Attributes (not features) that are not in the adversary's table.
     publish, inner_counts
-        What the nodes state, see `maxent.models.inducers.freeze`.
+        What the nodes state, see `maxent.models.drafts.freeze`.
 
     Returns
     -------
@@ -109,13 +109,13 @@ def from_sklearn(
     coding, problems = _coding(columns, categories or {}, onehot or {})
     attributes = {f.attribute: f.values for f in coding}
     problems += _attribute_problems(attributes, target, private)
-    counts, unsound = _counts(model.tree_)
+    counts, unsound = counts_of(model.tree_)
     problems += unsound
     if problems:
         raise InvalidInput(_SOURCE, problems)
 
     names = tuple(map(str, model.classes_ if classes is None else classes))
-    drafts = _drafts(model.tree_, coding, counts)
+    drafts = drafts_of(model.tree_, model.tree_.threshold, coding, counts)
     return Release(
         target=Target(target, names),
         attributes=tuple(
@@ -203,9 +203,9 @@ def _naming_problems(
 
 def _coding(
     columns: Sequence[str], categories: Mapping[str, Sequence[str]], onehot: Mapping[str, Mapping[str, str]]
-) -> tuple[list[_Feature], list[Problem]]:
+) -> tuple[list[Feature], list[Problem]]:
     """What each column means, and what is wrong with the description of it."""
-    coding = {name: _Feature(name, name) for name in columns}
+    coding = {name: Feature(name, name) for name in columns}
     problems: list[Problem] = []
     domains: dict[str, tuple[str, ...]] = {}
     for name, given in categories.items():
@@ -219,7 +219,7 @@ def _coding(
             if not domains[name] or len(set(domains[name])) < len(domains[name]):
                 problems.append(Problem(where, "values", "at least one value, each once", shorten(list(given))))
             if name not in onehot:
-                coding[name] = _Feature(name, name, domains[name])
+                coding[name] = Feature(name, name, domains[name])
     for attribute, indicators in onehot.items():
         where = f"onehot {shorten(attribute)}"
         values = tuple(map(str, indicators.values()))
@@ -237,7 +237,7 @@ def _coding(
             elif coding[name].values is not None:
                 problems.append(Problem(where, "feature", "features described once", f"{shorten(name)} again"))
             else:
-                coding[name] = _Feature(name, attribute, domain, str(value))
+                coding[name] = Feature(name, attribute, domain, str(value))
     return list(coding.values()), problems
 
 
@@ -249,7 +249,7 @@ def _attribute_problems(attributes: Mapping[str, object], target: str, private: 
             yield Problem("argument", "private", f"attributes ({shorten(', '.join(attributes))})", shorten(name))
 
 
-def _counts(tree: Any) -> tuple[NDArray[np.int64], list[Problem]]:
+def counts_of(tree: Any) -> tuple[NDArray[np.int64], list[Problem]]:
     """Records per node and class, shape (n_nodes, n_classes), and what is wrong with them."""
     # Since scikit-learn 1.3 the values are shares of the node's weighted records.
     records = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
@@ -262,10 +262,28 @@ def _counts(tree: Any) -> tuple[NDArray[np.int64], list[Problem]]:
     return whole.astype(np.int64), problems
 
 
-def _drafts(tree: Any, coding: Sequence[_Feature], counts: NDArray[np.int64]) -> list[Draft]:
-    """The nodes in depth-first order; sets of values are those that can still reach the node."""
+def drafts_of(
+    tree: Any, thresholds: NDArray[np.float64], coding: Sequence[Feature], counts: NDArray[np.int64]
+) -> list[Draft]:
+    """The nodes of a fitted ``tree_`` in depth-first order.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    thresholds : float64, shape (n_nodes,)
+        Where each node is split, in the codes of ``coding``.
+    coding : sequence of Feature
+        What each column of the input means.
+    counts : int64, shape (n_nodes, n_classes)
+        Records.
+
+    Raises
+    ------
+    InvalidInput
+        When a threshold does not fit the encoding described.
+    """
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    tested, thresholds = tree.feature.tolist(), tree.threshold.tolist()
+    tested = tree.feature.tolist()
     labels = counts.argmax(axis=1).tolist()
     drafts: list[Draft] = []
     problems: dict[str, Problem] = {}
@@ -280,7 +298,7 @@ def _drafts(tree: Any, coding: Sequence[_Feature], counts: NDArray[np.int64]) ->
             drafts[parent].children.append(position)
         if left[node] < 0:
             continue
-        feature, threshold = coding[tested[node]], thresholds[node]
+        feature, threshold = coding[tested[node]], float(thresholds[node])
         draft.attribute = feature.attribute
         below = above = reach
         if not math.isfinite(threshold):
@@ -309,7 +327,7 @@ def _drafts(tree: Any, coding: Sequence[_Feature], counts: NDArray[np.int64]) ->
     return drafts
 
 
-def _induction(model: DecisionTreeClassifier, coding: Sequence[_Feature]) -> Induction:
+def _induction(model: DecisionTreeClassifier, coding: Sequence[Feature]) -> Induction:
     """What the format can say of how the tree was grown; without impurity when that is not all."""
     tree = model.tree_
     n_root = int(tree.n_node_samples[0])

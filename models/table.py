@@ -175,17 +175,7 @@ def read_rows(
         problems.append(Problem("call", "count", expected, shorten(count)))
         count = None
     needed = [attribute.name for attribute in attributes] + [release.target.name] * target
-    files = large_files(source) if merge else ()
-    groups = aggregate(files, str(source), needed, count) if files else None
-    frame = read_frame(source, name, needed if count is None else [*needed, count]) if groups is None else groups.frame
-    problems += frame.problems
-    problems += missing_columns(frame, needed if count is None or count_optional else [*needed, count])
-    counts = frame.repeats
-    if count is not None and count in frame.header:
-        counts = whole(frame, count, 0, problems) if groups is None else _merged(groups, files, count, problems)
-    if not (counts != 0).any():
-        found = "rows of 0 individuals only" if len(counts) else "no rows"
-        problems.append(Problem("rows", count or "individuals", "at least one individual", found))
+    frame, counts = read_counted(source, name, needed, count, problems, count_optional=count_optional, merge=merge)
     keep = np.flatnonzero(counts > 0)
     encoded = [_encode(frame, attribute, keep, problems) for attribute in attributes if attribute.name in frame.columns]
     classes = np.zeros(len(frame.lines), dtype=np.int64)
@@ -206,6 +196,35 @@ def read_rows(
         frame.unit,
         frame.locate,
     )
+
+
+def read_counted(
+    source: Source,
+    name: str,
+    needed: Sequence[str],
+    count: str | None,
+    problems: list[Problem],
+    *,
+    count_optional: bool = False,
+    merge: bool = False,
+) -> tuple[Frame, IntArray]:
+    """Read the needed columns, whatever is in them, and how many individuals each row stands for, shape (n_rows,).
+
+    Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
+    With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
+    """
+    files = large_files(source) if merge else ()
+    groups = aggregate(files, str(source), needed, count) if files else None
+    frame = read_frame(source, name, needed if count is None else [*needed, count]) if groups is None else groups.frame
+    problems += frame.problems
+    problems += missing_columns(frame, needed if count is None or count_optional else [*needed, count])
+    counts = frame.repeats
+    if count is not None and count in frame.header:
+        counts = whole(frame, count, 0, problems) if groups is None else _merged(groups, files, count, problems)
+    if not (counts != 0).any():
+        found = "rows of 0 individuals only" if len(counts) else "no rows"
+        problems.append(Problem("rows", count or "individuals", "at least one individual", found))
+    return frame, counts
 
 
 def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Problem]) -> IntArray:

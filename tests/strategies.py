@@ -141,7 +141,7 @@ class Grown:
 class Recipe:
     """How a tree is grown: which splits compete, how they are compared, and when to stop."""
 
-    form: str  # "multiway" or "binary"
+    form: str  # "multiway", "binary", or "mixed": multiway but for cuts of numbers
     measure: str
     names: tuple[str, ...]
     encoding: Any = "ordinal"
@@ -154,7 +154,7 @@ class Recipe:
 
     @property
     def induction(self) -> Induction:
-        candidates: Any = "unused" if self.form == "multiway" else "thresholds"
+        candidates: Any = {"multiway": "unused", "binary": "thresholds", "mixed": "mixed"}[self.form]
         measure: Any = self.measure
         return Induction(self.form, measure, candidates, self.min_samples_leaf, self.k, self.encoding)
 
@@ -194,8 +194,8 @@ def competitors(people: People, recipe: Recipe, rows: IntArray, reach: dict[str,
         present = np.unique(values)
         if people.attribute(name).values is None:
             middles = (present[:-1] + present[1:]) / 2
-            options = [((-np.inf, m), (m, np.inf)) for m in middles.tolist()] if recipe.form == "binary" else []
-        elif recipe.form == "multiway":
+            options = [((-np.inf, m), (m, np.inf)) for m in middles.tolist()] if recipe.form != "multiway" else []
+        elif recipe.form != "binary":
             absent = tuple(v for v in domain if v not in present)
             options = [] if name in used else [tuple((int(v),) for v in present) + ((absent,) if absent else ())]
         elif recipe.encoding == "onehot":
@@ -276,7 +276,7 @@ def grow_anyhow(draw: Draw, people: People, depth: int = 3) -> Grown:
 
 @st.composite
 def recipes(
-    draw: Draw, people: People, *, private: bool = True, forms: Sequence[str] = ("multiway", "binary")
+    draw: Draw, people: People, *, private: bool = True, forms: Sequence[str] = ("multiway", "binary", "mixed")
 ) -> Recipe:
     """How to grow a tree for some people; private attributes compete when asked for."""
     names = [a.name for a in people.attributes if private or a.role == "public"]

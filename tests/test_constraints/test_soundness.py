@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import SURE, Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
+from soundness import check
+from strategies import Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
 
 from maxent.constraints.compiler import compile_program, implied_marginal
 from maxent.constraints.evaluate import Evaluator
 from maxent.models.companions import read_facts
 from maxent.models.errors import InvalidInput
 from maxent.models.from_sklearn import from_sklearn
-from maxent.models.inducers import id3
 from maxent.models.reader import validate_release
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.table import read_qi
@@ -31,22 +31,6 @@ KNOWLEDGE = (
     ("counts",),
     ("internal", "counts", "marginal"),
 )
-
-
-def check(case: Case, **options: Any) -> None:
-    """The true masses satisfy every constraint of the program, and nothing contradicts the table."""
-    table = read_qi(case.people.qi, case.release)
-    for rounding in case.roundings:
-        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, **options)
-        truth = true_masses(case, program)
-        evaluator = Evaluator(program)
-        linear = evaluator.linear.violation(truth)
-        assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
-        internal = evaluator.internal.violation(truth)
-        worst = evaluator.internal.constraint_of(np.array([internal.argmax()]))[0] if len(internal) else 0
-        assert internal.max(initial=0.0) <= 1e-9, str(program.internal[worst])
-        assert evaluator.max_violation(truth) <= 1e-9
-        assert program.contradictions == ()
 
 
 @thorough(250)
@@ -67,30 +51,6 @@ def test_the_truth_satisfies_everything_compiled_from_a_tree(case: Case, knowled
 def test_the_truth_satisfies_everything_compiled_from_a_forest(case: Case, knowledge: Any) -> None:
     validate_release(case.release)
     check(case, knowledge=knowledge)
-
-
-@thorough(60)
-@given(
-    people=populations(numeric=False, public=(1, 3), classes=(2, 4)),
-    impurity=st.sampled_from(("entropy", "gini", "gain_ratio")),
-    publish=st.sampled_from(("labels", "rates", "counts")),
-    inner_counts=st.booleans(),
-    min_samples_split=st.integers(1, 6),
-    max_depth=st.sampled_from((None, 1, 2)),
-)
-def test_the_truth_satisfies_everything_compiled_from_id3(people: Any, impurity: Any, **options: Any) -> None:
-    values = {a.name: a.values for a in people.attributes} | {"Y": people.classes}
-    release = id3(
-        people.frame,
-        target="Y",
-        qi=[a.name for a in people.attributes if a.role == "public"],
-        private=[a.name for a in people.attributes if a.role == "private"],
-        impurity=impurity,
-        domains=values,
-        **options,
-    )
-    validate_release(release)
-    check(Case(people, release))
 
 
 @thorough(80)

@@ -1,0 +1,86 @@
+"""A grown tree before it is published, and how its nodes state their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from maxent.models.release import Branch, Node
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    IntArray = NDArray[np.int64]
+
+Publish = Literal["labels", "rates", "counts"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A grown node before it has an id; a list of them is a tree in depth-first order.
+
+    ``counts`` has shape (n_classes,), records; ``label`` is an index into the classes. The branches of an inner
+    node are without a child until `freeze`; ``children`` are their positions in the list.
+    """
+
+    counts: IntArray
+    label: int
+    attribute: str | None = None
+    branches: tuple[Branch, ...] = ()
+    children: list[int] = field(default_factory=list)
+
+
+def depth_first(drafts: Sequence[Draft]) -> list[Draft]:
+    """What the first node reaches, in depth-first order; ``children`` are changed to match."""
+    order: list[int] = []
+    stack = [0]
+    while stack:
+        order.append(stack.pop())
+        stack.extend(reversed(drafts[order[-1]].children))
+    number = {at: i for i, at in enumerate(order)}
+    for at in order:
+        drafts[at].children = [number[child] for child in drafts[at].children]
+    return [drafts[at] for at in order]
+
+
+def freeze(
+    drafts: Sequence[Draft], classes: Sequence[str], publish: Publish = "counts", *, inner_counts: bool = False
+) -> tuple[Node, ...]:
+    """Nodes of a release from a grown tree: N1, N2... and L1, L2... in the order of ``drafts``.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        The tree in depth-first order, root first.
+    classes : sequence of str
+        The classes in the order of `Draft.counts`.
+    publish : {"labels", "rates", "counts"}
+        What leaves state: the label; label, error rate (exactly (n - n_label) / n, left out when n is 0) and n;
+        or label, n and counts.
+    inner_counts : bool
+        Whether inner nodes state n and counts.
+    """
+    ids: list[str] = []
+    leaves = 0
+    for draft in drafts:
+        leaves += draft.attribute is None
+        ids.append(f"L{leaves}" if draft.attribute is None else f"N{len(ids) + 1 - leaves}")
+
+    def node(draft: Draft, node_id: str) -> Node:
+        n = int(draft.counts.sum())
+        by_class = dict(zip(classes, draft.counts.tolist(), strict=True))
+        if draft.attribute is not None:
+            branches = tuple(replace(b, child=ids[c]) for b, c in zip(draft.branches, draft.children, strict=True))
+            if not inner_counts:
+                return Node(node_id, draft.attribute, branches)
+            return Node(node_id, draft.attribute, branches, n=n, counts=by_class)
+        label = classes[draft.label]
+        if publish == "labels":
+            return Node(node_id, label=label)
+        if publish == "counts":
+            return Node(node_id, label=label, n=n, counts=by_class)
+        return Node(node_id, label=label, error_rate=(n - by_class[label]) / n if n else None, n=n)
+
+    return tuple(node(draft, node_id) for draft, node_id in zip(drafts, ids, strict=True))

@@ -1,0 +1,151 @@
+"""Where records go in a tree: the places of a tree, what its branches take, and the place each record ends at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.release import Attribute, Branch, Tree
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Interval = tuple[float, float]  # (gt, le]
+
+EVERYWHERE: Interval = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
+
+    ``children[i]`` are the places below node i, one per branch (empty for leaves and removed leaves). The leaves
+    below place i, in depth-first order, are those with ranks ``first[i] <= rank < last[i]``.
+    """
+
+    children: tuple[tuple[int, ...], ...]
+    first: IntArray
+    last: IntArray
+    top_down: tuple[int, ...]
+
+
+def layout(tree: Tree) -> Layout:
+    """Number the places of a tree (no recursion: trees may be 10,000 deep)."""
+    index = {node.id: i for i, node in enumerate(tree.nodes)}
+    n_places = len(tree.nodes)
+    children: list[tuple[int, ...]] = []
+    for node in tree.nodes:
+        below = []
+        for branch in node.branches:
+            if branch.child is None:
+                below.append(n_places)
+                n_places += 1
+            else:
+                below.append(index[branch.child])
+        children.append(tuple(below))
+    children += [()] * (n_places - len(children))
+    first = np.zeros(n_places, np.int64)
+    last = np.zeros(n_places, np.int64)
+    rank = 0
+    top_down: list[int] = []
+    stack = [(0, False)]
+    while stack:
+        place, done = stack.pop()
+        if done:
+            last[place] = rank
+            continue
+        first[place] = rank
+        top_down.append(place)
+        if children[place]:
+            stack.append((place, True))
+            stack.extend((child, False) for child in reversed(children[place]))
+        else:
+            rank += 1
+            last[place] = rank
+    return Layout(tuple(children), first, last, tuple(top_down))
+
+
+def interval_of(branch: Branch) -> Interval:
+    """The values a numeric branch takes, ``(gt, le]``."""
+    return (-np.inf if branch.gt is None else branch.gt, np.inf if branch.le is None else branch.le)
+
+
+def branch_of_code(
+    attribute: Attribute, branches: tuple[Branch, ...], levels: Sequence[Any] | npt.NDArray[Any], codes: IntArray
+) -> IntArray:
+    """The branch that each of some codes takes, shape (n_codes,), -1 where none does; ``levels`` are what they mean.
+
+    A code of -1 means no level and takes no branch.
+    """
+    if attribute.type == "categorical":
+        code = {value: i for i, value in enumerate(levels)}
+        taken = np.full(len(levels) + 1, -1, np.int64)
+        for i, branch in enumerate(branches):
+            taken[[code[value] for value in branch.values or () if value in code]] = i
+        return taken[codes]
+    went = np.full(len(codes), -1, np.int64)
+    for i, branch in enumerate(branches):
+        low, high = np.searchsorted(levels, interval_of(branch), side="right")
+        went[(codes >= low) & (codes < high)] = i
+    return went
+
+
+def branch_of_number(branches: tuple[Branch, ...], numbers: FloatArray) -> IntArray:
+    """The branch that each of some values of a numeric attribute takes, shape (n,), -1 where none does (NaN)."""
+    went = np.full(len(numbers), -1, np.int64)
+    for i, (low, high) in enumerate(map(interval_of, branches)):
+        went[(numbers > low) & (numbers <= high)] = i
+    return went
+
+
+def divided(went: IntArray, n_branches: int) -> Iterator[IntArray]:
+    """The positions of ``went`` that take each branch, one array per branch; those of -1 take none."""
+    if n_branches < np.iinfo(np.int16).max:
+        went = went.astype(np.int16)  # NumPy sorts short integers in linear time
+    order = np.argsort(went, kind="stable")
+    ends = np.cumsum(np.bincount(went + 1, minlength=n_branches + 1))
+    for begin, end in pairwise(ends.tolist()):
+        yield order[begin:end]
+
+
+def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> IntArray:
+    """The place where each record ends: a leaf, a removed leaf, or the inner node at which it cannot go on.
+
+    Parameters
+    ----------
+    tree : Tree
+    attributes : sequence of Attribute
+        What the columns are; every attribute that the tree tests is among them.
+    columns : sequence of arrays, one per attribute, shape (n,)
+        Categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64,
+        NaN for none. A record stays at the first node whose test it has no value for.
+
+    Returns
+    -------
+    int64, shape (n,)
+        Places as `layout` numbers them.
+    """
+    places = layout(tree)
+    column = {attribute.name: j for j, attribute in enumerate(attributes)}
+    n = len(columns[0]) if columns else 0
+    ended = np.zeros(n, np.int64)
+    stack = [(0, np.arange(n))]
+    while stack:
+        place, rows = stack.pop()
+        ended[rows] = place
+        below = places.children[place]
+        if not below or not len(rows):
+            continue
+        branches = tree.nodes[place].branches
+        j = column[tree.nodes[place].attribute or ""]
+        if attributes[j].values is None:
+            went = branch_of_number(branches, columns[j][rows])
+        else:
+            went = branch_of_code(attributes[j], branches, attributes[j].values or (), columns[j][rows])
+        parts = divided(went, len(branches))
+        stack.extend((child, rows[here]) for child, here in zip(below, parts, strict=True))
+    return ended

@@ -1,0 +1,28 @@
+"""What must hold whatever was published: the truth satisfies every constraint that is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from strategies import SURE, Case, true_masses
+
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.evaluate import Evaluator
+from maxent.models.table import read_qi
+
+
+def check(case: Case, **options: Any) -> None:
+    """The true masses satisfy every constraint of the program, and nothing contradicts the table."""
+    table = read_qi(case.people.qi, case.release)
+    for rounding in case.roundings:
+        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, **options)
+        truth = true_masses(case, program)
+        evaluator = Evaluator(program)
+        linear = evaluator.linear.violation(truth)
+        assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
+        internal = evaluator.internal.violation(truth)
+        worst = evaluator.internal.constraint_of(np.array([internal.argmax()]))[0] if len(internal) else 0
+        assert internal.max(initial=0.0) <= 1e-9, str(program.internal[worst])
+        assert evaluator.max_violation(truth) <= 1e-9
+        assert program.contradictions == ()

@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from maxent.models.errors import InvalidInput
+from maxent.models.training import read_training
+
+DATA = pd.DataFrame(
+    {
+        "city": ["y", "x", "y", "z"],
+        "age": [30, 20, 30, 40],
+        "dose": [0.5, -0.0, 1e3, 2.0],
+        "code": [10, 9, 9, 10],
+        "flag": [True, False, True, True],
+        "ill": [1, 10, 9, 1],
+    }
+)
+QI = ["city", "age", "code"]
+
+
+def kinds(training):
+    return {a.name: a.values or "numbers" for a in training.attributes}
+
+
+def saved(tmp_path, suffix, data=DATA):
+    path = tmp_path / f"data{suffix}"
+    data.to_parquet(path) if suffix == ".parquet" else data.to_csv(path, index=False)
+    return path
+
+
+def test_columns_are_codes_of_their_domain_or_numbers():
+    training = read_training(DATA, target="ill", qi=["city", "dose"], private=["flag", "age"])
+    assert [(a.name, a.type, a.values, a.role) for a in training.attributes] == [
+        ("city", "categorical", ("x", "y", "z"), "public"),
+        ("dose", "numeric", None, "public"),
+        ("flag", "categorical", ("False", "True"), "private"),
+        ("age", "numeric", None, "private"),
+    ]
+    assert [c.tolist() for c in training.columns] == [
+        [1, 0, 1, 2],
+        [0.5, 0.0, 1e3, 2.0],
+        [1, 0, 1, 1],
+        [30, 20, 30, 40],
+    ]
+    assert [c.dtype for c in training.columns] == [np.int64, np.float64, np.int64, np.float64]
+    assert not np.signbit(training.columns[1]).any()
+    assert (training.target.name, training.target.classes) == ("ill", ("1", "10", "9"))
+    assert training.y.tolist() == [0, 1, 2, 0]
+    assert len(training) == 4
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_files_hold_what_the_data_frame_holds(tmp_path, suffix):
+    call = {"target": "ill", "qi": [*QI, "dose"], "private": ["flag"]}
+    one, other = read_training(DATA, **call), read_training(saved(tmp_path, suffix), **call)
+    assert one.attributes == other.attributes
+    assert one.target == other.target
+    assert all(np.array_equal(a, b) for a, b in zip((*one.columns, one.y), (*other.columns, other.y), strict=True))
+
+
+def test_numbers_can_be_names(tmp_path):
+    for source in (DATA, saved(tmp_path, ".csv"), saved(tmp_path, ".parquet")):
+        training = read_training(source, target="ill", qi=QI, categorical=["code"], domains={"age": ["20", "30", "40"]})
+        assert kinds(training) == {"city": ("x", "y", "z"), "age": ("20", "30", "40"), "code": ("10", "9")}
+    names = DATA.assign(code=DATA["code"].astype("category"), age=DATA["age"].astype(str))
+    assert kinds(read_training(names, target="ill", qi=QI)) == {
+        "city": ("x", "y", "z"),
+        "age": ("20", "30", "40"),
+        "code": ("10", "9"),
+    }
+
+
+def test_values_in_order_of_appearance_but_classes_sorted():
+    data = DATA.assign(ill=["b", "a", "b", "a"])
+    training = read_training(data, target="ill", qi=["city", "flag"], categorical=["city"], order="appearance")
+    assert kinds(training) == {"city": ("y", "x", "z"), "flag": ("True", "False")}
+    assert training.columns[0].tolist() == [0, 1, 0, 2]
+    assert (training.target.classes, training.order) == (("a", "b"), "appearance")
+    given = read_training(data, target="ill", qi=["city"], order="appearance", domains={"city": list("zyxw")})
+    assert kinds(given) == {"city": ("z", "y", "x", "w")}
+
+
+def test_what_reads_alike_is_one_value_and_what_no_row_has_is_none():
+    data = pd.DataFrame(
+        {"a": pd.Series([1, "1", 2], dtype=object), "b": pd.Categorical(list("xxy"), list("xyz")), "t": "t"}
+    )
+    training = read_training(data, target="t", qi=["a", "b"])
+    assert kinds(training) == {"a": ("1", "2"), "b": ("x", "y")}
+    assert training.columns[0].tolist() == [0, 0, 1]
+
+
+def test_some_of_the_records():
+    training = read_training(DATA, target="ill", qi=QI)
+    for rows in ([3, 0], np.array([True, False, False, True])):
+        some = training.take(np.array(rows))
+        assert len(some) == 2
+        assert (some.attributes, some.target) == (training.attributes, training.target)
+    assert training.take(np.array([3, 0])).columns[0].tolist() == [2, 1]
+    assert training.take(np.array([3, 0])).y.tolist() == [0, 0]
+
+
+def test_an_empty_text_is_missing_unless_the_domain_names_it():
+    data = DATA.assign(city=["x", "", "y", ""])
+    with pytest.raises(InvalidInput, match=r"column .city.: values: .*2 missing, the first in row 2"):
+        read_training(data, target="ill", qi=["city"])
+    given = read_training(data, target="ill", qi=["city"], domains={"city": ["", "x", "y"]})
+    assert given.columns[0].tolist() == [1, 0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "call", "messages"),
+    [
+        ({}, {"qi": []}, ["qi: expected at least one column"]),
+        ({}, {"qi": "city"}, ["qi: expected a list of columns, such as ['city']"]),
+        ({}, {"qi": QI, "private": 3, "order": "size"}, ["private: expected a list", "order: expected one of sorted"]),
+        ({}, {"qi": ["city", "city", "ill", 4]}, ["not among", "'city' 2 times", "names of columns, found 4"]),
+        ({}, {"qi": QI, "categorical": ["dose"], "domains": {"x": []}}, ["categorical: expected only", "found 'x'"]),
+        (
+            {"age": [1.0, None, 2.0, None], "dose": [0.0, np.inf, 1.0, 2.0]},
+            {"qi": ["citi", "age", "dose"], "domains": {"ill": ["1", "10"]}},
+            [
+                "columns: citi: expected a column of this name, found none; did you mean 'city'?",
+                "column 'age': values: expected no missing values",
+                "2 missing, the first in row 2",
+                "row 2: dose: expected a finite number",
+                "column 'ill': domains: expected every value that occurs, found without '9'",
+            ],
+        ),
+        ({"ill": [0.5, 1.0, 2.0, 2.0]}, {"qi": ["city"]}, ["column 'ill'", "not numbers with fractions", "found 0.5"]),
+        ({"city": pd.Timestamp("2020-01-01")}, {"qi": ["city"]}, ["column 'city': type", "found Timestamp"]),
+        ({}, {"qi": ["city"], "domains": ["city"]}, ["domains: expected columns with the values of each"]),
+        ({}, {"qi": ["city"], "domains": {"city": 3}}, ["domains: expected a list of values, found 3"]),
+        ({}, {"qi": ["city"], "domains": {"city": "xyz"}}, ["domains: expected a list of values"]),
+        ({}, {"qi": ["city"], "domains": {"city": list("xyzx")}}, ["domains: expected each value once, found 'x'"]),
+    ],
+)
+def test_refusals_name_every_problem(change, call, messages):
+    with pytest.raises(InvalidInput) as refusal:
+        read_training(DATA.assign(**change), target="ill", **call)
+    for message in messages:
+        assert message in str(refusal.value)
+
+
+def test_files_are_refused_by_name_and_line(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("city,age,ill\nx,1,a\ny,,b\n,3,a\n")
+    with pytest.raises(InvalidInput) as refusal:
+        read_training(path, target="ill", qi=["city", "age"])
+    assert refusal.value.source == str(path)
+    assert [problem.found for problem in refusal.value.problems] == [
+        "1 missing, the first in line 4",
+        "1 missing, the first in line 3",
+    ]
+    path.write_text("city,age,ill\n")
+    with pytest.raises(InvalidInput, match="at least one record"):
+        read_training(path, target="ill", qi=["city", "age"])
+
+
+def test_fractions_are_classes_when_named():
+    training = read_training(DATA, target="dose", qi=["city"], categorical=["dose"])
+    assert training.target.classes == ("-0.0", "0.5", "1000.0", "2.0")
