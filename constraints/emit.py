@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
 from maxent.constraints.program import Contradiction, Linear
+from maxent.constraints.pruned import pruned_sizes
 from maxent.constraints.rounding import RateReader
 from maxent.constraints.sampling import true_count_bounds
 from maxent.constraints.sums import CellSums
@@ -212,15 +213,19 @@ def _counted(classes: tuple[str, ...], lower: list[int], upper: list[int]) -> st
 
 
 def sizes(context: Context) -> Iterator[Linear]:
-    """The number of records of a node whose individuals private attributes decide; otherwise it is checked only."""
+    """What is said of the records of places whose individuals private attributes decide; else it is checked only."""
     if context.sampled or not context.knowledge & {"rate", "counts"}:
         return
+    ones = np.ones((1, context.n_classes))
     for t, place, node in context.nodes():
         if node.n is None or context.size(t, place) is not None or (context.suppressed and node.n == 0):
             continue
         n = np.array([float(node.n)])
-        coef = np.ones((1, context.n_classes))
-        yield Linear("n", context.origin(t, node), context.region(t, place), coef, n, n, f"n {node.n}")
+        yield Linear("n", context.origin(t, node), context.region(t, place), ones, n, n, f"n {node.n}")
+    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+        if context.size(0, bound.place) is None:
+            region, lower, upper = context.region(0, bound.place), np.array([bound.low]), np.array([bound.high])
+            yield Linear("n", bound.origin, region, ones, lower, upper, bound.says)
 
 
 def marginal(context: Context) -> Iterator[Linear]:
@@ -283,3 +288,8 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
                 yield Contradiction(
                     context.origin(t, node), f"{said} records, but {size:g} individuals of the table reach it", off
                 )
+    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+        size = context.size(0, bound.place)
+        if size is not None and not bound.low <= size <= bound.high:
+            off = max(bound.low - size, size - bound.high)
+            yield Contradiction(bound.origin, f"{bound.says}, but {size:g} individuals of the table reach it", off)

@@ -23,8 +23,9 @@ def explain(program: Program) -> dict[str, Any]:
         ``constraints`` (kind -> number, as in the summary of an estimate), ``notes``, ``contradictions``, and ``list``:
         one dict per constraint, ordered as the nodes of the trees are, with
 
-        * ``kind``, ``origin`` (in words), ``tree`` (from 1) and ``node`` (None where it is about no node), ``says``
-          (in words), ``rows`` (how many inequalities or equations it is), ``individuals`` (people it is about);
+        * ``kind``, ``origin`` (in words), ``tree`` (from 1) and ``node`` (None where it is about no node; for a removed
+          leaf the node and the branch it was below), ``says`` (in words), ``rows`` (how many inequalities or equations
+          it is), ``individuals`` (people it is about);
         * for linear ones ``lower`` and ``upper``, individuals, one of each per row, None for no bound;
         * for internal ones ``measure``, ``chosen`` and ``candidate`` (attributes), ``form``, and ``cuts``: for each row
           the largest value of the lower side (numeric), or the list of values on one side (categorical).

@@ -43,7 +43,8 @@ _GENERIC = {
     "label": r"m_{\Lambda,\ell} \ge m_{\Lambda,x} \quad \text{for every class } x \text{ but the label } \ell",
     "rate": r"m_{\Lambda,\ell} = (1 - e_\Lambda)\, w_\Lambda \quad \text{within the rounding of the rate } e_\Lambda",
     "counts": r"m_{\Lambda,x} = n_{\Lambda,x} \quad \text{or within what sampling and suppression leave of it}",
-    "n": r"\sum_x m_{\Lambda,x} = n_\Lambda",
+    "n": r"\sum_x m_{\Lambda,x} = n_\Lambda"
+    r" \quad \text{or, after leaf pruning, at least } k \text{ (less in a removed leaf)}",
     "marginal": r"\sum_c m_{c,x} = n_x",
     "internal": r"E(\Lambda, T) \le E(\Lambda, U) \quad \text{for the chosen split } T \text{ and every candidate } U",
     "facts": r"\sum_{c \in F} m_{c,x} \ge k_F",

@@ -1,0 +1,227 @@
+"""What is true of the people satisfies every constraint that is compiled from a pruned release, whatever grew it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
+
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.program import Linear, Program
+from maxent.explain import explain
+from maxent.formulas import latex_document
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.models.inducers import Growth, induce
+from maxent.models.reader import validate_release
+from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
+from maxent.models.restate import restate
+from maxent.models.table import read_qi
+from maxent.models.training import Training, read_training
+
+METHODS = st.sampled_from((prune_leaf, prune_parent))
+PUBLISH = st.sampled_from(("labels", "rates", "counts"))
+KS = st.integers(1, 8)
+KNOWLEDGE = st.sampled_from((None, None, ("rate",), ("label", "internal"), ("label", "rate", "internal")))
+
+
+def check(case: Case, knowledge: Any = None) -> Program:
+    """Compile, and let the true masses judge."""
+    validate_release(case.release)
+    table = read_qi(case.people.qi, case.release)
+    for rounding in case.roundings:
+        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, knowledge=knowledge)
+        truth = true_masses(case, program)
+        evaluator = Evaluator(program)
+        linear = evaluator.linear.violation(truth)
+        assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
+        assert evaluator.internal.violation(truth).max(initial=0.0) <= 1e-9
+        assert program.contradictions == ()
+    return program
+
+
+def training_of(people: People, order: Any = "sorted") -> Training:
+    """The people as inducers take them, with their domains when those are to be in the order of the people's."""
+    return read_training(
+        people.frame,
+        target="Y",
+        qi=[a.name for a in people.attributes if a.role == "public"],
+        private=[a.name for a in people.attributes if a.role == "private"],
+        domains={"Y": people.classes, **{a.name: a.values for a in people.attributes if a.values is not None}},
+        order=order,
+    )
+
+
+@st.composite
+def growths(draw: Any) -> Growth:
+    """Every inducer with every encoding."""
+    inducer = draw(st.sampled_from(("cart", "id3", "c45")))
+    measures = {"cart": ("gini", "entropy"), "id3": ("gini", "entropy", "gain_ratio"), "c45": ("gain_ratio",)}
+    return Growth(
+        inducer,
+        draw(st.sampled_from(measures[inducer])),
+        draw(st.sampled_from((None, 1, 2, 4))),
+        draw(st.sampled_from((None, 1, 2, 4))),
+        draw(st.integers(2, 6)),
+        draw(st.sampled_from(("ordinal", "appearance", "onehot"))),
+        seed=0,
+        confidence=draw(st.sampled_from((None, 0.25))),
+    )
+
+
+@thorough(150)
+@given(
+    people=populations(rows=(8, 50), private=(0, 2), classes=(2, 3)),
+    growth=growths(),
+    method=METHODS,
+    k=KS,
+    publish=PUBLISH,
+    inner=st.booleans(),
+    knowledge=KNOWLEDGE,
+)
+def test_trees_of_every_inducer(
+    people: People, growth: Growth, method: Any, k: int, publish: Any, inner: bool, knowledge: Any
+) -> None:
+    if growth.inducer == "id3":
+        assume(all(a.values is not None for a in people.attributes))
+    assume(k <= len(people))
+    training = training_of(people, growth.order)
+    release = restate(method(induce(training, growth, inner_counts=inner), k), publish)
+    in_order = {a.name: a for a in release.attributes}
+    check(Case(replace(people, attributes=tuple(in_order[a.name] for a in people.attributes)), release), knowledge)
+
+
+@thorough(150)
+@given(
+    case=cases(
+        populations(rows=(8, 40), private=(0, 2), classes=(2, 3)),
+        kinds=("greedy", "private", "private", "anyhow"),
+        style=st.sampled_from([Style("counts", inner=inner) for inner in ("nothing", "counts", "mixture")]),
+    ),
+    method=METHODS,
+    k=KS,
+    publish=PUBLISH,
+    knowledge=KNOWLEDGE,
+)
+def test_trees_of_the_tests_own(case: Case, method: Any, k: int, publish: Any, knowledge: Any) -> None:
+    assume(k <= len(case.people))
+    check(replace(case, release=restate(method(restate(case.release, "counts"), k), publish)), knowledge)
+
+
+@thorough(60)
+@given(
+    case=cases(
+        populations(rows=(8, 40), classes=(2, 2)),
+        kinds=("private", "greedy"),
+        style=st.just(Style("all")),
+    ),
+    methods=st.lists(st.tuples(METHODS, KS), min_size=1, max_size=3),
+)
+def test_pruning_of_rates_and_again_of_pruned_trees(case: Case, methods: Any) -> None:
+    assume(max(k for _, k in methods) <= len(case.people))
+    release = restate(case.release, "rates")
+    for method, k in methods:
+        if method is prune_parent and release.defense is not None and release.defense.method == "prune-leaf":
+            continue  # refused where leaves are gone
+        release = method(release, k)
+    check(replace(case, release=release))
+
+
+@thorough(40)
+@given(
+    case=cases(populations(rows=(8, 40)), trees=(2, 3), style=st.just(Style("counts", inner="mixture"))),
+    method=METHODS,
+    k=KS,
+)
+def test_forests(case: Case, method: Any, k: int) -> None:
+    assume(k <= len(case.people))
+    check(replace(case, release=method(case.release, k)))
+
+
+@thorough(30)
+@given(
+    case=cases(populations(rows=(8, 40)), style=st.builds(Style, st.just("counts"), sampling_rate=st.just(0.5))),
+    method=METHODS,
+)
+def test_the_k_of_a_sample_says_nothing_of_the_people(case: Case, method: Any) -> None:
+    assume(sum(sum((leaf.counts or {}).values()) for leaf in case.release.trees[0].leaves) >= 3)
+    program = check(replace(case, release=method(case.release, 3)))
+    assert program.kinds()["n"] == 0
+
+
+# --- What a k says beyond the other statements ---------------------------------------------------------------------
+
+
+def private_tree(k: int, method: str, *, removed: bool) -> tuple[Release, pd.DataFrame]:
+    """A private split: the table of ten people does not show who is where."""
+    leaves = (Node("L1", label="no"), *(() if removed else (Node("L2", label="yes"),)))
+    root = Node("N", "P", (Branch("L1", ("x",)), Branch(None if removed else "L2", ("y",))))
+    attributes = (Attribute("A", "categorical", ("u", "v")), Attribute("P", "categorical", ("x", "y"), "private"))
+    release = Release(Target("Y", ("no", "yes")), attributes, (Tree((root, *leaves)),))
+    return replace(release, defense=Defense(method, {"k": k})), pd.DataFrame({"A": ["u"] * 6 + ["v"] * 4})
+
+
+def sizes(program: Program) -> dict[str, tuple[float, float]]:
+    found = [c for c in program.linear if isinstance(c, Linear) and c.kind == "n"]
+    return {str(c.origin): (float(c.lower[0]), float(c.upper[0])) for c in found}
+
+
+def test_a_removed_leaf_and_its_siblings_are_bounded_by_k() -> None:
+    release, people = private_tree(3, "prune-leaf", removed=True)
+    program = compile_program(release, read_qi(people, release))
+    assert sizes(program) == {"leaf L1": (3.0, np.inf), "removed leaf of N, branch 2": (0.0, 2.0)}
+    assert program.kinds()["n"] == 2
+    rows = [row for row in explain(program)["list"] if row["kind"] == "n"]
+    assert [(row["node"], row["lower"], row["upper"]) for row in rows] == [
+        ("L1", [3.0], [None]),
+        ("N, branch 2", [0.0], [2.0]),
+    ]
+    assert [row["says"] for row in rows] == [
+        "at least k = 3 records, as the leaf was not pruned",
+        "fewer than k = 3 records, as the leaf was removed",
+    ]
+    assert r"m_{\text{N,{} branch 2},\text{no}}" in latex_document(program)
+
+
+def test_all_leaves_of_method_2_are_bounded_by_k_from_below() -> None:
+    release, people = private_tree(4, "prune-parent", removed=False)
+    program = compile_program(release, read_qi(people, release))
+    assert sizes(program) == {"leaf L1": (4.0, np.inf), "leaf L2": (4.0, np.inf)}
+    alone = replace(release, trees=(Tree((Node("L1", label="no"),)),))
+    assert sizes(compile_program(alone, read_qi(people, alone))) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"defense": None},
+        {"defense": Defense("prune-leaf", {"k": 2.5})},
+        {"defense": Defense("prune-leaf", {"k": "3"})},
+        {"defense": Defense("kadet", {"k": 3})},
+        {"sampling_rate": 0.5},
+    ],
+)
+def test_nothing_follows_without_a_whole_k_of_all_people(change: Any) -> None:
+    release, people = private_tree(3, "prune-leaf", removed=True)
+    release = replace(release, **change)
+    assert sizes(compile_program(release, read_qi(people, release))) == {}
+
+
+def test_a_table_of_other_people_contradicts_k() -> None:
+    release, people = private_tree(3, "prune-leaf", removed=True)
+    public = replace(release, attributes=tuple(replace(a, role="public") for a in release.attributes))
+    people = people.assign(P=["x"] * 2 + ["y"] * 8)
+    program = compile_program(public, read_qi(people, public))
+    assert sizes(program) == {}
+    assert [str(c) for c in program.contradictions] == [
+        "leaf L1: at least k = 3 records, as the leaf was not pruned, but 2 individuals of the table reach it"
+        " (off by 1 individuals)",
+        "removed leaf of N, branch 2: fewer than k = 3 records, as the leaf was removed, but 8 individuals of the table"
+        " reach it (off by 6 individuals)",
+    ]
