@@ -39,6 +39,7 @@ from maxent.models.release import (
     Target,
     Tree,
 )
+from maxent.models.sound import Names, sound_node
 
 _INNER = ("id", "attribute", "branches", "n", "counts")
 _LEAF = ("id", "label", "error_rate", "n", "counts")
@@ -58,17 +59,6 @@ class Draft:
     places: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names that nodes may use, as sets where a document may have very many."""
-
-    attributes: Mapping[str, Attribute]
-    all_attributes: bool  # false when some could not be read: a name may then be one of those
-    domains: Mapping[str, frozenset[str]]
-    classes: tuple[str, ...]
-    no_records: dict[str, int]  # 0 for each class
-
-
 def parse(document: object, problems: list[Problem]) -> Draft | None:
     """Read a decoded document; None when nothing further can be said about it."""
     known = ("format", "target", "attributes", "release", "trees")
@@ -81,7 +71,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
     attributes, complete = _attributes(fields, target)
     sampling_rate, suppressed_below, defense = _publication(fields)
     domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
-    names = _Names(
+    names = Names(
         {attribute.name: attribute for attribute in attributes},
         complete,
         domains,
@@ -179,7 +169,7 @@ def _defense(release: Fields) -> Defense | None:
     return None if method is None else Defense(method, checked)
 
 
-def _tree(problems: list[Problem], prefix: str, raw: object, names: _Names) -> tuple[Tree, tuple[str, ...]]:
+def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
     """One tree and the places of its nodes."""
     where = prefix.removesuffix(", ") or "tree"
     fields = fields_of(problems, where, raw, ("induction", "nodes"))
@@ -190,10 +180,14 @@ def _tree(problems: list[Problem], prefix: str, raw: object, names: _Names) -> t
     places: list[str] = []
     first: dict[str, int] = {}
     for number, item in enumerate(fields.items("nodes", "nodes"), 1):
-        identity = item.get("id") if isinstance(item, dict) else None
-        named = isinstance(identity, str) and identity
-        place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
-        node = _node(problems, place, item, names)
+        node = sound_node(item, names)
+        if node is None:
+            identity = item.get("id") if isinstance(item, dict) else None
+            named = isinstance(identity, str) and identity
+            place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
+            node = _node(problems, place, item, names)
+        else:
+            place = f"{prefix}node {name(node.id)}"
         if node.id and first.setdefault(node.id, number) != number:
             found = f"{show(node.id)} for nodes number {first[node.id]} and {number}"
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
@@ -225,7 +219,7 @@ def _induction(tree: Fields, prefix: str) -> Induction:
     )
 
 
-def _node(problems: list[Problem], where: str, raw: object, names: _Names) -> Node:
+def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Node:
     """One node, inner when it has ``attribute`` or ``branches``."""
     fields = fields_of(problems, where, raw, _NODE)
     if fields is None:
@@ -255,7 +249,7 @@ def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:
     return None
 
 
-def _counts(fields: Fields, names: _Names) -> dict[str, int] | None:
+def _counts(fields: Fields, names: Names) -> dict[str, int] | None:
     """Records per class, complete and in the order of the classes; None when anything is wrong with them."""
     raw = fields.raw["counts"]
     if not isinstance(raw, dict):
@@ -275,7 +269,7 @@ def _counts(fields: Fields, names: _Names) -> dict[str, int] | None:
     return names.no_records | raw
 
 
-def _split(fields: Fields, names: _Names) -> tuple[str, tuple[Branch, ...]]:
+def _split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
     """The attribute and branches of an inner node; "" for an attribute that could not be read."""
     title = fields.value("attribute")
     attribute = names.attributes.get(title) if isinstance(title, str) else None

@@ -13,10 +13,11 @@ from typing import Any
 
 from maxent.models.errors import invalid
 from maxent.models.release import FORMAT, Attribute, Branch, Defense, Induction, Node, Release, Tree
-from maxent.models.strict_json import read_json_object, unusable_file
+from maxent.models.strict_json import read_json_object, uncollected, unusable_file
 from maxent.models.validate import checked_release
 
 
+@uncollected()
 def load_release(path: str | os.PathLike[str]) -> Release:
     """Read a release from a `maxent/1` JSON file.
 

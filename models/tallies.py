@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
-from operator import add
 from typing import NamedTuple
 
 from maxent.models.errors import Problem
@@ -119,12 +117,22 @@ def check_sums(
         What the numbers are about.
     """
     tallies: dict[int, Tally] = {}
+    nothing, exact = Tally(), not publication.suppressed
+    if not any(nodes[i].n is not None or nodes[i].counts is not None for i in order if children[i]):
+        # There is nothing to compare the leaves with.
+        leaves = [_own(nodes[i], exact) for i in order if not children[i]]
+        return _total(leaves + [nothing] * sum(children[i].count(None) for i in order))
     for i in reversed(order):
+        own = _own(nodes[i], exact)
+        if not children[i]:
+            tallies[i] = own
+            continue
         # Popped: a tally is of no use once its parent has it, and a deep tree has many.
-        below = _total([Tally() if j is None else tallies.pop(j) for j in children[i]])
-        own = _own(nodes[i], publication)
-        if children[i]:
-            _check_against_children(problems, places[i], own, below, publication)
+        below = _total([nothing if j is None else tallies.pop(j) for j in children[i]])
+        if own == nothing:
+            tallies[i] = below
+            continue
+        _check_against_children(problems, places[i], own, below, publication)
         tallies[i] = Tally(
             own.counts if own.counts is not None else below.counts,
             own.counts_exact if own.counts is not None else below.counts_exact,
@@ -134,9 +142,8 @@ def check_sums(
     return tallies[order[0]]
 
 
-def _own(node: Node, publication: Publication) -> Tally:
-    """What a node itself states; ``n`` also as the sum of its counts, unless some of them are suppressed."""
-    exact = not publication.suppressed
+def _own(node: Node, exact: bool) -> Tally:
+    """What a node itself states; ``n`` also as the sum of its counts, unless (not exact) some are suppressed."""
     counts = None if node.counts is None else tuple(node.counts.values())
     n = sum(counts) if counts is not None and exact else node.n
     return Tally(counts, counts is not None and exact, n, n is not None and exact)
@@ -149,10 +156,10 @@ def _total(children: Sequence[Tally]) -> Tally:
     counts = [child.counts for child in children if child.counts is not None]
     ns = [child.n for child in children if child.n is not None]
     return Tally(
-        reduce(lambda a, b: tuple(map(add, a, b)), counts) if counts else None,
-        bool(children) and all(child.counts_exact for child in children),
+        tuple(map(sum, zip(*counts, strict=True))) if counts else None,
+        bool(children) and all([child.counts_exact for child in children]),
         sum(ns) if ns else None,
-        bool(children) and all(child.n_exact for child in children),
+        bool(children) and all([child.n_exact for child in children]),
     )
 
 

@@ -11,6 +11,7 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.fields import name, show
 from maxent.models.parse import parse
 from maxent.models.release import Attribute, Branch, Node, Release
+from maxent.models.strict_json import uncollected
 from maxent.models.tallies import Publication, check_roots, check_statements, check_sums
 
 # What can reach a node: values of a categorical attribute, or the interval low < value <= high of a numeric one.
@@ -20,6 +21,7 @@ _Reach = _Values | _Interval
 _NOTHING: _Interval = (math.inf, -math.inf)
 
 
+@uncollected()
 def checked_release(document: object, source: str) -> Release:
     """The release that a decoded document describes.
 
@@ -71,13 +73,15 @@ class Layout:
 
 def check_structure(problems: list[Problem], nodes: Sequence[Node], places: Sequence[str]) -> Layout:
     """Note dangling and shared children, cycles and nodes that nothing leads to."""
-    position: dict[str, int] = {}
-    for i, node in enumerate(nodes):
-        position.setdefault(node.id, i)
+    # The first of several nodes with the same id is the one that counts.
+    position = {node.id: i for i, node in zip(range(len(nodes) - 1, -1, -1), reversed(nodes), strict=True)}
     owner: list[tuple[int, int] | None] = [None] * len(nodes)
     children: list[tuple[int | None, ...]] = []
     extra: list[tuple[int, int, int]] = []
     for i, node in enumerate(nodes):
+        if not node.branches:
+            children.append(())
+            continue
         below: list[int | None] = []
         for b, branch in enumerate(node.branches):
             j = position.get(branch.child) if branch.child else None
@@ -92,8 +96,10 @@ def check_structure(problems: list[Problem], nodes: Sequence[Node], places: Sequ
             below.append(j)
         children.append(tuple(below))
     order = _preorder(children)
-    _note_extra(problems, nodes, places, extra, owner, _spans(children, order))
-    _note_unreached(problems, nodes, places, owner, position, set(order))
+    if extra:
+        _note_extra(problems, nodes, places, extra, owner, _spans(children, order))
+    if len(order) < len(nodes):
+        _note_unreached(problems, nodes, places, owner, position, set(order))
     return Layout(tuple(children), order)
 
 
@@ -109,7 +115,8 @@ def _preorder(children: Sequence[tuple[int | None, ...]]) -> tuple[int, ...]:
     while stack:
         i = stack.pop()
         order.append(i)
-        stack.extend(j for j in reversed(children[i]) if j is not None)
+        if children[i]:
+            stack.extend([j for j in reversed(children[i]) if j is not None])
     return tuple(order)
 
 
@@ -206,9 +213,14 @@ def check_branches(
             steps = list(_numeric(problems, places[i], node, old if alive else _NOTHING))
         else:
             steps = list(_categorical(problems, places[i], node, old if alive else {}))
-        stack.append((None, title, old, alive))
-        below = zip(layout.children[i], steps, strict=True)
-        stack.extend((j, title, step, alive and not _is_empty(step)) for j, step in below if j is not None)
+        below = [
+            (j, title, step, alive and not _is_empty(step))
+            for j, step in zip(layout.children[i], steps, strict=True)
+            if j is not None and nodes[j].branches
+        ]
+        if below:
+            stack.append((None, title, old, alive))
+            stack += below
 
 
 def _is_empty(reach: _Reach | None) -> bool:
@@ -237,6 +249,10 @@ def _categorical(problems: list[Problem], place: str, node: Node, reach: _Values
 
 def _numeric(problems: list[Problem], place: str, node: Node, reach: _Interval) -> list[_Interval]:
     """Check the branches of a numeric split; what reaches each child."""
+    if len(node.branches) == 2:
+        one, other = node.branches
+        if one.le is not None and one.gt is None and other.le is None and other.gt == one.le:
+            return [(reach[0], min(one.le, reach[1])), (max(one.le, reach[0]), reach[1])]
     sound = [(_interval(branch), b) for b, branch in enumerate(node.branches) if not _untested(branch)]
     in_order = sorted(sound)
     widest, first = in_order[0] if in_order else ((0.0, 0.0), 0)

@@ -1,0 +1,205 @@
+"""What is known of the records of each class in places of a tree: a smallest and a largest number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.rounding import RateReader, Rounding, rate_reader
+from maxent.models.release import Node, Release
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+NO_LABEL = -1
+
+ROUNDS = 50
+"""How often bounds are narrowed by one another. Fewer do, as a rule; none more would be wrong, only less narrow."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Smallest and largest number of records in some places: of each class and, in the last column, of all.
+
+    ``low`` and ``high`` have shape (n_places, n_classes + 1) and hold whole numbers; ``high`` is infinite where nothing
+    is known. ``label`` (n_places,) is a class that no other one exceeds, `NO_LABEL` where none is known. Where
+    everything is known ``low`` and ``high`` may be the same array.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    label: IntArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def known(self) -> BoolArray:
+        """Where the records of every class are known."""
+        return np.ones(len(self), bool) if self.low is self.high else np.all(self.low == self.high, axis=1)
+
+    @property
+    def sized(self) -> BoolArray:
+        """Where the number of records is known."""
+        return np.equal(self.low[:, -1], self.high[:, -1])
+
+    @property
+    def contradicted(self) -> BoolArray:
+        """Where no number of records is possible."""
+        return np.zeros(len(self), bool) if self.low is self.high else np.any(self.low > self.high, axis=1)
+
+    @property
+    def possible(self) -> BoolArray:
+        """The classes that some record may have, shape (n_places, n_classes)."""
+        return self.high[:, :-1] > 0
+
+    def take(self, places: IntArray) -> Bounds:
+        """The bounds of some of the places."""
+        low = self.low[places]
+        return Bounds(low, low if self.low is self.high else self.high[places], self.label[places])
+
+
+def release_rates(release: Release, sizes: Sequence[FloatArray] | None, rounding: Rounding) -> RateReader:
+    """How the error rates of a release are to be read.
+
+    ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
+    """
+    stated = [
+        (node.error_rate, _records(node, None if sizes is None else sizes[t][place]))
+        for t, tree in enumerate(release.trees)
+        for place, node in enumerate(tree.nodes)
+        if node.error_rate is not None
+    ]
+    return rate_reader(stated, rounding)
+
+
+def _records(node: Node, size: float | None) -> float | None:
+    """The records of a node, None when they are not known."""
+    if node.n is not None:
+        return node.n
+    if node.counts is not None:
+        return sum(node.counts.values())
+    return None if size is None or np.isnan(size) else float(size)
+
+
+def stated_bounds(
+    release: Release, nodes: Sequence[Node], rates: RateReader, sizes: FloatArray | None = None
+) -> Bounds:
+    """What nodes themselves state, and no others.
+
+    A published 0 that may have been suppressed stands for fewer records than the limit. The label is a most frequent
+    class. Error rates that may be rounded are intervals.
+
+    Parameters
+    ----------
+    release : Release
+        Says which classes there are, and whether counts were suppressed.
+    nodes : sequence of Node
+    rates : RateReader
+        How error rates were printed.
+    sizes : shape (n_nodes,), optional
+        Individuals that the adversary's table shows to be there, NaN where it does not; they count where the node
+        states no ``n``.
+    """
+    classes, hidden = release.target.classes, max(release.suppressed_below - 1, 0)
+    counted = np.array([node.counts is not None for node in nodes], bool)
+    counts = _counts(nodes, counted, classes)
+    index = {name: i for i, name in enumerate(classes)}
+    label = np.array([NO_LABEL if node.label is None else index[node.label] for node in nodes], np.int64)
+    low = np.zeros((len(nodes), len(classes) + 1))
+    low[counted, :-1] = counts
+    low[:, -1] = low[:, :-1].sum(axis=1)
+    if counted.all() and not hidden:
+        return Bounds(low, low, label)
+    high = np.full_like(low, np.inf)
+    high[counted, :-1] = np.where(counts > 0, counts, hidden)
+    n = np.array([np.nan if node.n is None else node.n for node in nodes], np.float64)
+    if hidden:
+        high[n == 0, -1] = hidden
+        n[n == 0] = np.nan
+        # The count of a label may have been suppressed; then it was a most frequent class only of what is not shown.
+        at = np.flatnonzero(counted & (label != NO_LABEL))
+        label[at[low[at, label[at]] == 0]] = NO_LABEL
+    if sizes is not None:
+        fits = (sizes >= low[:, -1]) & (sizes <= high[:, :-1].sum(axis=1))
+        n = np.where(np.isnan(n) & fits, sizes, n)
+    said = ~np.isnan(n)
+    low[said, -1] = high[said, -1] = n[said]
+    bounds = Bounds(low, high, label)
+    _read_rates(bounds, nodes, rates)
+    tighten(bounds)
+    return bounds
+
+
+def _counts(nodes: Sequence[Node], counted: BoolArray, classes: tuple[str, ...]) -> FloatArray:
+    """The counts of those nodes that state them, shape (n_counted, n_classes)."""
+    found = [node.counts for node in nodes if node.counts is not None]
+    if len(classes) == 1:
+        return np.array([[counts[classes[0]]] for counts in found], np.float64).reshape(-1, 1)
+    flat = chain.from_iterable(map(itemgetter(*classes), found))
+    return np.fromiter(flat, np.float64, len(found) * len(classes)).reshape(-1, len(classes))
+
+
+def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader) -> None:
+    """Narrow the bounds, in place, by the error rates of nodes whose counts are not all known."""
+    low, high = bounds.low, bounds.high
+    open_ = np.flatnonzero(~bounds.known & (bounds.label != NO_LABEL)).tolist()
+    for i in open_:
+        rate, x = nodes[i].error_rate, bounds.label[i]
+        if rate is None:
+            continue
+        if low[i, -1] == high[i, -1]:
+            least, most = rates.hits(rate, low[i, -1])
+            low[i, x], high[i, x] = max(low[i, x], np.floor(least)), min(high[i, x], np.ceil(most))
+        elif rates.share(rate)[0] == 1.0:
+            high[i, :-1][np.arange(low.shape[1] - 1) != x] = 0.0
+
+
+def tighten(bounds: Bounds) -> None:
+    """Narrow the bounds, in place, by what they say of one another: the classes of a place add up to its records."""
+    low, high = bounds.low, bounds.high
+    rows = np.arange(len(low)) if bounds.known.mean() < 0.5 else np.flatnonzero(~bounds.known)
+    for _ in range(ROUNDS):
+        before = low[rows], high[rows]
+        after = _tightened(*before, bounds.label[rows])
+        low[rows], high[rows] = after
+        changed = (after[0] != before[0]).any(axis=1) | (after[1] != before[1]).any(axis=1)
+        # Contradictions would only narrow themselves further and further.
+        rows = rows[changed & (after[0] <= after[1]).all(axis=1)]
+        if not len(rows):
+            break
+
+
+def _tightened(low: FloatArray, high: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
+    """One round of `tighten`; new arrays."""
+    low, high = low.copy(), high.copy()
+    each, all_low = low[:, :-1], low[:, :-1].sum(axis=1)
+    low[:, -1] = np.maximum(low[:, -1], all_low)
+    high[:, -1] = np.minimum(high[:, -1], high[:, :-1].sum(axis=1))
+    high[:, :-1] = np.minimum(high[:, :-1], high[:, -1:] - (all_low[:, None] - each))
+    low[:, :-1] = np.maximum(each, low[:, -1:] - sum_of_others(high[:, :-1]))
+    at = np.flatnonzero(label != NO_LABEL)
+    if len(at):
+        x = label[at]
+        most = high[at, x].copy()
+        high[at, :-1] = np.minimum(high[at, :-1], np.minimum(most, np.floor(high[at, -1] / 2))[:, None])
+        high[at, x] = most
+        rivals = np.maximum((high[at, :-1] > 0).sum(axis=1), 1)
+        least = np.maximum(low[at, :-1].max(axis=1), np.ceil(low[at, -1] / rivals))
+        low[at, x] = np.maximum(low[at, x], least)
+    return low, high
+
+
+def sum_of_others(high: FloatArray) -> FloatArray:
+    """For each entry the sum of the others in its row, some of which may be infinite."""
+    endless = np.isinf(high)
+    finite = np.where(endless, 0.0, high)
+    others: FloatArray = finite.sum(axis=1, keepdims=True) - finite
+    others[endless.sum(axis=1, keepdims=True) > endless] = np.inf
+    return others

@@ -1,0 +1,118 @@
+"""The way to a leaf as the generalised values of an anonymised table: ``Masters|Doctorate``, ``(37.5, 52]``, ``*``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from maxent.attacks.places import Places
+from maxent.models.release import Attribute, Branch, Release
+from maxent.models.routing import EVERYWHERE, Interval, interval_of
+
+ANYTHING = "*"
+NOTHING = ""
+"""What stands for no value at all, where no record can get to."""
+
+LISTED = 4
+"""Values that are named in a sentence; of more, the number."""
+
+Reach = tuple[str, ...] | Interval
+"""The values of an attribute with which a place can be reached."""
+
+
+def everything(attribute: Attribute) -> Reach:
+    """Every value of an attribute."""
+    return EVERYWHERE if attribute.values is None else attribute.values
+
+
+def narrowed(reach: Reach, branch: Branch) -> Reach:
+    """The values that take a branch, of those that reach its node."""
+    if branch.values is not None:
+        taken = frozenset(branch.values)
+        return tuple(value for value in reach if value in taken)
+    low, high = interval_of(branch)
+    least, most = reach
+    return max(low, float(least)), min(high, float(most))
+
+
+def in_words(attribute: Attribute, reach: Reach) -> str:
+    """Values as the cell of an anonymised table; `ANYTHING` for all of them, `NOTHING` for none."""
+    if attribute.values is not None:
+        names = [str(value) for value in reach]
+        if len(names) == len(attribute.values):
+            return ANYTHING
+        # A list where the mark between values is part of one.
+        return "|".join(names) if not any("|" in name for name in names) else json.dumps(names, ensure_ascii=False)
+    low, high = (float(bound) for bound in reach)
+    if not low < high:
+        return NOTHING
+    if low == -np.inf:
+        return ANYTHING if high == np.inf else f"<= {_number(high)}"
+    return f"> {_number(low)}" if high == np.inf else f"({_number(low)}, {_number(high)}]"
+
+
+def _number(value: float) -> str:
+    """A number with all its digits: ``37.5``, ``37``."""
+    return repr(value).removesuffix(".0")
+
+
+def path_in_words(places: Places, place: int, attributes: Iterable[Attribute]) -> str:
+    """The way to a place for people to read: ``Education = Masters, Age > 37.5``; ``everybody`` for the root."""
+    known = {attribute.name: attribute for attribute in attributes}
+    reach: dict[str, Reach] = {}
+    for name, branch in places.path(place):
+        reach[name] = narrowed(reach.get(name, everything(known[name])), branch)
+    tests = [condition_in_words(known[name], values) for name, values in reach.items()]
+    return ", ".join(tests) or "everybody"
+
+
+def condition_in_words(attribute: Attribute, reach: Reach) -> str:
+    """Values of an attribute for people to read: ``Age > 37.5``, ``Country = France|Spain|... (31 of 41 values)``."""
+    if attribute.values is not None and LISTED < len(reach) < len(attribute.values):
+        inside = frozenset(reach)
+        rest = tuple(value for value in attribute.values if value not in inside)
+        if len(rest) <= LISTED:
+            return f"{attribute.name} other than {in_words(attribute, rest)}"
+        first = in_words(attribute, reach[:2])
+        return f"{attribute.name} = {first}|... ({len(reach)} of {len(attribute.values)} values)"
+    words = in_words(attribute, reach)
+    if attribute.values is not None or words == NOTHING:
+        return f"{attribute.name} = {words or 'nothing'}"
+    return f"{attribute.name} {words}" if words[0] in "<>" else f"{attribute.name} in {words}"
+
+
+def generalised(release: Release, places: Places) -> Mapping[str, list[str]]:
+    """What every leaf of a tree, published or removed, says of every attribute; in the order of `Places.leaves`.
+
+    One walk from the root keeps the words of the node it is at. A step changes those of one attribute, and is undone on
+    the way back: so trees may be deep.
+    """
+    attributes = release.attributes
+    column = {attribute.name: j for j, attribute in enumerate(attributes)}
+    reach = [everything(attribute) for attribute in attributes]
+    words = [in_words(attribute, values) for attribute, values in zip(attributes, reach, strict=True)]
+    nodes, n_nodes = places.tree.nodes, places.n_nodes
+    below, end = places.below.tolist(), np.cumsum(places.n_branches).tolist()
+    found: dict[int, tuple[str, ...]] = {}
+    # Either enter a place, or (None) restore what is known of an attribute.
+    stack: list[tuple[int | None, int, Reach, str]] = [(0, -1, (), "")]
+    while stack:
+        place, j, values, text = stack.pop()
+        if j >= 0:
+            reach[j], words[j] = values, text
+        if place is None:
+            continue
+        node = nodes[place] if place < n_nodes else None
+        if node is None or node.is_leaf:
+            found[place] = tuple(words)
+            continue
+        j = column[node.attribute or ""]
+        stack.append((None, j, reach[j], words[j]))
+        children = below[end[place] - len(node.branches) : end[place]]
+        for child, branch in zip(children, node.branches, strict=True):
+            values = narrowed(reach[j], branch)
+            stack.append((child, j, values, in_words(attributes[j], values)))
+    rows = zip(*(found[place] for place in sorted(found)), strict=True)
+    return {attribute.name: list(cells) for attribute, cells in zip(attributes, rows, strict=True)}

@@ -1,0 +1,29 @@
+"""The releases that the benchmark of ``maxent audit`` makes up are valid, and are what it says of them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import maxent
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize("shape", ["binary", "multiway"])
+@pytest.mark.parametrize("kind", ["counts", "pruned"])
+def test_made_up_releases_are_read_and_their_removed_leaves_found(tmp_path, monkeypatch, shape, kind):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    write_release = importlib.import_module("audit").write_release
+    path = tmp_path / "tree.json"
+    leaves = write_release(path, 300, shape, kind, seed=1)
+    found = maxent.audit(path)
+    assert 300 <= leaves <= 307
+    assert found["leaves"] + found["differencing"]["removed"] == leaves
+    assert (found["differencing"]["removed"] > 0) == (kind == "pruned")
+    together = sum(len(group["leaves"]) for group in found["groups"])
+    one_by_one = sum(row["counts"] is not None for row in found["recovered"])
+    assert one_by_one + together == found["differencing"]["removed"]
+    assert found["homogeneity"]["leaves"] > 0

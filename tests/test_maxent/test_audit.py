@@ -1,0 +1,448 @@
+"""The attacks find what is in the leaves, and say nothing about people that is not true of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from attacked import DISEASE, LOAN_TREE, LOANS, pair, people, place_of, sampled, true_counts
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
+
+import maxent
+from maxent.auditing import audit_release
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+
+EXACT = Style(leaf="counts")
+
+
+def naive(case: Case, place: np.ndarray, tree: Tree, known: int, min_size: int) -> dict[str, set[int]]:
+    """The places where each attack works, from the records themselves."""
+    found: dict[str, set[int]] = {"unique": set(), "homogeneous": set(), "background": set()}
+    for at, counts in true_counts(case, place).items():
+        if at < len(tree.nodes):
+            if counts.sum() == 1:
+                found["unique"].add(at)
+            if (counts > 0).sum() == 1 and counts.sum() >= min_size:
+                found["homogeneous"].add(at)
+            if counts.sum() - counts.max() <= known:
+                found["background"].add(at)
+    return found
+
+
+@thorough(40)
+@given(data=st.data(), trees=st.integers(1, 2), known=st.integers(0, 4), min_size=st.integers(1, 5))
+def test_with_counts_the_attacks_are_those_on_the_records(data, trees, known, min_size):
+    style = data.draw(st.sampled_from([EXACT, replace(EXACT, removal=True)]))
+    case = data.draw(cases(trees=(trees, trees), style=st.just(style)))
+    places = leaves_of(case.release, case.people.frame)
+    truth = [
+        naive(case, place, tree, known, min_size) for place, tree in zip(places.T, case.release.trees, strict=True)
+    ]
+    sizes = [true_counts(case, place) for place in places.T]
+    found = maxent.audit(case.release, min_size=min_size, background=known)
+    assert found["leaves"] == sum(len(tree.leaves) for tree in case.release.trees)
+    assert found["uniqueness"]["leaves"] == sum(len(t["unique"]) for t in truth)
+    assert found["homogeneity"]["leaves"] == sum(len(t["homogeneous"]) for t in truth)
+    homogeneous = [sum(size[at].sum() for at in t["homogeneous"]) for t, size in zip(truth, sizes, strict=True)]
+    assert found["homogeneity"]["individuals"] == max(homogeneous)
+    assert found["background"]["leaves"] == sum(len(t["background"]) for t in truth)
+    most = [sum(size[at].max() for at in t["background"]) for t, size in zip(truth, sizes, strict=True)]
+    assert found["background"]["individuals"] == max(most)
+    assert found["unknown_size"] == {"leaves": 0, "homogeneous": 0}
+    people = maxent.audit(case.release, case.people.qi, min_size=min_size, background=known)
+    assert people["individuals"] == len(case.people)
+    for key in ("leaves", "uniqueness", "background", "unknown_size"):
+        assert people[key] == found[key]
+    if not case.release.private:
+        inside = [np.isin(place, list(t["homogeneous"])) for place, t in zip(places.T, truth, strict=True)]
+        assert people["homogeneity"]["individuals"] == np.any(inside, axis=0).sum()
+
+
+@thorough(60)
+@given(data=st.data(), known=st.integers(0, 3), with_qi=st.booleans())
+def test_whatever_is_published_only_what_is_true_is_said(data, known, with_qi):
+    style = data.draw(styles())
+    case = data.draw(cases(trees=(1, 2), style=st.just(style)))
+    facts = data.draw(true_facts(case.people)) if with_qi and style.sampling_rate == 1 else None
+    rounding = data.draw(st.sampled_from(case.roundings))
+    qi = case.people.qi if with_qi else None
+    found = audit_release(case.release, qi, background=known, facts=facts, rounding=rounding)
+    places = leaves_of(case.release, case.people.frame)
+    for number, place in enumerate(places.T):
+        place[~sampled(case, style, number)] = -1
+    classes = case.people.classes
+    for tree, place in zip(found.trees, places.T, strict=True):
+        nobody = np.zeros(len(classes), int)
+        size = true_counts(case, place)
+        truth = np.array([size.get(at, nobody) for at in range(len(tree.places))])
+        total = truth.sum(axis=1)
+        mine = truth[tree.leaves]
+        assert (tree.bounds.low <= np.column_stack([mine, mine.sum(axis=1)])).all()
+        assert (tree.bounds.high >= np.column_stack([mine, mine.sum(axis=1)])).all()
+        for attacked in (tree.uniqueness, tree.homogeneity):
+            at = tree.leaves[attacked.leaves]
+            assert (total[at] == attacked.individuals[attacked.leaves]).all()
+        assert (total[tree.leaves[tree.uniqueness.leaves]] == 1).all()
+        for i in np.flatnonzero(tree.homogeneity.leaves):
+            assert np.flatnonzero(mine[i]).tolist() == [tree.homogeneity.disclosed[i]]
+        for i in np.flatnonzero(tree.background.leaves):
+            assert mine[i].sum() - mine[i, tree.background.disclosed[i]] <= known
+            assert mine[i, tree.background.disclosed[i]] >= tree.background.individuals[i] > 0
+        if tree.facts is not None:
+            for i in np.flatnonzero(tree.facts.leaves):
+                others = np.delete(mine[i], tree.facts.disclosed[i])
+                assert mine[i].sum() - tree.facts.individuals[i] <= sum(fact.count for fact in found.facts)
+                assert others.sum() <= mine[i].sum() - tree.facts.individuals[i]
+        if tree.difference is not None:
+            assert not tree.difference.contradicted
+            whole = np.column_stack([truth, total])
+            assert (tree.difference.bounds.low <= whole)[tree.places.leaves].all()
+            assert (tree.difference.bounds.high >= whole)[tree.places.leaves].all()
+            for group in tree.groups:
+                assert (truth[group.leaves].sum(axis=0) == group.counts).all()
+    for row in found.summary["recovered"]:
+        tree = found.trees[row["tree"] - 1]
+        at = place_of(tree, row)
+        counts = true_counts(case, places[:, row["tree"] - 1]).get(at, np.zeros(len(classes), int))
+        assert row["n"] in (None, counts.sum())
+        assert row["counts"] in (None, dict(zip(classes, counts.tolist(), strict=True)))
+        assert row["class"] is None or counts[classes.index(row["class"])] == counts.sum() > 0
+    if with_qi:
+        rows = found.individuals
+        sure = rows[rows["attack"].isin(["unique", "homogeneity", "span", "differencing"])]
+        public = list(case.people.qi.columns)
+        for values, shown in zip(sure[public].itertuples(index=False), sure["disclosed"], strict=True):
+            same = (case.people.frame[public] == list(values)).all(axis=1)
+            assert pd.isna(shown) or set(case.people.frame["Y"][same]) == {shown}
+
+
+@thorough(30)
+@given(data=st.data(), known=st.integers(0, 3), min_size=st.integers(1, 4))
+def test_more_knowledge_finds_more_and_a_larger_least_size_fewer(data, known, min_size):
+    case = data.draw(cases(trees=(1, 2), style=styles()))
+    qi = case.people.qi if data.draw(st.booleans()) else None
+    found = audit_release(case.release, qi, background=known, min_size=min_size)
+    more = audit_release(case.release, qi, background=known + 1, min_size=min_size + 1)
+    for less, tree in zip(found.trees, more.trees, strict=True):
+        assert (less.background.leaves <= tree.background.leaves).all()
+        assert (less.background.individuals <= tree.background.individuals).all()
+        assert (less.homogeneity.leaves >= tree.homogeneity.leaves).all()
+    for attack, sign in (("background", 1), ("homogeneity", -1)):
+        for key in ("leaves", "individuals"):
+            assert sign * found.summary[attack][key] <= sign * more.summary[attack][key]
+    nothing = audit_release(case.release, qi, background=0)
+    for tree in nothing.trees:
+        assert (tree.background.leaves == tree.homogeneity.leaves).all()
+        assert (tree.background.individuals == tree.homogeneity.individuals).all()
+
+
+def every_private_value(case: Case) -> pd.DataFrame:
+    """The distinct quasi-identifiers, each with every combination of private values that any test tells apart."""
+    frame = case.people.qi.drop_duplicates().reset_index(drop=True)
+    frame["row"] = range(len(frame))
+    bounds = [
+        b for tree in case.release.trees for node in tree.nodes for branch in node.branches for b in _cuts(branch)
+    ]
+    for attribute in case.release.private:
+        values = attribute.values or sorted({*bounds, max(bounds, default=0.0) + 1.0})
+        frame = frame.merge(pd.DataFrame({attribute.name: values}), how="cross")
+    return frame
+
+
+def _cuts(branch: Branch) -> list[float]:
+    return [bound for bound in (branch.le, branch.gt) if bound is not None]
+
+
+@thorough(30)
+@given(data=st.data())
+def test_spans_are_those_of_all_private_values(data):
+    style = data.draw(st.sampled_from([EXACT, replace(EXACT, removal=True)]))
+    case = data.draw(cases(kinds=("private", "anyhow"), trees=(1, 2), style=st.just(style)))
+    people, classes = case.people, range(len(case.people.classes))
+    found = audit_release(case.release, people.qi)
+    frame = every_private_value(case)
+    places = leaves_of(case.release, frame)
+    spans: dict[frozenset, int] = {}
+    exposed = 0
+    sizes = [true_counts(case, place) for place in leaves_of(case.release, people.frame).T]
+    ends = [len(tree.nodes) for tree in case.release.trees]
+    names = list(people.qi.columns)
+    count = people.qi.value_counts()
+    for _, rows in frame.groupby("row"):
+        combinations = {tuple(leaves) for leaves in places[rows.index].tolist()}
+        n = int(count[tuple(rows[names].iloc[0])])
+        span = frozenset(tuple(min(at, end) for at, end in zip(leaves, ends, strict=True)) for leaves in combinations)
+        span -= {tuple(ends)}  # in removed leaves everywhere
+        spans[span] = spans.get(span, 0) + n
+        possible = {
+            x
+            for leaves in combinations
+            for x in classes
+            if all(at >= end or t.get(at, [0] * 9)[x] for t, at, end in zip(sizes, leaves, ends, strict=True))
+        }
+        exposed += n if len(possible) == 1 else 0
+    unlinked = spans.pop(frozenset(), 0)
+    least = min(spans.values(), default=None)
+    expected = {"count": len(spans), "min_population": least, "k_anonymous": least, "exposed": exposed}
+    expected["unlinked"] = unlinked
+    assert found.summary["spans"] == expected
+    assert sorted(found.links.population.tolist()) == sorted(spans.values())
+    if len(case.release.trees) == 1 and not case.release.private:
+        assert exposed == found.summary["homogeneity"]["individuals"]
+
+
+@thorough(30)
+@given(data=st.data())
+def test_individuals_are_in_the_leaves_that_records_reach(data):
+    case = data.draw(cases(kinds=("greedy", "anyhow"), people=populations(private=(0, 0)), style=st.just(EXACT)))
+    qi = case.people.qi
+    found = audit_release(case.release, qi)
+    rows = found.individuals
+    assert rows["count"].sum() == len(qi)
+    assert rows["count"].groupby(rows["attack"]).sum().to_dict() == {
+        name: n
+        for name, n in {**found.summary["exposed"], "": len(qi) - sum(found.summary["exposed"].values())}.items()
+        if n
+    }
+    frame = case.people.frame.drop_duplicates(list(qi.columns)).reset_index(drop=True)
+    ids = [node.id for node in case.release.trees[0].nodes]
+    place = leaves_of(case.release, frame)[:, 0]
+    assert rows[list(qi.columns)].equals(frame[list(qi.columns)])  # in the order in which they were read
+    assert rows["leaf"].tolist() == [ids[at] for at in place]
+    sizes = true_counts(case, leaves_of(case.release, case.people.frame)[:, 0])
+    assert rows["leaf_n"].tolist() == [sizes[at].sum() for at in place]
+    assert rows["population"].tolist() == rows["leaf_n"].tolist()
+    alike = [np.count_nonzero(sizes[at]) == 1 for at in place]
+    assert rows["attack"].isin(["unique", "homogeneity"]).tolist() == alike
+
+
+def fits(attribute: Attribute, cell: str, value: object) -> bool:
+    """Whether a value is among those of a generalised cell."""
+    if cell in ("*", ""):
+        return cell == "*"
+    if attribute.values is not None:
+        return value in cell.split("|")
+    if cell[0] == "(":
+        low, high = map(float, cell[1:-1].split(", "))
+        return low < float(value) <= high
+    bound = float(cell.removeprefix("<=").removeprefix(">"))
+    return float(value) <= bound if cell[0] == "<" else float(value) > bound
+
+
+@thorough(30)
+@given(data=st.data())
+def test_every_record_is_in_one_row_of_the_anonymised_table(data):
+    style = data.draw(st.sampled_from([EXACT, replace(EXACT, removal=True)]))
+    case = data.draw(cases(kinds=("private", "anyhow"), style=st.just(style)))
+    found = audit_release(case.release)
+    place = leaves_of(case.release, case.people.frame)[:, 0]
+    rows, leaves = found.table, found.trees[0].places.leaves
+    assert len(rows) == len(leaves)
+    for at, (_, record) in zip(place, case.people.frame.iterrows(), strict=True):
+        matching = [
+            all(fits(a, row[a.name], record[a.name]) for a in case.release.attributes) for _, row in rows.iterrows()
+        ]
+        assert leaves[np.flatnonzero(matching)].tolist() == [at]
+    names = [f"count({c})" for c in case.people.classes]
+    truth = true_counts(case, place)
+    for at, shown in zip(leaves, rows[[*names, "n"]].itertuples(index=False), strict=True):
+        counts = truth.get(int(at), np.zeros(len(names), int)).tolist()
+        published = at < len(case.release.trees[0].nodes)
+        assert list(shown) == ([*counts, sum(counts)] if published else [None] * len(shown))
+
+
+# --- The worked examples of the papers -------------------------------------------------------------------------
+
+
+def test_the_tree_of_figure_3_is_table_4():
+    found = audit_release(DISEASE)
+    assert found.table.to_numpy(object).tolist() == [
+        ["L1", "<= 169.5", "<= 59.5", "*", 3, 2, 1, None],
+        ["L2", "<= 169.5", "> 59.5", "*", 2, 0, 2, None],
+        ["L3", "> 169.5", "*", "<= 14.5", 1, 1, 0, None],
+        ["L4", "> 169.5", "*", "> 14.5", 3, 1, 2, None],
+    ]
+    assert found.table.columns.tolist() == ["leaf", "height", "weight", "age", "n", "count(yes)", "count(no)", "label"]
+    summary = found.summary
+    assert summary["uniqueness"] == {"leaves": 1}  # the seventh row of Table 4, and only that
+    assert summary["homogeneity"] == {"min_size": 1, "leaves": 2, "individuals": 3}
+    assert summary["background"]["beyond_homogeneity"] == {"leaves": 2, "individuals": 4}
+    assert maxent.audit(DISEASE, min_size=2)["homogeneity"] == {"min_size": 2, "leaves": 1, "individuals": 2}
+
+
+def test_the_tree_of_friedman_et_al_is_3_anonymous():
+    found = audit_release(LOAN_TREE, LOANS)
+    assert found.summary["spans"] == {"count": 2, "min_population": 3, "k_anonymous": 3, "exposed": 0, "unlinked": 0}
+    rows = found.individuals
+    assert rows[["Marital Status", "leaf", "population"]].to_numpy(object).tolist() == [
+        ["Unmarried", "l_U|l_No", 3],
+        ["Married", "l_M|l_No", 3],
+    ]
+    public = replace(LOAN_TREE, attributes=tuple(replace(a, role="public") for a in LOAN_TREE.attributes))
+    found = maxent.audit(public, LOANS)
+    assert found["spans"] == {"count": 3, "min_population": 1, "k_anonymous": 1, "exposed": 4, "unlinked": 0}
+    assert found["exposed"] == {
+        "unique": 1,
+        "homogeneity": 3,
+        "span": 0,
+        "differencing": 0,
+        "facts": 0,
+        "background": 2,
+    }
+
+
+# --- What proves an attack, and what does not ------------------------------------------------------------------
+
+
+def homogeneous_leaves(release: Release, qi=None, **options) -> list[str]:
+    tree = audit_release(release, qi, **options).trees[0]
+    return [tree.places.tree.nodes[at].id for at in tree.leaves[tree.homogeneity.leaves]]
+
+
+@pytest.mark.parametrize(
+    ("leaf", "proved"),
+    [
+        (Node("L", label="a", error_rate=0.0, n=40), True),
+        (Node("L", label="a", error_rate=0.0, n=60), False),  # one of 60 is 0.0167, which rounds to 0.02; 0.0083 ..
+        (Node("L", label="a", error_rate=0.02, n=40), False),
+        (Node("L", label="a", error_rate=0.0), False),
+        (Node("L", label="a", n=1), True),
+        (Node("L", label="a", n=2), False),
+        (Node("L", label="a"), False),
+        (Node("L", n=1), False),
+        (Node("L", counts={"a": 3, "b": 0}), True),
+        (Node("L", counts={"a": 0, "b": 0}), False),
+    ],
+)
+def test_what_proves_homogeneity(leaf, proved):
+    other = Node("M", label="a", error_rate=0.01, n=123)  # so that rates have two digits
+    if leaf.n == 60:
+        other = Node("M", label="a", error_rate=0.3, n=123)  # one digit: a rate below 0.05 is printed as 0.0
+    assert homogeneous_leaves(pair(leaf, other)) == (["L"] if proved else [])
+
+
+def test_exact_rates_prove_homogeneity_of_any_size():
+    release = pair(Node("L", label="a", error_rate=0.0, n=10**6), Node("M", label="b", error_rate=0.5, n=2))
+    assert homogeneous_leaves(release) == ["L"]
+    assert homogeneous_leaves(release, rounding="digits") == []
+
+
+def test_a_suppressed_zero_proves_nothing_unless_n_does():
+    counts = {"a": 7, "b": 0}
+    assert homogeneous_leaves(pair(Node("L", counts=counts), Node("M", counts=counts, n=7))) == ["L", "M"]
+    leaves = Node("L", counts=counts), Node("M", counts=counts, n=7), Node("N", counts=counts, n=8)
+    release = pair(*leaves, suppressed_below=3)
+    assert homogeneous_leaves(release) == ["M"]
+    assert homogeneous_leaves(release, people(x=7, y=7, z=8)) == ["L", "M"]
+    assert maxent.audit(release)["unknown_size"] == {"leaves": 1, "homogeneous": 0}
+    assert any("below 3" in note for note in maxent.audit(release)["notes"])
+
+
+def test_the_table_says_how_many_records_a_leaf_has():
+    release = pair(Node("L", label="a"), Node("M", label="a", error_rate=0.0), Node("N", label="b", error_rate=0.25))
+    found = maxent.audit(release)
+    assert found["individuals"] is None
+    assert found["unknown_size"] == {"leaves": 3, "homogeneous": 0}
+    assert maxent.audit(release, rounding="exact")["unknown_size"] == {"leaves": 3, "homogeneous": 1}
+    found = audit_release(release, people(x=1, y=5, z=4))
+    assert found.summary["unknown_size"] == {"leaves": 0, "homogeneous": 0}
+    assert found.summary["uniqueness"] == {"leaves": 1}
+    assert found.summary["homogeneity"] == {"min_size": 1, "leaves": 2, "individuals": 6}
+    assert found.summary["background"]["beyond_homogeneity"] == {"leaves": 1, "individuals": 3}
+
+
+def test_a_sample_is_no_proof_for_the_people():
+    release = replace(pair(Node("L", counts={"a": 1, "b": 0}), Node("M", counts={"a": 1, "b": 1})), sampling_rate=0.5)
+    found = maxent.audit(release, people(x=5, y=4))
+    assert found["uniqueness"] == {"leaves": 1}
+    assert found["homogeneity"]["individuals"] == 1
+    assert found["spans"] == {"count": 2, "min_population": 4, "k_anonymous": 4, "exposed": 0, "unlinked": 0}
+    assert not any(found["exposed"].values())
+    assert any("sample" in note for note in found["notes"])
+
+
+def test_two_trees_expose_more_than_either():
+    both = (Attribute("A", values=("x", "y")), Attribute("B", values=("x", "y")))
+
+    def tree(attribute: str, one: dict[str, int], other: dict[str, int]) -> Tree:
+        root = Node("root", attribute, (Branch("L", ("x",)), Branch("M", ("y",))))
+        return Tree((root, Node("L", counts=one), Node("M", counts=other)))
+
+    abc = dict.fromkeys("abc", 0)
+    first = tree("A", {**abc, "a": 1, "b": 1}, {**abc, "b": 1, "c": 1})
+    second = tree("B", {**abc, "b": 2}, {**abc, "a": 1, "c": 1})
+    release = Release(Target("Y", ("a", "b", "c")), both, (first, second))
+    qi = pd.DataFrame({"A": list("xxyy"), "B": list("xyxy")})
+    found = audit_release(release, qi)
+    assert found.summary["leaves"] == 4
+    assert found.summary["homogeneity"]["individuals"] == 2
+    assert found.summary["spans"]["exposed"] == 4  # nobody else of A=x is an a or c, ...
+    rows = found.individuals
+    assert rows["attack"].tolist() == ["homogeneity", "span", "homogeneity", "span"]
+    assert rows["disclosed"].tolist() == ["b", "a", "b", "c"]
+    assert rows["leaf 1"].tolist() == ["L", "L", "M", "M"]
+    assert [tree["homogeneity"]["leaves"] for tree in found.summary["trees"]] == [0, 1]
+
+
+FACTS_RELEASE = pair(Node("L", counts={"a": 3, "b": 2}), Node("M", counts={"a": 1, "b": 1}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "leaves", "individuals"),
+    [
+        ([("x", "b", 2)], 1, 3),
+        ([("x", "b", 1)], 0, 0),
+        ([("x", "b", 1), ("x", "b", 1)], 1, 3),  # two people
+        ([("x", "b", 1), (None, "b", 2)], 0, 0),  # the others may be in either leaf
+        ([("x", "a", 3)], 1, 2),
+        ([("x", "b", 2), ("y", "a", 1)], 2, 4),
+        ([("x", "a", 3), ("x", "b", 2)], 0, 0),  # nobody is left
+        ([("y", "a", 1), ("y", "b", 1)], 0, 0),
+    ],
+)
+def test_known_records_are_taken_away(facts, leaves, individuals):
+    known = pd.DataFrame(facts, columns=["A", "Y", "count"])
+    found = maxent.audit(FACTS_RELEASE, people(x=5, y=2), facts=known)
+    assert found["facts"] == {"known": known["count"].sum(), "leaves": leaves, "individuals": individuals}
+    assert found["homogeneity"]["leaves"] == 0
+
+
+def test_facts_that_may_be_about_the_same_person_count_once():
+    attributes = (Attribute("A", values=("x", "y")), Attribute("B", values=("x", "y")))
+    root = Node("root", "A", (Branch("L", ("x",)), Branch("M", ("y",))))
+    tree = Tree((root, Node("L", counts={"a": 3, "b": 2}), Node("M", counts={"a": 1, "b": 1})))
+    release = Release(Target("Y", ("a", "b")), attributes, (tree,))
+    qi = pd.DataFrame({"A": list("xxxxxyy"), "B": list("xxxyyxy")})
+    same = pd.DataFrame({"A": ["x", "x"], "B": [None, "x"], "Y": ["b", "b"]})
+    assert maxent.audit(release, qi, facts=same)["facts"]["leaves"] == 0
+    different = pd.DataFrame({"A": ["x", "x"], "B": ["y", "x"], "Y": ["b", "b"]})
+    assert maxent.audit(release, qi, facts=different)["facts"]["leaves"] == 1
+
+
+def test_a_table_of_other_people_is_noticed():
+    found = maxent.audit(FACTS_RELEASE, people(x=4, y=2))
+    assert any("1 leaves (the first is L)" in note for note in found["notes"])
+    assert not maxent.audit(FACTS_RELEASE, people(x=5, y=2))["notes"]
+
+
+def test_everything_wrong_with_the_call_is_said_at_once():
+    with pytest.raises(InvalidInput) as caught:
+        maxent.audit(DISEASE, min_size=0, background=-1, facts="facts.csv", count="n", rounding="up")
+    assert [problem.field for problem in caught.value.problems] == [
+        "min_size",
+        "background",
+        "rounding",
+        "facts",
+        "count",
+    ]
+
+
+def test_the_summary_is_a_copy():
+    found = audit_release(DISEASE)
+    found.summary["homogeneity"]["leaves"] = 99
+    assert found.summary["homogeneity"]["leaves"] == 2

@@ -1,0 +1,90 @@
+"""Reading nodes fast gives what reading them carefully gives, and leaves everything doubtful to the latter."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases, thorough
+
+from maxent.models import parse as careful
+from maxent.models.errors import InvalidInput
+from maxent.models.reader import load_release, parse_release, release_to_document
+from maxent.models.sound import sound_node
+from maxent.models.strict_json import RepeatedKeys, Unreadable, uncollected
+
+JUNK = [None, True, False, -1, 0, 1, 2**53, 2**53 + 1, 0.5, 1.0, 1.5, float("inf"), float("nan"), "", "a", "\ud800"]
+JUNK += [[], ["a"], ["a", "a"], [1], {}, {"a": 1}, {"c": True}, Unreadable("NaN"), RepeatedKeys([("c", 1), ("c", 2)])]
+
+
+def outcome(document):
+    """The release that a document is, or what is wrong with it."""
+    try:
+        return parse_release(document, "tree.json")
+    except InvalidInput as error:
+        return error.problems
+
+
+def read_carefully(document):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(careful, "sound_node", lambda raw, names: None)
+        return outcome(document)
+
+
+@thorough(20)
+@given(case=cases(trees=(1, 2)))
+def test_what_is_sound_is_read_fast_and_the_same(case):
+    document = json.loads(json.dumps(release_to_document(case.release)))
+    read = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(careful, "sound_node", lambda raw, names: read.append(sound_node(raw, names)) or read[-1])
+        assert outcome(document) == case.release
+    assert None not in read
+    assert read_carefully(document) == case.release
+
+
+def places(value, path=()):
+    """The path of everything in a document."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+@thorough(50)
+@given(data=st.data())
+def test_what_is_not_sound_is_refused_in_the_same_words(data):
+    document = json.loads(json.dumps(release_to_document(data.draw(cases()).release)))
+    nodes = document["trees"][0]["nodes"]
+    for _ in range(data.draw(st.integers(1, 2))):
+        *path, last = data.draw(st.sampled_from([path for path in places(nodes) if path]))
+        at = nodes
+        for key in path:
+            at = at[key]
+        if isinstance(at, dict) and data.draw(st.booleans()):
+            at[
+                data.draw(st.sampled_from(["id", "attribute", "branches", "n", "counts", "label", "child", "le", "c"]))
+            ] = at.pop(last)
+        else:
+            at[last] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
+    assert repr(outcome(document)) == repr(read_carefully(document))
+
+
+def test_the_search_for_cycles_goes_on_after_reading(tmp_path):
+    path = tmp_path / "tree.json"
+    path.write_text("{")
+    assert gc.isenabled()
+    with pytest.raises(InvalidInput):
+        load_release(path)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()  # whoever turned it off wants it off
+    finally:
+        gc.enable()
