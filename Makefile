@@ -1,4 +1,4 @@
-# make demo    estimate what two example trees disclose (installs the project into .venv first)
+# make demo    what two example trees disclose, and one of them pruned (installs the project into .venv first)
 # make test    the test suite          make lint    ruff          make types    strict mypy
 # make wheel   dist/*.whl              make clean   remove everything that make made
 #
@@ -14,6 +14,7 @@ BIN  = $(VENV)/bin
 BASE = $(VENV)/.installed
 DEV  = $(VENV)/.installed-dev
 DEMO = demo/diabetes
+PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-depth 5
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -26,6 +27,11 @@ demo: $(BASE)
 	@echo '== 442 diabetes patients (examples/diabetes.py)'
 	$(BIN)/python examples/diabetes.py $(DEMO)
 	$(BIN)/maxent estimate $(DEMO)/tree.json $(DEMO)/qi.csv --truth $(DEMO)/truth.csv
+	@echo
+	@echo '== The same patients, before and after pruning'
+	$(BIN)/maxent defend none $(PATIENTS) -o $(DEMO)/before.json
+	$(BIN)/maxent defend prune-parent $(PATIENTS) --k 10 -o $(DEMO)/after-k10.json
+	$(BIN)/maxent compare $(DEMO)/before.json $(DEMO)/after-k10.json --qi $(DEMO)/qi.csv --truth $(DEMO)/truth.csv
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS)

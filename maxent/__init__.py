@@ -9,25 +9,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxent.attacks.audited import Audit as Audit
+    from maxent.auditing import audit as audit
+    from maxent.auditing import audit_release as audit_release
     from maxent.benching import BenchResult as BenchResult
     from maxent.benching import bench as bench
+    from maxent.comparing import compare as compare
+    from maxent.comparison import Comparison as Comparison
+    from maxent.defending import Defended as Defended
+    from maxent.defending import defend as defend
     from maxent.engine import estimate as estimate
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
     from maxent.models.from_sklearn import from_sklearn as from_sklearn
+    from maxent.models.inducers import c45 as c45
+    from maxent.models.inducers import cart as cart
     from maxent.models.inducers import id3 as id3
     from maxent.models.reader import load_release as load_release
     from maxent.models.release import Release as Release
     from maxent.result import Estimate as Estimate
 
 _HOME = {
+    "Audit": "maxent.attacks.audited",
+    "audit": "maxent.auditing",
+    "audit_release": "maxent.auditing",
     "BenchResult": "maxent.benching",
     "bench": "maxent.benching",
+    "Comparison": "maxent.comparison",
+    "compare": "maxent.comparing",
+    "Defended": "maxent.defending",
+    "defend": "maxent.defending",
     "Estimate": "maxent.result",
     "estimate": "maxent.engine",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
     "from_sklearn": "maxent.models.from_sklearn",
+    "c45": "maxent.models.inducers",
+    "cart": "maxent.models.inducers",
     "id3": "maxent.models.inducers",
     "load_release": "maxent.models.reader",
     "Release": "maxent.models.release",

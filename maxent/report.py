@@ -137,8 +137,7 @@ def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
     InvalidInput
         For another suffix, or a place that cannot be written; nothing is left behind.
     """
-    check_outputs({"output": (os.fspath(path), POSTERIOR)})
-    _save(path, estimate.posterior, lambda rows: {**estimate.summary, "posterior": rows})
+    save_frame(path, estimate.posterior, lambda rows: {**estimate.summary, "posterior": rows})
 
 
 def save_rows(document: Mapping[str, Any], key: str, path: str | os.PathLike[str]) -> None:
@@ -151,7 +150,7 @@ def save_rows(document: Mapping[str, Any], key: str, path: str | os.PathLike[str
         return
     cells = [{name: _cell(value) for name, value in row.items()} for row in document[key]]
     # As objects: a column of whole numbers with gaps would turn into floats.
-    _save(path, pd.DataFrame(cells, dtype=object), lambda rows: {**document, key: rows})
+    save_frame(path, pd.DataFrame(cells, dtype=object), lambda rows: {**document, key: rows})
 
 
 def _cell(value: object) -> object:
@@ -159,10 +158,11 @@ def _cell(value: object) -> object:
     return json.dumps(value) if isinstance(value, list) else value
 
 
-def _save(
+def save_frame(
     path: str | os.PathLike[str], frame: DataFrame, document: Callable[[list[dict[str, Any]]], Mapping[str, Any]]
 ) -> None:
-    """Write a table by suffix."""
+    """Write a table (.csv, .parquet), or the document made of its rows (.json); errors as in `save_estimate`."""
+    check_outputs({"output": (os.fspath(path), POSTERIOR)})
     suffix = os.fspath(path).lower().rpartition(".")[2]
     if suffix == "csv":
         write_atomically(path, lambda temporary: frame.to_csv(temporary, index=False, lineterminator="\n"))

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -127,17 +128,36 @@ def test_the_readme_shows_what_is_printed(capsys):
     assert all(line == line.rstrip() for line in printed.out.splitlines())
 
 
-def test_the_readme_names_every_option(capsys):
+def test_the_readme_compares_before_with_after(capsys, tmp_path, monkeypatch):
+    """Its commands, one after the other, in the folder that the demo makes."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`-.*?) \| (estimate|explain|both) \|", readme, re.MULTILINE)
-    for command in ("estimate", "explain"):
-        assert main([command, "--help"]) == 0
-        text = capsys.readouterr().out
-        options = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", text, re.MULTILINE))
-        stated = {
-            option for names, of in rows for option in re.findall(r"--?[a-z]+[a-z-]*", names) if of in (command, "both")
-        }
-        assert {"--output" if option == "-o" else option for option in stated} == options - {"--help"}
+    block = re.search(r"    cd demo/diabetes\n((?:    maxent .*\n)+)\n.*\n\n((?:    .*\n)+)", readme)
+    assert block is not None
+    subprocess.run([sys.executable, str(ROOT / "examples/diabetes.py"), str(tmp_path)], check=True, timeout=120)
+    monkeypatch.chdir(tmp_path)
+    for command in block[1].splitlines():
+        capsys.readouterr()
+        assert main(shlex.split(command)[1:]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    for line in block[2].splitlines():
+        assert line[4:] in printed
+
+
+OPTION_TABLE = re.compile(r"^Of (`.*`):.*\n\n\|.*\n\|.*\n((?:\|.*\n)+)", re.MULTILINE)
+"""Whose options a table of the README lists, and its rows."""
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_the_readme_names_every_option(capsys, command):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert main([command, "--help"]) == 0
+    options = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    stated = ["--json"]
+    for commands, rows in OPTION_TABLE.findall(readme):
+        if f"`{command}`" in commands:
+            stated += [name for row in rows.splitlines() for name in re.findall(r"`(--?[a-z-]+)", row.split("|")[1])]
+    assert sorted("--output" if option == "-o" else option for option in stated) == sorted(options - {"--help"})
+    assert f"`maxent {command}" in readme
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json", ".CSV"])

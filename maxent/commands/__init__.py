@@ -1,0 +1,5 @@
+"""The commands, one per module: what each takes, and what it does with it. `maxent.cli` puts them together.
+
+A command is a function that Typer calls with the parsed arguments; it returns the `Job` that `maxent.cli.run` does.
+Anything heavy is imported by the job, so that the help of a command is answered without NumPy.
+"""

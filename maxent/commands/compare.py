@@ -1,0 +1,98 @@
+"""``maxent compare``: several releases about the same people, before and after a defense."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.commands import options as opt
+from maxent.commands.jobs import DONE, REASONS, UNRELIABLE, Job, progress, tell
+
+
+def compare_command(
+    trees: Annotated[
+        list[str],
+        typer.Argument(metavar="TREE...", help="What is published: maxent/1 JSON files, the one before first."),
+    ],
+    qi: Annotated[
+        str, typer.Option(metavar="FILE", help="The adversary's table of quasi-identifiers, .csv or .parquet.")
+    ],
+    truth: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The confidential data: adds the divergences and the training accuracy."),
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other records with their classes: adds the test accuracy.")
+    ] = None,
+    min_size: opt.MinSize = 1,
+    background: opt.Background = 1,
+    knowledge: opt.Knowledge = None,
+    impurity: opt.Impurity = None,
+    facts: opt.Facts = None,
+    marginal: opt.Marginal = None,
+    count: opt.Count = None,
+    rounding: opt.Rounding = opt.RoundingMode.auto,
+    confidence: opt.Confidence = 0.99,
+    backend: opt.Backend = "auto",
+    tolerance: opt.Tolerance = 1e-8,
+    no_presolve: opt.NoPresolve = False,
+    starts: opt.Starts = None,
+    seed: opt.Seed = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="How long solving each release may take; then its best answer counts."),
+    ] = None,
+    jobs: opt.Jobs = 1,
+    floor: opt.Floor = 1e-6,
+    top: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many of the most disclosed quasi-identifiers are named.")
+    ] = 10,
+    as_json: opt.Json = False,
+    output: opt.Output = None,
+) -> Job:
+    """Compare what several releases about the same people disclose, what attacks find, and how well they predict.
+
+    Exit status 1 when an estimate is not to be relied on, or Ctrl-C ended it early: the rest is still printed.
+    """
+    options = {
+        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        "truth": truth,
+        "test": test,
+        "min_size": min_size,
+        "background": background,
+        "backend": backend,
+        "tolerance": tolerance,
+        "presolve": not no_presolve,
+        "starts": starts,
+        "seed": seed,
+        "time_limit": time_limit,
+        "jobs": jobs,
+        "floor": floor,
+        "top": top,
+    }
+    return partial(_run, trees, qi, options, as_json, output)
+
+
+def _run(trees: list[str], qi: str, options: dict[str, Any], as_json: bool, output: str | None) -> int:
+    from maxent.report import POSTERIOR, as_json_text, check_outputs
+
+    check_outputs({"-o": (output, POSTERIOR)}, [*trees, qi, options["test"], *opt.inputs(options)])
+    from maxent.compare_text import print_comparison
+    from maxent.comparing import compare
+
+    with progress() as told:
+        result = compare(trees, qi, progress=told, interruptible=True, **options)
+    if output is not None:
+        result.save(output)
+    if as_json:
+        print(as_json_text(result.summary))
+    else:
+        print_comparison(result)
+    for row in result.rows:
+        if row["status"] != "optimal":
+            tell(f"{row['release']}: not to be relied on: {REASONS.get(row['status'], row['status'])}")
+    if result.interrupted:
+        tell("interrupted: not every release was compared")
+    return DONE if result.reliable and not result.interrupted else UNRELIABLE

@@ -1,0 +1,156 @@
+"""``maxent defend``: grow a tree from confidential records, defend it, and write what is to be published."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.commands import options as opt
+from maxent.commands.jobs import DONE, Job
+
+
+class MethodName(StrEnum):
+    """Choices of METHOD, those of `maxent.defending.METHODS`."""
+
+    none = "none"
+    prune_leaf = "prune-leaf"
+    prune_parent = "prune-parent"
+
+
+class InducerName(StrEnum):
+    """Choices of ``--inducer``."""
+
+    cart = "cart"
+    id3 = "id3"
+    c45 = "c45"
+
+
+class EncodingName(StrEnum):
+    """Choices of ``--encoding``."""
+
+    ordinal = "ordinal"
+    appearance = "appearance"
+    onehot = "onehot"
+
+
+class PublishName(StrEnum):
+    """Choices of ``--publish``."""
+
+    labels = "labels"
+    rates = "rates"
+    counts = "counts"
+
+
+def defend_command(
+    method: Annotated[
+        MethodName,
+        typer.Argument(
+            metavar="METHOD",
+            help="none publishes the tree as it is; prune-leaf removes the leaves with fewer than k records; "
+            "prune-parent makes a leaf of every node with such a child, until there is none.",
+        ),
+    ],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
+    ],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the class.")],
+    qi: Annotated[
+        list[str],
+        typer.Option(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the release, a .json file; with several k one for each: {k} in the name, else -k5 at its end.",
+        ),
+    ],
+    private: Annotated[
+        list[str] | None,
+        typer.Option(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
+    ] = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("--k", metavar="N", help="Records in the smallest leaf; may be repeated. Default: 5."),
+    ] = None,
+    inducer: Annotated[InducerName, typer.Option(help="What grows the tree.")] = InducerName.cart,
+    impurity: Annotated[
+        opt.ImpurityName | None,
+        typer.Option(help="How splits are chosen; default: gini (cart), entropy (id3), gain_ratio (c45)."),
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(metavar="N", help="Splits above the deepest leaf.")] = None,
+    min_samples_leaf: Annotated[
+        int | None, typer.Option(metavar="N", help="Records in the smallest leaf that is grown.")
+    ] = None,
+    min_samples_split: Annotated[
+        int, typer.Option(metavar="N", help="Records in the smallest node that is split.")
+    ] = 2,
+    encoding: Annotated[
+        EncodingName,
+        typer.Option(help="How cart sees categories: as numbers, sorted or in order of appearance, or one by one."),
+    ] = EncodingName.ordinal,
+    publish: Annotated[
+        PublishName, typer.Option(help="What leaves state: the label; also error rate and size; or all counts.")
+    ] = PublishName.counts,
+    categorical: Annotated[
+        list[str] | None, typer.Option(metavar="A,B,...", help="Columns whose numbers are only names.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other records, for the accuracy on people not trained on.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Decides between splits of cart that are equally good.")] = 0,
+    as_json: opt.Json = False,
+) -> Job:
+    """Grow a decision tree from confidential records, defend it, and write the release.
+
+    Prints how many leaves are left, how well it predicts, and what is guaranteed.
+    """
+    options = {
+        "target": target,
+        "qi": _columns(qi),
+        "private": _columns(private or ()),
+        "k": list(k) if k else None,
+        "inducer": inducer.value,
+        "impurity": None if impurity is None else impurity.value,
+        "max_depth": max_depth,
+        "min_samples_leaf": min_samples_leaf,
+        "min_samples_split": min_samples_split,
+        "encoding": encoding.value,
+        "publish": publish.value,
+        "categorical": _columns(categorical or ()),
+        "test": test,
+        "seed": seed,
+    }
+    return partial(_run, method.value, data, options, as_json, output)
+
+
+def _columns(lists: Iterable[str]) -> list[str]:
+    """Names of columns from lists of them; a name with a comma in it is quoted, as in CSV."""
+    return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
+
+
+def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str) -> int:
+    from maxent.defend_text import print_defended
+    from maxent.defending import defend, file_names, wanted_ks
+    from maxent.report import as_json_text, check_outputs
+
+    files = file_names(output, wanted_ks(method, options["k"]))
+    allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, (".json",)) for file in files}
+    check_outputs(allowed, [data, options["test"]])
+    result = defend(data, method, **options)
+    result.save(output)
+    if as_json:
+        summary = result.summary
+        for row, file in zip(summary["releases"], files, strict=True):
+            row["file"] = file
+        print(as_json_text(summary))
+    else:
+        print_defended(result, files)
+    return DONE
