@@ -6,12 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxent.models.defenses.erp import ERPTreeClassifier
     from maxent.models.defenses.kadet import KADETClassifier
     from maxent.models.defenses.plain import LeafPrunedTree, ParentPrunedTree, PlainTree
 
-__all__ = ["KADETClassifier", "LeafPrunedTree", "ParentPrunedTree", "PlainTree"]
+__all__ = ["ERPTreeClassifier", "KADETClassifier", "LeafPrunedTree", "ParentPrunedTree", "PlainTree"]
 
-_MODULES = {"KADETClassifier": "kadet", "LeafPrunedTree": "plain", "ParentPrunedTree": "plain", "PlainTree": "plain"}
+_MODULES = {
+    "ERPTreeClassifier": "erp",
+    "KADETClassifier": "kadet",
+    "LeafPrunedTree": "plain",
+    "ParentPrunedTree": "plain",
+    "PlainTree": "plain",
+}
 
 
 def __getattr__(name: str) -> Any:
