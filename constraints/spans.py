@@ -41,7 +41,8 @@ class FinalSpans:
         if form == "values":
             return options[:0] if any(breaches for breaches, _ in divided) else options
         start, stop = union([bad for _, bad in divided])
-        return options[np.searchsorted(start, options, side="right") == np.searchsorted(stop, options, side="right")]
+        outside = np.searchsorted(start, options, side="right") == np.searchsorted(stop, options, side="right")
+        return np.asarray(options[outside])
 
     def _divide(self, span: int, column: int) -> tuple[bool, Intervals]:
         """Whether a span breaches when divided into all values of an attribute, and the cuts after which it does."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -22,15 +22,17 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import shorten
 from maxent.models.growth import Growth, growth_problems
 from maxent.models.inducers import induce
+from maxent.models.kadet import Diversity, Kadet, kadet, kadet_problems
 from maxent.models.predict import tested_attributes
 from maxent.models.release import Release
 from maxent.models.restate import restate
-from maxent.models.training import Training, read_training
+from maxent.models.training import Missing, Training, read_training
 from maxent.scoring import Score, cases_of, read_cases, score
 
 if TYPE_CHECKING:
     from maxent.models.frames import Source
     from maxent.models.growth import CodedAs, Inducer
+    from maxent.models.hierarchies import HierarchySource
     from maxent.models.release import Impurity
 
 DEFAULT_K = 5
@@ -38,27 +40,37 @@ DEFAULT_K = 5
 
 @dataclass(frozen=True)
 class Grown:
-    """What a method works on: the records, how to grow a tree, and that tree, grown when first asked for."""
+    """What a method works on: the records, how to grow a tree, and that tree, grown when first asked for.
 
+    ``asked`` is what k-anonymous induction is to keep, but for k.
+    """
+
+    method: Method
     training: Training
     growth: Growth
+    asked: Kadet = field(default_factory=Kadet)
 
     @cached_property
     def release(self) -> Release:
-        """The tree as it was grown, its leaves with their counts."""
-        return induce(self.training, self.growth, publish="counts")
+        """The tree as it is without the method, its leaves with their counts."""
+        return self.method.plain(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method of defense.
 
-    ``apply`` makes a release, whose leaves state counts, from what was grown and k. ``promise`` says in words, with
-    ``{k}``, what is guaranteed; a method without a promise takes no k and guarantees nothing.
+    ``apply`` makes a release, whose leaves state counts, from what was grown and k; ``plain`` grows the tree that it
+    is compared with. ``promise`` says in words, with ``{k}``, what is guaranteed; a method without a promise takes no
+    k and guarantees nothing. ``inducers`` are those it can grow a tree with, its default first. ``anonymous`` methods
+    guarantee k-anonymity, also of trees that test private attributes.
     """
 
     apply: Callable[[Grown, int], Release]
     promise: str | None = None
+    plain: Callable[[Grown], Release] = lambda grown: induce(grown.training, grown.growth, publish="counts")
+    inducers: tuple[Inducer, ...] = ("cart", "id3", "c45")
+    anonymous: bool = False
 
     @property
     def has_k(self) -> bool:
@@ -75,7 +87,22 @@ METHODS: Mapping[str, Method] = {
         lambda grown, k: prune_parent(grown.release, k),
         "no leaf has fewer than {k} records",
     ),
+    "kadet": Method(
+        lambda grown, k: kadet(grown.training, replace(grown.asked, k=k)),
+        "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them",
+        plain=lambda grown: kadet(grown.training, _plainly(grown.asked)),
+        inducers=("id3", "c45"),
+        anonymous=True,
+    ),
 }
+
+CONFIDENCE = 0.25
+"""The confidence factor that C4.5 prunes with."""
+
+
+def _plainly(asked: Kadet) -> Kadet:
+    """The same growth without anything to keep."""
+    return replace(asked, k=1, l=None, alpha=None, class_public=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +168,7 @@ def defend(
     qi: Sequence[str],
     private: Sequence[str] = (),
     k: int | Sequence[int] | None = None,
-    inducer: Inducer = "cart",
+    inducer: Inducer | None = None,
     impurity: Impurity | None = None,
     max_depth: int | None = None,
     min_samples_leaf: int | None = None,
@@ -149,8 +176,14 @@ def defend(
     encoding: CodedAs = "ordinal",
     publish: Publish = "counts",
     categorical: Sequence[str] = (),
+    missing: Missing = "refuse",
     test: Source | None = None,
     seed: int | None = 0,
+    l: float | None = None,  # noqa: E741 (the l of l-diversity)
+    diversity: Diversity = "entropy",
+    alpha: float | None = None,
+    hierarchies: Mapping[str, HierarchySource] | None = None,
+    class_public: bool = False,
 ) -> Defended:
     """Grow a tree from confidential records, and defend it before it is published.
 
@@ -158,24 +191,32 @@ def defend(
     ----------
     data : DataFrame or path
         One row per record; other columns than those named here are ignored.
-    method : {"none", "prune-leaf", "prune-parent"}
-        ``none`` publishes the tree as it is grown; the others are `maxent.models.defenses.pruning.prune_leaf` and
-        `prune_parent`.
+    method : {"none", "prune-leaf", "prune-parent", "kadet"}
+        ``none`` publishes the tree as it is grown; ``prune-leaf`` and ``prune-parent`` are those of
+        `maxent.models.defenses.pruning`; ``kadet`` grows a k-anonymous tree, see `maxent.models.kadet.kadet`.
     target : str
         The column of the class.
     qi, private : sequence of str
         The attributes an adversary has in their table, and those they have not.
     k : int or sequence of int, optional
-        The smallest leaf that is published, records; a release for each. Default 5 for the methods that take it.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, seed
-        How the tree is grown, see `maxent.models.growth.Growth`.
+        The smallest leaf that is published, of ``kadet`` the smallest group of people whom the release does not tell
+        apart, records; a release for each. Default 5 for the methods that take it.
+    inducer : {"cart", "id3", "c45"}, optional
+        Default cart; of ``kadet``, which can be id3 (information gain) or c45 (gain ratio, pruned), id3.
+    impurity, max_depth, min_samples_leaf, min_samples_split, encoding, seed
+        How the tree is grown, see `maxent.models.growth.Growth`; ``kadet`` has no ``min_samples_leaf``.
     publish : {"labels", "rates", "counts"}
         What the leaves state: the label; label, error rate and n; or label, n and counts. Inner nodes state nothing,
         as that could tell what removed leaves held.
     categorical : sequence of str
         Columns whose numbers are only names.
+    missing : {"refuse", "category"}
+        What is done with cells without a value of columns that are not numeric: nothing, which is an error, or make
+        them a category of their own, which is right only if what is missing here is missing in the adversary's table.
     test : DataFrame or path, optional
         Other records, for the test accuracy. They may have values and classes that the data have not.
+    l, diversity, alpha, hierarchies, class_public
+        Of ``kadet``, see `maxent.models.kadet.Kadet`.
 
     Returns
     -------
@@ -187,13 +228,44 @@ def defend(
     InvalidInput
         Naming every unsuitable option and column.
     """
-    growth = Growth(inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, seed)
-    problems = [*_option_problems(method, k, publish), *growth_problems(growth)]
+    asked = Kadet(
+        l=l,
+        diversity=diversity,
+        alpha=alpha,
+        hierarchies={} if hierarchies is None else hierarchies,
+        class_public=class_public,
+        min_samples_split=min_samples_split,
+        max_depth=max_depth,
+    )
+    growth = Growth(
+        inducer or METHODS.get(method, METHODS["none"]).inducers[0],
+        impurity,
+        max_depth,
+        min_samples_leaf,
+        min_samples_split,
+        encoding,
+        seed,
+    )
+    problems = [
+        *_option_problems(method, k, publish, inducer, min_samples_leaf, asked),
+        *growth_problems(growth),
+    ]
     if problems:
         raise InvalidInput("options", problems)
-    training = read_training(data, target=target, qi=qi, private=private, categorical=categorical, order=growth.order)
+    training = read_training(
+        data,
+        target=target,
+        qi=qi,
+        private=private,
+        categorical=categorical,
+        order=growth.order,
+        missing=missing,
+    )
     cases = None if test is None else read_cases(test, "test", training.target, training.attributes)
-    chosen, grown = METHODS[method], Grown(training, growth)
+    confidence = CONFIDENCE if growth.inducer == "c45" else None
+    asked = replace(asked, impurity=growth.measure, confidence=confidence)
+    chosen = METHODS[method]
+    grown = Grown(chosen, training, growth, asked)
     ks = wanted_ks(method, k)
     releases, rows, notes = [], [], []
     for each in ks:
@@ -219,7 +291,7 @@ def _row(k: int | None, grown: Grown, release: Release, train: Score, test: Scor
     pure = [classes[0] for classes in counts if len(classes) == 1]
     return {
         "k": k,
-        "guarantee": None if k is None else {"k": k},
+        "guarantee": _guarantee(grown, k),
         "leaves_before": sum(len(tree.leaves) for tree in grown.release.trees),
         "leaves": len(counts),
         "removed_leaves": sum(b.child is None for tree in release.trees for node in tree.nodes for b in node.branches),
@@ -229,6 +301,14 @@ def _row(k: int | None, grown: Grown, release: Release, train: Score, test: Scor
         "train_accuracy": train.accuracy,
         "test_accuracy": None if test is None else test.accuracy,
     }
+
+
+def _guarantee(grown: Grown, k: int | None) -> dict[str, int | float] | None:
+    """What the release is guaranteed to keep, None for nothing."""
+    if k is None:
+        return None
+    kept = {"k": k, "l": grown.asked.l, "alpha": grown.asked.alpha}
+    return {name: value for name, value in kept.items() if value is not None}
 
 
 def _caveats(
@@ -242,7 +322,7 @@ def _caveats(
     if method.promise is not None:
         yield "guaranteed: " + method.promise.format(k=ks[0] if len(ks) == 1 else "k")
     private = dict.fromkeys(a.name for release in releases for a in tested_attributes(release) if a.role == "private")
-    if private and method.has_k:
+    if private and method.has_k and not method.anonymous:
         yield (
             f"this is not k-anonymity: the tree tests {', '.join(private)}, which an adversary does not know, and the "
             "people whom they cannot tell apart can be fewer than k (maxent audit TREE QI counts them)"
@@ -251,7 +331,9 @@ def _caveats(
         yield "classes are not hidden: everybody in a pure leaf has the class that it states"
 
 
-def _option_problems(method: str, k: object, publish: str) -> Iterator[Problem]:
+def _option_problems(
+    method: str, k: object, publish: str, inducer: str | None, min_samples_leaf: object, asked: Kadet
+) -> Iterator[Problem]:
     """What no data would make right; what is wrong with the growth of the tree comes on top."""
     if method not in METHODS:
         yield Problem("argument", "method", f"one of {', '.join(METHODS)}", shorten(method))
@@ -264,6 +346,20 @@ def _option_problems(method: str, k: object, publish: str) -> Iterator[Problem]:
             yield Problem("argument", "k", "whole numbers of records, at least 1", shorten(each))
     if publish not in get_args(Publish):
         yield Problem("argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))
+    if method == "kadet":
+        inducers = METHODS[method].inducers
+        if inducer is not None and inducer not in inducers:
+            yield Problem("argument", "inducer", f"one of {', '.join(inducers)} for kadet", shorten(inducer))
+        if min_samples_leaf is not None:
+            yield Problem("argument", "min_samples_leaf", "none for kadet: k says it", shorten(min_samples_leaf))
+        own = ("l", "alpha", "diversity", "hierarchies", "class_public", "l and alpha")
+        yield from (problem for problem in kadet_problems(asked) if problem.field in own)
+    elif method in METHODS:
+        plain = Kadet()
+        for name in ("l", "alpha", "diversity", "hierarchies", "class_public"):
+            if getattr(asked, name) != getattr(plain, name):
+                expected = f"none for the method {method}: it is an option of kadet"
+                yield Problem("argument", name, expected, shorten(getattr(asked, name)))
 
 
 def _listed(k: object) -> list[Any]:

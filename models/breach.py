@@ -25,7 +25,7 @@ def too_small(k: int) -> Criterion:
 
     def breach(counts: IntArray) -> BoolArray:
         n = counts.sum(axis=1)
-        return (n > 0) & (n < k)
+        return np.asarray((n > 0) & (n < k))
 
     return breach
 
@@ -37,7 +37,7 @@ def low_entropy(l: float) -> Criterion:  # noqa: E741 (the l of l-diversity)
         n = counts.sum(axis=1)
         logs = np.log(np.maximum(counts, 1))
         entropy = np.log(np.maximum(n, 1)) - (counts * logs).sum(axis=1) / np.maximum(n, 1)
-        return (n > 0) & (entropy < np.log(l) - _TIE)
+        return np.asarray((n > 0) & (entropy < np.log(l) - _TIE))
 
     return breach
 
@@ -47,7 +47,7 @@ def few_classes(l: float) -> Criterion:  # noqa: E741 (the l of l-diversity)
 
     def breach(counts: IntArray) -> BoolArray:
         present = np.count_nonzero(counts, axis=1)
-        return (present > 0) & (present < l)
+        return np.asarray((present > 0) & (present < l))
 
     return breach
 

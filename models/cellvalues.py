@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal
 
@@ -12,7 +12,16 @@ import numpy as np
 from maxent.models.errors import Problem
 from maxent.models.frames import LISTED, BoolArray, Column, FloatArray, Frame, IntArray, shorten, shorten_list
 
+MISSING = "(missing)"
+"""The value of a domain that stands for cells without one."""
+
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
+
+
+def codes_of(domain: Iterable[str]) -> dict[str, int]:
+    """The index of each value of a domain; an empty text is `MISSING` where the domain has that and no empty value."""
+    codes = {value: i for i, value in enumerate(domain)}
+    return {"": codes[MISSING], **codes} if MISSING in codes else codes
 
 
 def categorical(
@@ -29,8 +38,8 @@ def categorical(
     Parameters
     ----------
     problems : list of Problem
-        Cells outside the domain are appended; so are missing ones (and empty cells, unless the domain has an
-        empty value) when the column is not ``optional``.
+        Cells outside the domain are appended; so are missing ones (and empty cells), unless the domain has an
+        empty value or `MISSING`, when the column is not ``optional``.
     key : str
         Where a release declares the domain.
 
@@ -41,12 +50,15 @@ def categorical(
     """
     column = frame.columns[name]
     texts = column.texts()
-    index = {value: i for i, value in enumerate(domain) if value or not optional}
-    lookup = np.array([index.get(text, -1) for text in texts] + [-1], dtype=np.int64)
+    index = codes_of(domain)
+    absent = -1 if optional else index.get(MISSING, -1)
+    lookup = np.array(
+        [-1 if optional and not text else index.get(text, -1) for text in texts] + [absent], dtype=np.int64
+    )
     if (lookup[column.codes] < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
-        problems += _refused(frame, name, lookup[:-1] < 0, texts, f"one of {shorten_list(domain)}", missing, domain)
+        problems += _refused(frame, name, lookup < 0, texts, f"one of {shorten_list(domain)}", missing, domain)
     return lookup[column.codes]
 
 
@@ -70,8 +82,8 @@ def finite(
     """
     column = frame.columns[name]
     result = numbers(column, low=low, high=high, whole=whole)
-    bad = np.isnan(result)
-    if np.append(bad, True)[column.codes].any():
+    bad = np.append(np.isnan(result), True)
+    if bad[column.codes].any():
         advice = "impute missing ones or drop their rows, since no tree can route them"
         missing = None if optional else f"{expected} ({advice})"
         problems += _refused(frame, name, bad, column.texts(), expected, missing)
@@ -118,16 +130,19 @@ def _refused(
     missing: str | None,
     domain: Sequence[str] = (),
 ) -> list[Problem]:
-    """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be."""
+    """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be.
+
+    ``bad`` has an entry per value, and a last one for cells without any.
+    """
     codes, repeats = frame.columns[name].codes, frame.repeats
     empty = np.array([text == "" for text in texts] + [True], dtype=bool)
-    absent = np.flatnonzero(empty[codes] & np.append(bad, True)[codes])
+    absent = np.flatnonzero(empty[codes] & bad[codes])
     problems = []
     if missing is not None and len(absent):
         others = repeats[absent].sum() - 1
         more = f" (and on {others} more {frame.unit}s)" if others else ""
         problems.append(Problem(frame.place(absent[0]), name, missing, f"a missing value{more}"))
-    rows = np.flatnonzero(np.append(bad, False)[codes] & ~empty[codes])
+    rows = np.flatnonzero(bad[codes] & ~empty[codes])
     values, first, inverse = np.unique(codes[rows], return_index=True, return_inverse=True)
     occurrences = np.zeros(len(values), dtype=np.int64)
     np.add.at(occurrences, inverse, repeats[rows])

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.cellvalues import finite
+from maxent.models.cellvalues import MISSING, codes_of, finite
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files import read_frame
 from maxent.models.frames import Frame, Source, missing_columns, shorten
@@ -123,13 +123,13 @@ def read_codes(frame: Frame, name: str, domain: Sequence[str], problems: list[Pr
     """A column as codes into a domain, shape (n_rows,), -1 outside of it; what is missing is a problem."""
     column = frame.columns[name]
     texts = column.texts()
-    index = {value: code for code, value in enumerate(domain)}
-    missing = np.array([text == "" and text not in index for text in texts] + [True])[column.codes]
+    index = codes_of(domain)
+    missing = np.array([text == "" and text not in index for text in texts] + [MISSING not in index])[column.codes]
     if missing.any():
         expected = "a value: name missing ones as the release does, or drop their rows"
         where = frame.place(int(missing.argmax()))
         problems.append(Problem(where, name, expected, f"a missing one ({missing.sum()} in all)"))
-    return np.array([index.get(text, -1) for text in texts] + [-1], np.int64)[column.codes]
+    return np.array([index.get(text, -1) for text in texts] + [index.get(MISSING, -1)], np.int64)[column.codes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 TIE = 1e-12
 """Gains that differ by less are one and the same number, summed in another order."""
 
-_SHORT = 256
-"""Distinct numbers up to which it is faster to count them all than to sort those of a node."""
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -37,7 +34,7 @@ class Measure:
     @staticmethod
     def of(impurity: Impurity, n: int) -> Measure:
         """Prepare a measure for counts of up to ``n`` records."""
-        x = np.arange(n + 1)
+        x = np.arange(n + 1, dtype=np.float64)
         return Measure(impurity, x * np.log(np.maximum(x, 1)))
 
     def purity(self, counts: IntArray, size: IntArray) -> FloatArray:
@@ -55,7 +52,8 @@ class Measure:
         gain = (inside - self.purity(counts, n)) / n
         if self.impurity == "gain_ratio":
             # What gains divides: split information is positive where it is used.
-            return np.divide(gain, (self.xlogx[n] - sizes) / n, out=np.full(len(gain), -np.inf), where=gain > TIE)
+            out = np.full(len(gain), -np.inf)
+            return np.asarray(np.divide(gain, (self.xlogx[n] - sizes) / n, out=out, where=gain > TIE))
         return np.where(gain > TIE, gain, -np.inf)
 
 
@@ -81,24 +79,16 @@ class Scorer:
             levels.append(np.asarray(numbers, np.float64))
             codes.append(ranks.astype(np.int32))
         self.codes, self.levels = tuple(codes), tuple(levels)
-        sizes = [len(a.values) if a.values is not None else len(n) for a, n in zip(attributes, levels, strict=True)]
         named = [i for i, a in enumerate(attributes) if a.values is not None]
-        short = [i for i, a in enumerate(attributes) if a.values is None and sizes[i] <= _SHORT]
-        long = [i for i, a in enumerate(attributes) if a.values is None and sizes[i] > _SHORT]
-        # What has few codes is counted: one number per attribute and record, of its code and the class of the record.
-        counted = [*named, *short]
-        first = np.cumsum([0, *(sizes[i] for i in counted)])
-        self._joint = _stack(
-            [(codes[i] + at) * self.n_classes + self.y for i, at in zip(counted, first, strict=False)], np.int64, self.y
-        )
-        self._n_cells = int(first[-1])
-        self._named, self._first = np.array(named, np.int64), first[: len(named)]
-        self._short = np.repeat(np.arange(len(short)), [sizes[i] for i in short])
-        self._short_attribute = np.array(short, np.int64)
-        # What has many is sorted.
-        self._long = np.array(long, np.int64)
-        width = np.min_scalar_type(max((sizes[i] for i in long), default=0))
-        self._ranks = _stack([codes[i] for i in long], width, self.y)
+        numeric = [i for i, a in enumerate(attributes) if a.values is None]
+        first = np.cumsum([0, *(len(attributes[i].values or ()) for i in named)])
+        self._named, self._first, self._n_values = np.array(named, np.int64), first[:-1], int(first[-1])
+        # One number per categorical attribute and record: its value and the class of the record.
+        joint = [(codes[i] + at) * self.n_classes + self.y for i, at in zip(named, first, strict=False)]
+        self._joint = _stack(joint, np.int64, self.y)
+        self._numeric = np.array(numeric, np.int64)
+        width = np.min_scalar_type(max((len(levels[i]) for i in numeric), default=0))
+        self._ranks = _stack([codes[i] for i in numeric], width, self.y)
 
     def scores(
         self, rows: IntArray, counts: IntArray, breach: Criterion | None = None, tested: BoolArray | None = None
@@ -109,47 +99,36 @@ class Scorer:
         shape (n_attributes,), no branch may ``breach``.
         """
         found = np.full(len(self.codes), -np.inf)
-        cells = np.bincount(self._joint[:, rows].ravel(), minlength=self._n_cells * self.n_classes)
-        cells = cells.reshape(self._n_cells, self.n_classes)
         if len(self._named):
-            values = cells[: len(cells) - len(self._short)]
-            size = values.sum(axis=1)
-            inside = np.add.reduceat(self.measure.purity(values, size), self._first)
+            cells = np.bincount(self._joint[:, rows].ravel(), minlength=self._n_values * self.n_classes)
+            cells = cells.reshape(self._n_values, self.n_classes)
+            size = cells.sum(axis=1)
+            inside = np.add.reduceat(self.measure.purity(cells, size), self._first)
             sizes = np.add.reduceat(self.measure.xlogx[size], self._first)
             found[self._named] = self.measure.score(inside, sizes, counts)
             if breach is not None and tested is not None:
-                bad = np.logical_or.reduceat(breach(values), self._first)
+                bad = np.logical_or.reduceat(breach(cells), self._first)
                 found[self._named[bad & tested[self._named]]] = -np.inf
-        cuts = []
-        if len(self._short):
-            cuts.append(self._counted_cuts(cells[len(cells) - len(self._short) :], counts))
-        if len(self._long):
-            cuts.append(self._sorted_cuts(rows))
-        for attribute, left in cuts:
-            score = self.cut_scores(left, counts)
+        if len(self._numeric):
+            attribute, below = self._cuts(rows)
+            score = self.cut_scores(below, counts)
             if breach is not None and tested is not None:
-                score[tested[attribute] & (breach(left) | breach(counts - left))] = -np.inf
+                score[tested[attribute] & (breach(below) | breach(counts - below))] = -np.inf
             np.maximum.at(found, attribute, score)
         return found
 
-    def _counted_cuts(self, cells: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-        """The cuts of attributes with few numbers: of which attribute each is, and the class counts below it.
+    def _cuts(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """The cuts between numbers of some records: of which attribute each is, and the class counts below it.
 
-        Shapes (n_cuts,) and (n_cuts, n_classes); ``cells`` are the records of each number and class.
+        Shapes (n_cuts,) and (n_cuts, n_classes).
         """
-        below = np.cumsum(cells, axis=0) - self._short[:, None] * counts
-        cuts = np.flatnonzero(cells.any(axis=1) & (below < counts).any(axis=1))
-        return self._short_attribute[self._short[cuts]], below[cuts]
-
-    def _sorted_cuts(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """The cuts of the other numeric attributes, as in `_counted_cuts`."""
         ranks = self._ranks[:, rows]
         order = np.argsort(ranks, axis=1, kind="stable")
         ranks = np.take_along_axis(ranks, order, axis=1)
         of, last = np.nonzero(ranks[:, 1:] != ranks[:, :-1])  # the last record below each cut
         y = self.y[rows][order]
         below = np.stack([np.cumsum(y == c, axis=1)[of, last] for c in range(self.n_classes)], axis=1)
-        return self._long[of], below
+        return self._numeric[of], below
 
     def cut_scores(self, left: IntArray, counts: IntArray) -> FloatArray:
         """Scores of splits in two, from the class counts of one side, shape (n_splits, n_classes)."""

@@ -11,13 +11,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.cellvalues import finite, numbers
+from maxent.models.cellvalues import MISSING, codes_of, finite, numbers
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import read_frame
-from maxent.models.frames import Frame, IntArray, Source, missing_columns, shorten, shorten_list
+from maxent.models.frames import Column, Frame, IntArray, Source, missing_columns, shorten, shorten_list
 from maxent.models.release import Attribute, Role, Target
 
 Order = Literal["sorted", "appearance"]
+Missing = Literal["refuse", "category"]
 
 _ADVICE = "bin it (pandas.cut), or name it in `categorical` when its values are only names"
 
@@ -63,6 +64,7 @@ def read_training(
     categorical: Sequence[str] = (),
     domains: Mapping[str, Sequence[str]] | None = None,
     order: Order = "sorted",
+    missing: Missing = "refuse",
 ) -> Training:
     """Read the records that a tree is to be grown from.
 
@@ -83,6 +85,10 @@ def read_training(
     order : {"sorted", "appearance"}
         The order of the values of other attributes: as text, or as each first appears in the source. Other classes are
         always sorted.
+    missing : {"refuse", "category"}
+        Whether attributes that are not numeric may lack values, which are then a value of their own, ``(missing)``;
+        cells without a value in the tables of others then mean the same. That is right only if what
+        is missing here is missing in the adversary's table as well.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def read_training(
         Naming every unsuitable argument, or every unsuitable column.
     """
     domains = domains or {}
-    problems = list(_argument_problems(target, qi, private, categorical, domains, order))
+    problems = list(_argument_problems(target, qi, private, categorical, domains, order, missing))
     if problems:
         raise InvalidInput("training data", problems)
     names = [*qi, *private]
@@ -109,7 +115,8 @@ def read_training(
             attributes.append(Attribute(name, "numeric", None, role))
             columns.append(_numbers(frame, name, problems))
         else:
-            values, codes = _coded(frame, name, domains.get(name), order, problems, named=name in named)
+            given, allowed = domains.get(name), missing == "category"
+            values, codes = _coded(frame, name, given, order, problems, named=name in named, missing=allowed)
             attributes.append(Attribute(name, "categorical", values, role))
             columns.append(codes)
     classes: tuple[str, ...] = ()
@@ -123,7 +130,7 @@ def read_training(
 
 
 def _argument_problems(
-    target: object, qi: object, private: object, categorical: object, domains: object, order: str
+    target: object, qi: object, private: object, categorical: object, domains: object, order: str, missing: str
 ) -> Iterator[Problem]:
     """What is wrong with the names of columns, without looking at the data."""
     names: list[object] = []
@@ -151,8 +158,9 @@ def _argument_problems(
                 yield Problem("argument", argument, "only columns of target, qi and private", shorten(column))
     if not isinstance(domains, Mapping):
         yield Problem("argument", "domains", "columns with the values of each", shorten(domains))
-    if order not in get_args(Order):
-        yield Problem("argument", "order", f"one of {', '.join(get_args(Order))}", shorten(order))
+    for argument, value, literal in (("order", order, Order), ("missing", missing, Missing)):
+        if value not in get_args(literal):
+            yield Problem("argument", argument, f"one of {', '.join(get_args(literal))}", shorten(value))
 
 
 def _is_numeric(frame: Frame, name: str, source: Source) -> bool:
@@ -179,9 +187,19 @@ def _numbers(frame: Frame, name: str, problems: list[Problem]) -> npt.NDArray[np
 
 
 def _coded(
-    frame: Frame, name: str, domain: Sequence[str] | None, order: Order, problems: list[Problem], *, named: bool
+    frame: Frame,
+    name: str,
+    domain: Sequence[str] | None,
+    order: Order,
+    problems: list[Problem],
+    *,
+    named: bool,
+    missing: bool = False,
 ) -> tuple[tuple[str, ...], IntArray]:
-    """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order."""
+    """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order.
+
+    With ``missing`` cells without a value are `MISSING`.
+    """
     column, where = frame.columns[name], f"column {shorten(name)}"
     values: tuple[str, ...] | None = None
     if isinstance(domain, str) or (domain is not None and not isinstance(domain, Collection)):
@@ -193,15 +211,20 @@ def _coded(
             problems.append(Problem(where, "domains", "each value once", repeated))
     if not named and len(column.values) and isinstance(column.values[0], (date, timedelta)):
         problems.append(Problem(where, "type", f"categories or numbers: {_ADVICE}", type(column.values[0]).__name__))
-    _note_missing(frame, name, values or (), problems)
     texts = column.texts()
+    lacking = np.array([text == "" and "" not in (values or ()) for text in texts] + [True], bool)
+    if missing and lacking[column.codes].any():
+        column = Column(np.where(lacking[column.codes], len(texts), column.codes), np.array([*texts, MISSING], object))
+        texts = column.texts()
+    else:
+        _note_missing(frame, name, values or (), problems)
     used, first = np.unique(column.codes[column.codes >= 0], return_index=True)
     seen = list(dict.fromkeys(texts[code] for code in used[np.argsort(first)]))
     if values is None:
         values = tuple(seen if order == "appearance" else sorted(seen))
     elif outside := sorted(set(seen) - set(values) - {""}):
         problems.append(Problem(where, "domains", "every value that occurs", f"without {shorten_list(outside)}"))
-    index = {value: i for i, value in enumerate(values)}
+    index = codes_of(values)
     lookup = np.array([index.get(text, -1) for text in texts] + [-1], np.int64)
     return values, lookup[column.codes]
 

@@ -20,6 +20,7 @@ class MethodName(StrEnum):
     none = "none"
     prune_leaf = "prune-leaf"
     prune_parent = "prune-parent"
+    kadet = "kadet"
 
 
 class InducerName(StrEnum):
@@ -38,6 +39,20 @@ class EncodingName(StrEnum):
     onehot = "onehot"
 
 
+class DiversityName(StrEnum):
+    """Choices of ``--diversity``."""
+
+    entropy = "entropy"
+    distinct = "distinct"
+
+
+class MissingName(StrEnum):
+    """Choices of ``--missing``."""
+
+    refuse = "refuse"
+    category = "category"
+
+
 class PublishName(StrEnum):
     """Choices of ``--publish``."""
 
@@ -52,7 +67,8 @@ def defend_command(
         typer.Argument(
             metavar="METHOD",
             help="none publishes the tree as it is; prune-leaf removes the leaves with fewer than k records; "
-            "prune-parent makes a leaf of every node with such a child, until there is none.",
+            "prune-parent makes a leaf of every node with such a child, until there is none; kadet grows a tree that "
+            "is k-anonymous by construction.",
         ),
     ],
     data: Annotated[
@@ -78,9 +94,16 @@ def defend_command(
     ] = None,
     k: Annotated[
         list[int] | None,
-        typer.Option("--k", metavar="N", help="Records in the smallest leaf; may be repeated. Default: 5."),
+        typer.Option(
+            "--k",
+            metavar="N",
+            help="Records in the smallest leaf, of kadet in the smallest group that is not told apart; "
+            "may be repeated. Default: 5.",
+        ),
     ] = None,
-    inducer: Annotated[InducerName, typer.Option(help="What grows the tree.")] = InducerName.cart,
+    inducer: Annotated[
+        InducerName | None, typer.Option(help="What grows the tree; default: cart, of kadet (id3 or c45) id3.")
+    ] = None,
     impurity: Annotated[
         opt.ImpurityName | None,
         typer.Option(help="How splits are chosen; default: gini (cart), entropy (id3), gain_ratio (c45)."),
@@ -102,10 +125,32 @@ def defend_command(
     categorical: Annotated[
         list[str] | None, typer.Option(metavar="A,B,...", help="Columns whose numbers are only names.")
     ] = None,
+    missing: Annotated[
+        MissingName, typer.Option(help="Cells without a value: an error, or, of categories, a value of their own.")
+    ] = MissingName.refuse,
     test: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other records, for the accuracy on people not trained on.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Decides between splits of cart that are equally good.")] = 0,
+    diversity: Annotated[
+        DiversityName, typer.Option(help="What --l is about: e to the entropy of classes, or how many there are.")
+    ] = DiversityName.entropy,
+    least_diverse: Annotated[
+        float | None,
+        typer.Option("--l", metavar="L", help="kadet: the least diversity of the classes of a group, above 1."),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="P", help="kadet: the largest share of a class in a group, below 1.")
+    ] = None,
+    hierarchies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="kadet: a file COLUMN.csv for each column whose values can be generalised."
+        ),
+    ] = None,
+    class_public: Annotated[
+        bool, typer.Option("--class-public", help="kadet: the adversary's table has the class, too.")
+    ] = False,
     as_json: opt.Json = False,
 ) -> Job:
     """Grow a decision tree from confidential records, defend it, and write the release.
@@ -117,7 +162,7 @@ def defend_command(
         "qi": _columns(qi),
         "private": _columns(private or ()),
         "k": list(k) if k else None,
-        "inducer": inducer.value,
+        "inducer": None if inducer is None else inducer.value,
         "impurity": None if impurity is None else impurity.value,
         "max_depth": max_depth,
         "min_samples_leaf": min_samples_leaf,
@@ -125,8 +170,14 @@ def defend_command(
         "encoding": encoding.value,
         "publish": publish.value,
         "categorical": _columns(categorical or ()),
+        "missing": missing.value,
         "test": test,
         "seed": seed,
+        "l": least_diverse,
+        "diversity": diversity.value,
+        "alpha": alpha,
+        "hierarchies": hierarchies,
+        "class_public": class_public,
     }
     return partial(_run, method.value, data, options, as_json, output)
 
@@ -141,6 +192,11 @@ def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output:
     from maxent.defending import defend, file_names, wanted_ks
     from maxent.report import as_json_text, check_outputs
 
+    if options["hierarchies"] is not None:
+        from maxent.models.hierarchies import hierarchy_files
+
+        columns = [*options["qi"], *options["private"]]
+        options = {**options, "hierarchies": hierarchy_files(options["hierarchies"], columns)}
     files = file_names(output, wanted_ks(method, options["k"]))
     allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, (".json",)) for file in files}
     check_outputs(allowed, [data, options["test"]])

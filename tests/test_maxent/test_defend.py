@@ -85,7 +85,7 @@ def test_what_is_written_is_what_python_returns(folder, capsys):
 
 
 @pytest.mark.parametrize("inducer", get_args(Inducer))
-@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.has_k])
+@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if m.has_k and not m.anonymous])
 def test_no_published_leaf_is_small_and_no_inner_node_tells_of_it(inducer, method):
     data, ks = people().drop(columns="N"), [2, 4, 9, 30]
     columns = {"target": "Y", "qi": ["A", "B"], "private": ["P"]}
@@ -307,3 +307,61 @@ def test_in_a_process_of_its_own(folder):
     ran = subprocess.run(call, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "guaranteed: no leaf has fewer than 5 records" in ran.stdout
+
+
+def test_a_k_anonymous_tree_passes_its_own_audit(folder, capsys):
+    options = ["--private", "P", "--k", "8", "--k", "20", "--test", "test.csv"]
+    found = summary(capsys, "kadet", "data.csv", *CALL, *options, "-o", "anonymous-{k}.json")
+    assert [row["guarantee"] for row in found["releases"]] == [{"k": 8}, {"k": 20}]
+    for k in (8, 20):
+        spans = maxent.audit(f"anonymous-{k}.json", "data.csv")["spans"]
+        assert spans["k_anonymous"] >= k
+    assert not any("not k-anonymity" in note for note in found["notes"])
+    assert any("20-anonymity" in note or "k-anonymity" in note for note in found["notes"])
+
+
+def test_diversity_and_hierarchies(folder, capsys):
+    (folder / "levels").mkdir()
+    (folder / "levels" / "A.csv").write_text("w;early;*\nx;early;*\ny;late;*\nz;late;*\n")
+    options = ["--target", "Y", "--qi", "A", "--l", "1.3", "--alpha", "0.95", "--hierarchies", "levels", "--k", "40"]
+    found = summary(capsys, "kadet", "data.csv", *options, "-o", "tree.json")
+    assert found["guarantee"] == {"k": 40, "l": 1.3, "alpha": 0.95}
+    release = maxent.load_release("tree.json")
+    groups = {branch.values for node in release.trees[0].nodes if node.attribute == "A" for branch in node.branches}
+    assert groups == {("w", "x"), ("y", "z")}
+    for leaf in release.trees[0].leaves:
+        shares = np.array([count for count in leaf.counts.values() if count]) / leaf.n
+        assert shares.max() <= 0.95
+        assert np.exp(-(shares * np.log(shares)).sum()) >= 1.3 - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["prune-leaf", "--l", "2", "--class-public"], ["l: expected none", "class_public: expected none"]),
+        (["kadet", "--inducer", "cart", "--min-samples-leaf", "3"], ["one of id3, c45", "k says it"]),
+        (["kadet", "--l", "1", "--alpha", "2"], ["a number above 1", "below 1"]),
+        (["kadet", "--k", "500"], ["at most 120"]),
+        (["kadet", "--hierarchies", "nowhere"], ["no folder"]),
+    ],
+)
+def test_options_of_k_anonymous_trees_are_checked(folder, capsys, options, named):
+    assert main(["defend", options[0], "data.csv", *CALL, *options[1:], "-o", "tree.json"]) == 2
+    printed = capsys.readouterr().err
+    assert all(text in printed for text in named)
+    assert not os.path.exists("tree.json")
+
+
+def test_missing_values_are_a_category_when_asked(folder, capsys):
+    data = people()
+    data.loc[data.index % 7 == 0, "A"] = None
+    data.to_csv("holes.csv", index=False)
+    assert main(["defend", "none", "holes.csv", *CALL, "-o", "tree.json"]) == 2
+    assert "missing" in capsys.readouterr().err
+    summary(capsys, "none", "holes.csv", *CALL, "--missing", "category", "--test", "holes.csv", "-o", "tree.json")
+    release = maxent.load_release("tree.json")
+    assert release.attributes[0].values == ("(missing)", "w", "x", "y", "z")
+    filled = data.assign(A=data["A"].fillna("(missing)"))
+    assert maxent.defend(filled, **COLUMNS).release == release
+    assert maxent.defend(data, **COLUMNS, missing="category").release == release
+    assert maxent.audit(release, "holes.csv") == maxent.audit(release, filled)
