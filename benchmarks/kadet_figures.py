@@ -1,0 +1,98 @@
+"""The figures of docs/kadet.md, as SVG files that are the same whenever the numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kadet_page import Point, Results
+
+STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 9.0, "lines.markersize": 4.0}
+COLORS = ("#1f5fa8", "#c8553d", "#588157", "#9aa5b1")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series of a plot: numbers by k or by confidence limit; one number only is a level, drawn across."""
+
+    label: str
+    points: Mapping[float, float]
+
+
+@contextmanager
+def panels(path: Path, n: int) -> Iterator[Sequence[Any]]:
+    """``n`` plots side by side, which are saved when all is drawn."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(4.2 * n, 3.4), layout="constrained")
+        yield figure.subplots(1, n, squeeze=False)[0]
+        figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def draw(axes: Any, lines: Sequence[Line], x: str, y: str, *, log: bool = True, zero: bool = True) -> None:
+    """Draw lines over x, which may be logarithmic, and above 0 or only as far as they go."""
+    for line, color, marker in zip(lines, COLORS, "os^d", strict=False):
+        if len(line.points) == 1:
+            axes.axhline(*line.points.values(), color=color, linestyle="--", linewidth=1, label=line.label)
+        else:
+            axes.plot(list(line.points), list(line.points.values()), color=color, marker=marker, label=line.label)
+    if log:
+        axes.set_xscale("log")
+        axes.set_xticks([2, 5, 10, 20, 50, 100, 200, 500, 1000])
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel(x)
+    axes.set_title(y, loc="left", fontsize="medium")
+    axes.grid(axis="y", color="0.93")
+    axes.set_axisbelow(True)
+    if zero:
+        axes.set_ylim(bottom=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+
+
+NAMES = {"id3": "ID3", "c45": "C4.5"}
+
+
+def save_figures(results: Results, folder: Path) -> None:
+    """Draw everything: errors and exposed individuals against k, errors against the limit, D_overall against k."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def line(label: str, name: str, method: str, value: Callable[[Point], float]) -> Line:
+        return Line(label, {point.x: value(point) for point in results[name, method]})
+
+    def by_k(name: str, value: Callable[[Point], float]) -> list[Line]:
+        return [
+            line("kADET", name, "kadet", value),
+            line("TDS first", name, "tds", value),
+            line("kADET without hierarchies", name, "flat", value),
+        ]
+
+    n = results["id3", "none"][0].span
+    for name, title in NAMES.items():
+        with panels(folder / f"kadet_{name}.svg", 2) as (left, right):
+            plain = line(f"plain {title}", name, "plain", lambda point: point.error)
+            draw(left, [*by_k(name, lambda point: point.error), plain], "k", f"{title}: test error", zero=False)
+            exposed = by_k(name, lambda point: 100 * point.exposed / n)
+            draw(right, exposed, "k", f"{title}: exposed individuals, %")
+    with panels(folder / "kadet_limit.svg", 2) as both:
+        for axes, (name, title) in zip(both, NAMES.items(), strict=True):
+            lines = [
+                line("entropy l-diverse", name, "diverse", lambda point: point.error),
+                line("one leaf", name, "none", lambda point: point.error),
+                line(f"plain {title}", name, "plain", lambda point: point.error),
+            ]
+            draw(axes, lines, "confidence limit", f"{title}: test error", log=False, zero=False)
+    with panels(folder / "kadet_disclosure.svg", 2) as both:
+        for axes, (name, title) in zip(both, NAMES.items(), strict=True):
+            lines = [
+                *by_k(name, lambda point: point.divergence),
+                line("one leaf", name, "none", lambda p: p.divergence),
+            ]
+            draw(axes, lines, "k", f"{title}: D_overall, nats")

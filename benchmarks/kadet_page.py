@@ -1,0 +1,135 @@
+"""The tables of docs/kadet.md: what was measured, and how the page says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Point:
+    """A tree, by the k or the confidence limit it was grown for, and what it is worth to its users and adversaries.
+
+    ``leaves`` are those with records; ``span`` is the smallest population; ``exposed`` are individuals of spans of one
+    class, ``certain`` those whom the engine is sure of, ``divergence`` is its D_overall (nats), ``right`` the share of
+    individuals whose class it guesses right, and ``most`` its largest posterior.
+    """
+
+    x: float
+    root: str
+    leaves: int
+    error: float
+    span: int
+    exposed: int
+    certain: int
+    divergence: float
+    right: float
+    most: float
+
+
+Results: TypeAlias = Mapping[tuple[str, str], Sequence[Point]]
+"""Trees by inducer (id3, c45) and method (plain, none: a single leaf, flat: no hierarchies, kadet, tds, diverse)."""
+
+
+def diversity(limit: float) -> float:
+    """The l of entropy l-diversity that keeps both of two classes from a larger share than ``limit`` (section 4.2)."""
+    return float(2 ** -(limit * log2(limit) + (1 - limit) * log2(1 - limit)))
+
+
+def tables(results: Results) -> dict[str, str]:
+    """The tables of the page by name."""
+    found = {"published": table(["", "published", "here"], published(results))}
+    for name in ("id3", "c45"):
+        plain, none = results[name, "plain"][0], results[name, "none"][0]
+        by_k = zip(*(results[name, method] for method in ("flat", "kadet", "tds")), strict=True)
+        found[f"{name}-error"] = table(
+            ["k", "kADET without hierarchies", "kADET", "generalised first (TDS)"],
+            [
+                ["plain tree", *[f"{plain.error:.4f}"] * 3],
+                *([f"{same_k[0].x:g}", *(f"{point.error:.4f}" for point in same_k)] for same_k in by_k),
+            ],
+        )
+        for method in ("flat", "kadet", "tds"):
+            ends = {"one leaf": none, "plain tree": plain}
+            found[f"{name}-{method}"] = table(["k", *DETAILS], details(results[name, method], ends))
+        found[f"{name}-limit"] = table(
+            ["limit", "l", *DETAILS],
+            [[line[0], f"{diversity(float(line[0])):.3f}", *line[1:]] for line in details(results[name, "diverse"])],
+        )
+    return found
+
+
+DETAILS = ["leaves", "error", "smallest span", "exposed", "certain", "D_overall", "guessed right", "surest"]
+
+
+def details(points: Sequence[Point], ends: Mapping[str, Point] | None = None) -> list[list[str]]:
+    """A row per tree, those of ``ends`` by name and the others by what they were grown for."""
+    return [row(name, p) for name, p in [*(ends or {}).items(), *((f"{p.x:g}", p) for p in points)]]
+
+
+def row(name: str, point: Point) -> list[str]:
+    """What the page says of a tree."""
+    people = [f"{n:,}" for n in (point.span, point.exposed, point.certain)]
+    guesses = [f"{point.divergence:.3f}", f"{point.right:.1%}", f"{point.most:.3f}"]
+    return [name, f"{point.leaves:,}", f"{point.error:.4f}", *people, *guesses]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, its first column to the left and the others to the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def published(results: Results) -> list[list[str]]:
+    """What the paper says in words or numbers, and what was found."""
+    id3, c45 = ({point.x: point for point in results[name, "kadet"]} for name in ("id3", "c45"))
+    n = results["id3", "none"][0].span
+
+    def ahead(name: str) -> str:
+        pairs = zip(results[name, "tds"], results[name, "kadet"], strict=True)
+        differences = [tds.error - kadet.error for tds, kadet in pairs]
+        return f"{sum(differences) / len(differences):+.4f}"
+
+    def harmless(points: Mapping[float, Point]) -> str:
+        return f"{min(k for k in points if not any(p.exposed for p in points.values() if p.x >= k)):g}"
+
+    def limit(name: str) -> str:
+        none = results[name, "none"][0].error
+        return f"{min(point.x for point in results[name, 'diverse'] if point.error < none):g}"
+
+    shares = ", ".join(f"{p.exposed / n:.1%}" for p in c45.values() if p.x < 75)
+    return [
+        ["ID3: error of TDS less that of kADET, mean over k", "0.006", ahead("id3")],
+        ["C4.5: the same", "0.03", ahead("c45")],
+        ["ID3: root at k = 750 and k = 1000", "relationship, marital-status", f"{id3[750].root}, {id3[1000].root}"],
+        ["ID3: error at k = 750 and k = 1000", "the first is larger", f"{id3[750].error:.4f}, {id3[1000].error:.4f}"],
+        ["ID3: nobody is exposed from k =", "above 750", harmless(id3)],
+        ["C4.5: nobody is exposed from k =", "75", harmless(c45)],
+        ["C4.5: share of exposed individuals at k = 2, 5, 10, 20, 50", "below 0.5 %", shares],
+        ["share of the larger class: the lowest limit there is", "0.751", f"{results['id3', 'none'][0].most:.3f}"],
+        ["l of entropy l-diversity for the limit 0.85", "1.526", f"{diversity(0.85):.3f}"],
+        ["ID3: lowest limit with a tree better than one leaf", "above 0.85", limit("id3")],
+        ["C4.5: the same", "lower than with ID3", limit("c45")],
+    ]
+
+
+def fill(page: str, tables: Mapping[str, str]) -> str:
+    """The page with its tables replaced, which stand between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+
+    Raises
+    ------
+    ValueError
+        When a table has no place, or a place no table.
+    """
+    names = re.findall(r"<!-- table: (\S+) -->", page)
+    if set(names) != set(tables) or len(names) != page.count("<!-- end -->"):
+        raise ValueError(f"the page has places for {', '.join(names)}; the tables are {', '.join(tables)}")
+    return re.sub(
+        r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)",
+        lambda found: found[1] + tables[found[2]] + found[3],
+        page,
+        flags=re.DOTALL,
+    )

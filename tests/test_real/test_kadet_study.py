@@ -1,0 +1,146 @@
+"""The page docs/kadet.md and its figures are what benchmarks/kadet_study.py makes of Adult."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_real.instances import data_folder
+
+from maxent.constraints.evaluate import Evaluator
+from maxent.engine import compile_release
+from maxent.models.companions import read_truth
+from maxent.models.inducers import induce
+from maxent.models.kadet import Kadet
+from maxent.models.release import Release
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+study, page = import_module("kadet_study"), import_module("kadet_page")
+ID3, C45 = study.INDUCERS
+
+
+@cache
+def adult() -> Any:
+    if not (data_folder() / "adult.csv").is_file():
+        pytest.skip(f"needs real data: no file {data_folder() / 'adult.csv'}")
+    return study.Adult.read(str(data_folder()))
+
+
+def rows(name: str) -> dict[str, list[str]]:
+    """A table of the page, by the first column."""
+    text = (ROOT / "docs" / "kadet.md").read_text(encoding="utf-8")
+    found = re.search(rf"<!-- table: {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert found is not None
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
+    return {line[0]: line for line in lines[2:]}
+
+
+def kadet(inducer: Any, x: float) -> Release:
+    return inducer.anonymous(adult(), Kadet(int(x)))
+
+
+def flat(inducer: Any, x: float) -> Release:
+    return inducer.anonymous(adult(), Kadet(int(x)), flat=True)
+
+
+def tds(inducer: Any, x: float) -> Release:
+    return adult().generalised(inducer.attributes, int(x), inducer.growth)
+
+
+def limit(inducer: Any, x: float) -> Release:
+    return inducer.anonymous(adult(), Kadet(1, page.diversity(x)))
+
+
+@pytest.mark.parametrize(
+    ("inducer", "method", "x"),
+    [
+        *((ID3, flat, k) for k in (2, 5, 10)),
+        *((ID3, kadet, k) for k in (20, 500)),
+        (ID3, tds, 5),
+        *((ID3, limit, c) for c in (0.86, 0.85)),
+        (C45, kadet, 75),
+        (C45, tds, 10),
+        (C45, limit, 0.8),
+    ],
+    ids=lambda value: getattr(value, "name", getattr(value, "__name__", None)),
+)
+def test_the_page_says_what_is_measured(inducer: Any, method: Any, x: float) -> None:
+    release = method(inducer, x)
+    said = page.row(f"{x:g}", adult().measure(x, release))
+    found = rows(f"{inducer.name}-{method.__name__}")[f"{x:g}"]
+    if method is limit:
+        assert found.pop(1) == f"{page.diversity(x):.3f}"
+    assert found == said
+
+
+def test_errors_and_exposed_individuals_are_as_published() -> None:
+    errors = {k: float(line[2]) for k, line in rows("id3-flat").items()}
+    assert [errors[k] for k in ("2", "5", "10")] == pytest.approx([0.176, 0.175, 0.186], abs=0.002)
+    error = {int(k): float(line[2]) for k, line in rows("id3-kadet").items() if k.isdigit()}
+    assert max(error[k] for k in error if k <= 500) < 0.19
+    assert error[750] > error[1000]
+    exposed = {int(k): int(line[4].replace(",", "")) for k, line in rows("c45-kadet").items() if k.isdigit()}
+    assert exposed[75] < 0.005 * 30_162
+    assert not any(exposed[k] for k in exposed if k >= 100)
+    limits = {line[0]: float(line[3]) for line in rows("id3-limit").values()}
+    one_leaf = float(rows("id3-kadet")["one leaf"][2])
+    assert limits["0.86"] < 0.19 < one_leaf == limits["0.85"]
+
+
+@pytest.mark.parametrize(("inducer", "k"), [(ID3, 2), (ID3, 100), (C45, 20)])
+def test_a_tree_is_k_anonymous_and_the_truth_satisfies_all_that_it_says(inducer: Any, k: int) -> None:
+    release, qi = kadet(inducer, k), list(inducer.attributes)
+    people = adult().train[[*qi, study.TARGET]]
+    program = compile_release(release, people[qi])
+    assert not program.contradictions
+    truth = read_truth(people, release, program.table).astype(np.float64)[program.cells.owner]
+    evaluator = Evaluator(program)
+    assert evaluator.internal.n_rows > 0
+    assert evaluator.max_violation(truth) <= 1e-12
+    assert min(leaf.n for leaf in release.trees[0].leaves if leaf.n) >= k
+
+
+def test_without_a_guarantee_kadet_is_id3_node_for_node() -> None:
+    assert flat(ID3, 1).trees[0].nodes == induce(adult().training(ID3.attributes), ID3.growth).trees[0].nodes
+
+
+def test_a_page_that_lacks_a_table_is_refused() -> None:
+    place = "<!-- table: {} -->\nold\n<!-- end -->"
+    assert page.fill(f"a\n{place.format('t')}\nb", {"t": "new\n"}) == "a\n<!-- table: t -->\nnew\n<!-- end -->\nb"
+    for text in ("", place.format("u"), place.format("t") + place.format("u"), "<!-- table: t -->"):
+        with pytest.raises(ValueError, match="the tables are t"):
+            page.fill(text, {"t": "new\n"})
+
+
+@pytest.mark.slow
+def test_the_page_and_its_figures_are_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    monkeypatch.setenv("MAXENT_DATA", str(data_folder()))
+    shutil.copy(ROOT / "docs" / "kadet.md", tmp_path)
+    assert study.main([str(tmp_path)]) == 0
+    assert (tmp_path / "kadet.md").read_bytes() == (ROOT / "docs" / "kadet.md").read_bytes()
+    committed = sorted((ROOT / "docs" / "figures").glob("kadet_*.svg"))
+    assert [path.name for path in committed] == sorted(path.name for path in (tmp_path / "figures").iterdir())
+    for path in committed:
+        text = path.read_bytes()
+        if f"Matplotlib v{matplotlib.__version__}," in text.decode():
+            assert (tmp_path / "figures" / path.name).read_bytes() == text
+
+
+def test_the_study_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert study.main([str(tmp_path)]) == 2
+    (tmp_path / "kadet.md").touch()
+    monkeypatch.delenv("MAXENT_DATA", raising=False)
+    assert study.main([str(tmp_path)]) == 2
+    assert "MAXENT_DATA" in capsys.readouterr().err
