@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maxent.attacks.audited import Audit
+from maxent.bench_text import aligned
 from maxent.report import printable
 
 SHOWN = 10
-"""Recovered leaves, and groups of them, that are printed; of more, the number."""
+"""Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number."""
 
 
 def print_audit(audit: Audit) -> None:
@@ -47,6 +48,8 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int) -> Iterator[s
         named = [f"{number} {attack}" for attack, number in found["exposed"].items() if number]
         yield "individuals by the first attack they are open to: " + (", ".join(named) or "nobody")
     yield from _differencing(found, trees)
+    if "risk" in found:
+        yield from _risk(found["risk"], trees)
     if found["worst"]:
         yield "worst leaves:"
         yield from (f"  {_worst(row, trees)}" for row in found["worst"])
@@ -109,6 +112,24 @@ def _differencing(found: Mapping[str, Any], trees: int) -> Iterator[str]:
     rest = max(len(found["recovered"]) - SHOWN, 0) + max(len(found["groups"]) - SHOWN, 0)
     if rest:
         yield f"  and {rest} more (--json lists them)"
+
+
+def _risk(rows: Sequence[Mapping[str, Any]], trees: int) -> Iterator[str]:
+    """The nodes that take the least information to re-identify somebody in."""
+    measures = ("n", "BIG", "ICR", "R", "R_branch", "omega")
+    least = sorted(rows, key=lambda row: float(row["R"]))[:SHOWN]
+    cells = [
+        [f"{_tree(row, trees)}{row['node']}", str(row["n"]), *(_bits(row[name]) for name in measures[1:])]
+        for row in least
+    ]
+    yield "re-identification risk, bits (the fewer, the easier), and omega, bits per error that pruning makes:"
+    yield from (f"  {line}" for line in aligned(["node", *measures], cells, left=1))
+    if len(rows) > SHOWN:
+        yield f"  and {len(rows) - SHOWN} more (--json lists them)"
+
+
+def _bits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _records(row: Mapping[str, Any]) -> str:

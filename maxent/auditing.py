@@ -14,6 +14,7 @@ from maxent.attacks.bounds import release_rates, stated_bounds
 from maxent.attacks.differencing import Difference, difference
 from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.places import Places, number_places
+from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding
 from maxent.models.companions import Fact, read_facts
@@ -35,6 +36,7 @@ def audit(
     facts: Source | None = None,
     count: str | None = None,
     rounding: Rounding = "auto",
+    risk: bool = False,
 ) -> dict[str, Any]:
     """What the structural attacks find in a release; `audit_release` has the tables, too.
 
@@ -57,6 +59,9 @@ def audit(
         The column of ``qi`` with the number of individuals a row stands for.
     rounding : {"auto", "digits", "exact"}
         How printed error rates are read.
+    risk : bool
+        Whether the information that re-identifying people takes is measured, see `maxent.models.risk`. Leaves state how
+        many records they have; a tree that splits numbers needs ``qi``, which has their ranges.
 
     Returns
     -------
@@ -83,6 +88,10 @@ def audit(
           ``groups`` of leaves of one class that are recovered only together;
         - ``recovered`` and ``groups``: each of those, by ``tree``, ``node`` above, ``branch`` (all from 1), its
           ``test`` and the id of the ``leaf`` (None: removed), with ``n``, ``counts`` and ``class``, None if not known;
+        - ``risk``, when asked for: every node, by ``tree`` (from 1) and ``node``, with ``n`` and, in bits, ``BIG``,
+          ``ICR``, ``R`` and ``R_branch`` (the smallest of the leaves below), infinite where nobody is; ``E`` and
+          ``E_branch``, its and their errors, None if not known; and ``omega``, bits per error, infinite where pruning
+          makes none, None for leaves and where errors are not known. JSON has null for infinite;
         - ``worst`` leaves, ``trees`` (each on its own, where there are several), ``notes`` on how the release was read.
 
         With several trees ``individuals`` are those exposed by one tree at least, which needs ``qi``; without it, and
@@ -94,7 +103,7 @@ def audit(
         For anything wrong with the inputs, naming every problem and its place.
     """
     return audit_release(
-        release, qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding
+        release, qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding, risk=risk
     ).summary
 
 
@@ -107,6 +116,7 @@ def audit_release(
     facts: Source | None = None,
     count: str | None = None,
     rounding: Rounding = "auto",
+    risk: bool = False,
 ) -> Audit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
@@ -131,6 +141,7 @@ def audit_release(
         links = link(cells, people.counts, [len(tree.nodes) for tree in release.trees])
         if release.sampling_rate == 1:  # otherwise the table does not show who is in the sample
             sizes = place_sizes(cells, people.counts)
+    risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
     rates = release_rates(release, sizes, rounding)
     differences = difference(release, places, rates, sizes)
@@ -139,7 +150,7 @@ def audit_release(
         for number, (p, d) in enumerate(zip(places, differences, strict=True))
     )
     notes = tuple(_notes(release, trees, rates, people, sizes))
-    return Audit(release, trees, people, links, min_size, background, known, notes)
+    return Audit(release, trees, people, links, min_size, background, known, notes, risks)
 
 
 def _audited(

@@ -22,6 +22,8 @@ _COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "pure_records": ("records in them", str),
     "train_accuracy": ("train accuracy", _SHARE),
     "test_accuracy": ("test accuracy", _SHARE),
+    "gcp": ("GCP", _SHARE),
+    "k_anonymous": ("fewest alike", str),
 }
 _OPTIONAL = ("k", "removed_leaves", "removed_records", "test_accuracy")
 
@@ -31,7 +33,7 @@ def print_defended(defended: Defended, files: Sequence[str]) -> None:
     rows = [{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)]
     before = defended.rows[0]["leaves_before"]
     print(f"{defended.method}: {defended.records} records, a tree of {before} {'leaf' if before == 1 else 'leaves'}")
-    keys = [key for key in _COLUMNS if key not in _OPTIONAL or any(row[key] for row in rows)]
+    keys = [key for key in _COLUMNS if key in rows[0] and (key not in _OPTIONAL or any(row[key] for row in rows))]
     cells = [[_COLUMNS[key][1](row[key]) for key in keys] for row in rows]
     for line in ["", *aligned([_COLUMNS[key][0] for key in keys], cells, left=1), ""]:
         print(line)

@@ -12,21 +12,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from maxent.models.boxes import GeneralizedTable
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.drafts import Publish
+from maxent.models.erp import ERP, Rule, prune_erp
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import shorten
+from maxent.models.generalize import Distance, tiered
 from maxent.models.growth import Growth, growth_problems
 from maxent.models.inducers import induce
 from maxent.models.kadet import Diversity, Kadet, kadet, kadet_problems
 from maxent.models.predict import tested_attributes
 from maxent.models.release import Release
 from maxent.models.restate import restate
+from maxent.models.risk import ranges_of
 from maxent.models.training import Missing, Training, read_training
+from maxent.report import check_outputs, save_frame
 from maxent.scoring import Score, cases_of, read_cases, score
 
 if TYPE_CHECKING:
@@ -37,18 +42,27 @@ if TYPE_CHECKING:
 
 DEFAULT_K = 5
 
+Published = Literal[Publish, "records"]
+"""What is published: a tree, of whose leaves something is stated, or records."""
+
+TREES, RECORDS = (".json",), (".csv", ".parquet")
+"""Suffixes of the files that trees, and records, can be written to."""
+
 
 @dataclass(frozen=True)
 class Grown:
     """What a method works on: the records, how to grow a tree, and that tree, grown when first asked for.
 
-    ``asked`` is what k-anonymous induction is to keep, but for k.
+    ``asked`` is what k-anonymous induction is to keep, but for k; ``rule`` and ``distance`` are those of error-risk
+    pruning.
     """
 
     method: Method
     training: Training
     growth: Growth
     asked: Kadet = field(default_factory=Kadet)
+    rule: Rule = "twig"
+    distance: Distance = "gower"
 
     @cached_property
     def release(self) -> Release:
@@ -63,7 +77,8 @@ class Method:
     ``apply`` makes a release, whose leaves state counts, from what was grown and k; ``plain`` grows the tree that it
     is compared with. ``promise`` says in words, with ``{k}``, what is guaranteed; a method without a promise takes no
     k and guarantees nothing. ``inducers`` are those it can grow a tree with, its default first. ``anonymous`` methods
-    guarantee k-anonymity, also of trees that test private attributes.
+    guarantee k-anonymity, also of trees that test private attributes. ``generalize`` makes records, of a method that
+    can publish these instead of a tree.
     """
 
     apply: Callable[[Grown, int], Release]
@@ -71,6 +86,7 @@ class Method:
     plain: Callable[[Grown], Release] = lambda grown: induce(grown.training, grown.growth, publish="counts")
     inducers: tuple[Inducer, ...] = ("cart", "id3", "c45")
     anonymous: bool = False
+    generalize: Callable[[Grown, int], GeneralizedTable] | None = None
 
     @property
     def has_k(self) -> bool:
@@ -94,7 +110,20 @@ METHODS: Mapping[str, Method] = {
         inducers=("id3", "c45"),
         anonymous=True,
     ),
+    ERP: Method(
+        lambda grown, k: prune_erp(
+            grown.release, k, ranges=ranges_of(grown.training.attributes, grown.training.columns), rule=grown.rule
+        ),
+        "every leaf has no records or at least {k}",
+        generalize=lambda grown, k: tiered(grown.training, grown.release, k, distance=grown.distance),
+    ),
 }
+
+COVERED = (
+    "({k},{k})-anonymity, which is not k-anonymity: at least {k} published rows cover each record, and each row covers "
+    "at least {k} records, but fewer than {k} rows may be alike"
+)
+"""What is guaranteed of generalised records."""
 
 CONFIDENCE = 0.25
 """The confidence factor that C4.5 prunes with."""
@@ -109,13 +138,20 @@ def _plainly(asked: Kadet) -> Kadet:
 class Defended:
     """Releases that a method made, one for each k, with what became of the tree.
 
-    ``rows`` has a mapping per release:
+    They are ``tables`` of generalised records when these were to be published, and otherwise trees, the ``releases``;
+    the other of the two is empty. ``rows`` has a mapping for each, of trees:
 
     - ``k``, None for a method without one; ``guarantee``, such as ``{"k": 5}``, None for none;
     - ``leaves_before`` (of the tree as it was grown) and ``leaves`` that are published; ``removed_leaves``, branches
       that end where a leaf was removed, and ``removed_records``, which no published leaf has;
     - ``pure_leaves`` and ``pure_records``: published leaves whose records all have one class, and the records in them;
     - ``train_accuracy`` and ``test_accuracy``, None without a test, of what is published.
+
+    And of records:
+
+    - ``k`` and ``guarantee``, ``{"kk": 5}`` for (5,5)-anonymity; ``leaves_before``;
+    - ``gcp``, the global certainty penalty, 0 (records as they are) to 1; and ``k_anonymous``, how many rows are alike
+      at the least.
 
     ``notes`` say in words what is guaranteed, and what is not.
     """
@@ -125,10 +161,11 @@ class Defended:
     rows: tuple[Mapping[str, Any], ...]
     records: int
     notes: tuple[str, ...]
+    tables: tuple[GeneralizedTable, ...] = ()
 
     @property
     def release(self) -> Release:
-        """The release; the first, when several k were asked for."""
+        """The tree that is published; the first, when several k were asked for."""
         return self.releases[0]
 
     @property
@@ -139,7 +176,12 @@ class Defended:
         return {"method": self.method, "records": self.records, **one, "releases": rows, "notes": list(self.notes)}
 
     def save(self, path: str | PathLike[str]) -> tuple[str, ...]:
-        """Write every release as a maxent/1 file, atomically; the names of the files, see `file_names`.
+        """Write every release, trees as maxent/1 files, records as .csv or .parquet; each file atomically.
+
+        Returns
+        -------
+        tuple of str
+            The names of the files, see `file_names`.
 
         Raises
         ------
@@ -147,8 +189,13 @@ class Defended:
             When a file cannot be written.
         """
         files = file_names(path, [row["k"] for row in self.rows])
-        for file, release in zip(files, self.releases, strict=True):
-            release.save(file)
+        if self.tables:
+            check_outputs({f"output {file}": (file, RECORDS) for file in files})
+            for file, table in zip(files, self.tables, strict=True):
+                save_frame(file, table.frame(), lambda rows: {"rows": rows})
+        else:
+            for file, release in zip(files, self.releases, strict=True):
+                release.save(file)
         return files
 
 
@@ -174,7 +221,7 @@ def defend(
     min_samples_leaf: int | None = None,
     min_samples_split: int = 2,
     encoding: CodedAs = "ordinal",
-    publish: Publish = "counts",
+    publish: Published = "counts",
     categorical: Sequence[str] = (),
     missing: Missing = "refuse",
     test: Source | None = None,
@@ -184,6 +231,8 @@ def defend(
     alpha: float | None = None,
     hierarchies: Mapping[str, HierarchySource] | None = None,
     class_public: bool = False,
+    rule: Rule | None = None,
+    distance: Distance | None = None,
 ) -> Defended:
     """Grow a tree from confidential records, and defend it before it is published.
 
@@ -191,9 +240,10 @@ def defend(
     ----------
     data : DataFrame or path
         One row per record; other columns than those named here are ignored.
-    method : {"none", "prune-leaf", "prune-parent", "kadet"}
+    method : {"none", "prune-leaf", "prune-parent", "kadet", "erp"}
         ``none`` publishes the tree as it is grown; ``prune-leaf`` and ``prune-parent`` are those of
-        `maxent.models.defenses.pruning`; ``kadet`` grows a k-anonymous tree, see `maxent.models.kadet.kadet`.
+        `maxent.models.defenses.pruning`; ``kadet`` grows a k-anonymous tree, see `maxent.models.kadet.kadet`; ``erp``
+        prunes by error-risk ratios, see `maxent.models.erp`.
     target : str
         The column of the class.
     qi, private : sequence of str
@@ -205,9 +255,10 @@ def defend(
         Default cart; of ``kadet``, which can be id3 (information gain) or c45 (gain ratio, pruned), id3.
     impurity, max_depth, min_samples_leaf, min_samples_split, encoding, seed
         How the tree is grown, see `maxent.models.growth.Growth`; ``kadet`` has no ``min_samples_leaf``.
-    publish : {"labels", "rates", "counts"}
+    publish : {"labels", "rates", "counts", "records"}
         What the leaves state: the label; label, error rate and n; or label, n and counts. Inner nodes state nothing,
-        as that could tell what removed leaves held.
+        as that could tell what removed leaves held. Or, of ``erp``, the records in place of the tree, generalised in
+        tiers, see `maxent.models.generalize.tiered`.
     categorical : sequence of str
         Columns whose numbers are only names.
     missing : {"refuse", "category"}
@@ -217,11 +268,16 @@ def defend(
         Other records, for the test accuracy. They may have values and classes that the data have not.
     l, diversity, alpha, hierarchies, class_public
         Of ``kadet``, see `maxent.models.kadet.Kadet`.
+    rule : {"twig", "literal"}, optional
+        Of ``erp``, which branches compete to be pruned; default ``twig``.
+    distance : {"gower", "ranks"}, optional
+        Of records, which neighbours are closest; default ``gower``.
 
     Returns
     -------
     Defended
-        Frozen; ``.release`` (``.releases`` for several k), ``.rows``, ``.summary``, ``.save(path)``.
+        Frozen; ``.release`` (``.releases`` for several k; ``.tables`` of records), ``.rows``, ``.summary``,
+        ``.save(path)``.
 
     Raises
     ------
@@ -248,6 +304,7 @@ def defend(
     )
     problems = [
         *_option_problems(method, k, publish, inducer, min_samples_leaf, asked),
+        *_erp_problems(method, publish, rule, distance, test),
         *growth_problems(growth),
     ]
     if problems:
@@ -265,8 +322,10 @@ def defend(
     confidence = CONFIDENCE if growth.inducer == "c45" else None
     asked = replace(asked, impurity=growth.measure, confidence=confidence)
     chosen = METHODS[method]
-    grown = Grown(chosen, training, growth, asked)
+    grown = Grown(chosen, training, growth, asked, rule or "twig", distance or "gower")
     ks = wanted_ks(method, k)
+    if publish == "records":
+        return _generalized(method, grown, [each for each in ks if each is not None])
     releases, rows, notes = [], [], []
     for each in ks:
         counted = chosen.apply(grown, each or 1)
@@ -283,6 +342,27 @@ def defend(
 def wanted_ks(method: str, k: int | Sequence[int] | None) -> list[int | None]:
     """The k of each release, each once: `DEFAULT_K` when none is asked for, None for a method without one."""
     return list(dict.fromkeys(map(int, _listed(k)))) if METHODS[method].has_k else [None]
+
+
+def _generalized(name: str, grown: Grown, ks: Sequence[int]) -> Defended:
+    """The records of each k, generalised; the method can do that."""
+    assert grown.method.generalize is not None
+    tables = tuple(grown.method.generalize(grown, k) for k in ks)
+    rows = tuple(
+        {
+            "k": k,
+            "guarantee": {"kk": k},
+            "leaves_before": sum(len(tree.leaves) for tree in grown.release.trees),
+            "gcp": table.gcp(),
+            "k_anonymous": table.fewest_alike(),
+        }
+        for k, table in zip(ks, tables, strict=True)
+    )
+    notes = (
+        "guaranteed: " + COVERED.format(k=ks[0] if len(ks) == 1 else "k"),
+        "classes are not hidden: each row has the class of its record",
+    )
+    return Defended(name, (), rows, len(grown.training), notes, tables)
 
 
 def _row(k: int | None, grown: Grown, release: Release, train: Score, test: Score | None) -> dict[str, Any]:
@@ -344,8 +424,8 @@ def _option_problems(
     for each in _listed(k):
         if not isinstance(each, (int, np.integer)) or isinstance(each, bool) or each < 1:
             yield Problem("argument", "k", "whole numbers of records, at least 1", shorten(each))
-    if publish not in get_args(Publish):
-        yield Problem("argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))
+    if publish not in get_args(Published):
+        yield Problem("argument", "publish", f"one of {', '.join(get_args(Published))}", shorten(publish))
     if method == "kadet":
         inducers = METHODS[method].inducers
         if inducer is not None and inducer not in inducers:
@@ -360,6 +440,28 @@ def _option_problems(
             if getattr(asked, name) != getattr(plain, name):
                 expected = f"none for the method {method}: it is an option of kadet"
                 yield Problem("argument", name, expected, shorten(getattr(asked, name)))
+
+
+def _erp_problems(method: str, publish: str, rule: object, distance: object, test: object) -> Iterator[Problem]:
+    """What is wrong with options of error-risk pruning, and of records in place of a tree."""
+    records = publish == "records"
+    if method in METHODS and records and METHODS[method].generalize is None:
+        can = ", ".join(name for name, m in METHODS.items() if m.generalize is not None)
+        expected = f"{', '.join(get_args(Publish))} for the method {method}: only {can} can publish records"
+        yield Problem("argument", "publish", expected, "records")
+    for name, value, choices in (("rule", rule, get_args(Rule)), ("distance", distance, get_args(Distance))):
+        if value is not None and value not in choices:
+            yield Problem("argument", name, f"one of {', '.join(choices)}", shorten(value))
+    if rule is not None and method in METHODS and method != ERP:
+        yield Problem("argument", "rule", f"none for the method {method}: it is an option of {ERP}", shorten(rule))
+    elif rule is not None and records:
+        yield Problem(
+            "argument", "rule", "none for records, which do not depend on how trees are pruned", shorten(rule)
+        )
+    if distance is not None and not records:
+        yield Problem("argument", "distance", "none but for records, of which it finds neighbours", shorten(distance))
+    if test is not None and records:
+        yield Problem("argument", "test", "none for records, which do not predict", shorten(test))
 
 
 def _listed(k: object) -> list[Any]:

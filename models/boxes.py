@@ -78,6 +78,11 @@ class GeneralizedTable:
         """Global certainty penalty (Ghinita et al. 2007): the mean of `ncp` over records and attributes, 0..1."""
         return float(self.ncp()[self.box].mean())
 
+    def fewest_alike(self) -> int:
+        """How many rows are alike but for their classes, at the least: the k for which the table is k-anonymous."""
+        names = [attribute.name for attribute in self.attributes]
+        return int(self.frame(in_order=True).groupby(names, sort=False).size().min())
+
 
 def hulls(training: Training, members: IntArray, group: IntArray, n_groups: int) -> Boxes:
     """The smallest box around each group of records.

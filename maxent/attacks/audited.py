@@ -19,6 +19,7 @@ from maxent.attacks.linking import Links
 from maxent.attacks.places import Places
 from maxent.models.companions import Fact
 from maxent.models.release import Release
+from maxent.models.risk import Risk
 from maxent.models.table import QITable
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class Audit:
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. ``trees`` has the attacks on the
     leaves of each tree; with an adversary's table of ``people``, ``links`` says which leaves they can be in.
+    ``risks`` are the measures of the nodes of each tree, where they were asked for.
     """
 
     release: Release
@@ -176,6 +178,7 @@ class Audit:
     known: int
     facts: tuple[Fact, ...] | None
     notes: tuple[str, ...]
+    risks: tuple[Risk, ...] | None = None
 
     @property
     def several(self) -> bool:

@@ -13,6 +13,7 @@ from maxent.attacks.differencing import Group
 from maxent.attacks.generalised import condition_in_words, everything, narrowed, path_in_words
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, only_class, uniqueness
 from maxent.attacks.linking import NO_SPAN
+from maxent.attacks.risk import risk_rows
 
 NAMED = 5
 """Leaves that are named of each attack."""
@@ -70,6 +71,8 @@ def summarise(audit: Audit) -> dict[str, Any]:
         found["trees"] = [_one_tree(tree) for tree in trees]
     found["recovered"] = [row for number in range(len(trees)) for row in _recovered(audit, number)]
     found["groups"] = [_group(audit, number, group) for number, tree in enumerate(trees) for group in tree.groups]
+    if audit.risks is not None:
+        found["risk"] = list(risk_rows(audit.risks))
     found["worst"] = _worst(audit)
     found["notes"] = list(audit.notes)
     return found

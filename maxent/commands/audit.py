@@ -22,6 +22,12 @@ def audit_command(
     facts: opt.Facts = None,
     count: opt.Count = None,
     rounding: opt.Rounding = opt.RoundingMode.auto,
+    risk: Annotated[
+        bool,
+        typer.Option(
+            "--risk", help="Measure how much information it takes to re-identify the people of each node, in bits."
+        ),
+    ] = False,
     as_table: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +48,7 @@ def audit_command(
 ) -> Job:
     """Find the people whom a release singles out or gives away, without solving for anything.
 
-    QI adds who can be linked to which leaves. --facts and --count need it.
+    QI adds who can be linked to which leaves. --facts and --count need it, and --risk for trees that split numbers.
     """
     options = {
         "min_size": min_size,
@@ -50,6 +56,7 @@ def audit_command(
         "facts": facts,
         "count": count,
         "rounding": rounding.value,
+        "risk": risk,
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table})
 

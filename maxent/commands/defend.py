@@ -21,6 +21,7 @@ class MethodName(StrEnum):
     prune_leaf = "prune-leaf"
     prune_parent = "prune-parent"
     kadet = "kadet"
+    erp = "erp"
 
 
 class InducerName(StrEnum):
@@ -59,6 +60,21 @@ class PublishName(StrEnum):
     labels = "labels"
     rates = "rates"
     counts = "counts"
+    records = "records"
+
+
+class RuleName(StrEnum):
+    """Choices of ``--rule``."""
+
+    twig = "twig"
+    literal = "literal"
+
+
+class DistanceName(StrEnum):
+    """Choices of ``--distance``."""
+
+    gower = "gower"
+    ranks = "ranks"
 
 
 def defend_command(
@@ -68,7 +84,8 @@ def defend_command(
             metavar="METHOD",
             help="none publishes the tree as it is; prune-leaf removes the leaves with fewer than k records; "
             "prune-parent makes a leaf of every node with such a child, until there is none; kadet grows a tree that "
-            "is k-anonymous by construction.",
+            "is k-anonymous by construction; erp prunes where people are the easiest to re-identify for the errors it "
+            "makes.",
         ),
     ],
     data: Annotated[
@@ -85,7 +102,8 @@ def defend_command(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the release, a .json file; with several k one for each: {k} in the name, else -k5 at its end.",
+            help="Write the release, a .json file, records .csv or .parquet; with several k one for each: {k} in the "
+            "name, else -k5 at its end.",
         ),
     ],
     private: Annotated[
@@ -120,7 +138,11 @@ def defend_command(
         typer.Option(help="How cart sees categories: as numbers, sorted or in order of appearance, or one by one."),
     ] = EncodingName.ordinal,
     publish: Annotated[
-        PublishName, typer.Option(help="What leaves state: the label; also error rate and size; or all counts.")
+        PublishName,
+        typer.Option(
+            help="What leaves state: the label; also error rate and size; or all counts. Or, of erp, the records in "
+            "place of the tree, generalised."
+        ),
     ] = PublishName.counts,
     categorical: Annotated[
         list[str] | None, typer.Option(metavar="A,B,...", help="Columns whose numbers are only names.")
@@ -151,6 +173,15 @@ def defend_command(
     class_public: Annotated[
         bool, typer.Option("--class-public", help="kadet: the adversary's table has the class, too.")
     ] = False,
+    rule: Annotated[
+        RuleName | None,
+        typer.Option(
+            help="erp: which branches compete to be pruned; default: twig, those of the small leaves' parents."
+        ),
+    ] = None,
+    distance: Annotated[
+        DistanceName | None, typer.Option(help="Of records: which neighbours are closest; default: gower.")
+    ] = None,
     as_json: opt.Json = False,
 ) -> Job:
     """Grow a decision tree from confidential records, defend it, and write the release.
@@ -178,6 +209,8 @@ def defend_command(
         "alpha": alpha,
         "hierarchies": hierarchies,
         "class_public": class_public,
+        "rule": None if rule is None else rule.value,
+        "distance": None if distance is None else distance.value,
     }
     return partial(_run, method.value, data, options, as_json, output)
 
@@ -189,7 +222,7 @@ def _columns(lists: Iterable[str]) -> list[str]:
 
 def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str) -> int:
     from maxent.defend_text import print_defended
-    from maxent.defending import defend, file_names, wanted_ks
+    from maxent.defending import RECORDS, TREES, defend, file_names, wanted_ks
     from maxent.report import as_json_text, check_outputs
 
     if options["hierarchies"] is not None:
@@ -198,7 +231,8 @@ def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output:
         columns = [*options["qi"], *options["private"]]
         options = {**options, "hierarchies": hierarchy_files(options["hierarchies"], columns)}
     files = file_names(output, wanted_ks(method, options["k"]))
-    allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, (".json",)) for file in files}
+    suffixes = RECORDS if options["publish"] == "records" else TREES
+    allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, suffixes) for file in files}
     check_outputs(allowed, [data, options["test"]])
     result = defend(data, method, **options)
     result.save(output)
