@@ -3,7 +3,12 @@
 Each round minimises the augmented Lagrangian with Newton steps until the natural gradient is small, then takes the
 constraints' pull as their multipliers and raises the penalties of those that do not come closer to being met (or to
 having no pull). Where rounds end with a small gradient and come no closer to the constraints, the point may be a
-saddle, and a way down is looked for.
+saddle, and a way down is looked for. Where there is none, the rounds begin again with other sides of the chosen splits.
+
+Sides: with two classes and two branches, a split's gain is a square, that of the difference between the branches'
+probabilities, so a comparison says that the size of the difference is at least something convex. Each sign of it is a
+convex set of its own. Where no counts fix the sign, descent keeps the one that it began with, which other comparisons
+may rule out.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.solvers.clock import Clock
+from maxent.solvers.newton.comparisons import Comparisons
 from maxent.solvers.newton.lagrangian import Model, Penalty, Problem, State
 from maxent.solvers.newton.trust import downhill, newton_step
 
@@ -32,7 +38,13 @@ STALLED = 4
 STILL, SETTLED = 1e-9, 3
 """Change of the entropy, nats per individual; rounds in a row without more, after which a feasible point is kept."""
 
-JOLTS = 2
+JOLTS = 4
+"""Times that the rounds begin again, from other sides."""
+
+SIDE, NOISE, FIRMER = 3.0, 0.02, 10.0
+"""Of a jolt: the change of a favoured class's scores in a branch, and of all scores at random; how much larger the
+first penalties are, lest the entropy pulls the branches back before the comparisons hold them."""
+
 LOOKS = 2
 """Searches for a way down from a saddle, per round."""
 
@@ -117,8 +129,8 @@ def solve(
             break  # as near as it gets: the constraints contradict each other, at least around here
         if stalled >= STALLED:
             jolts += 1
-            noise = 0.3 * 1.5**jolts * rng.standard_normal(start.shape)
-            state, penalty = problem.step(state, noise), Penalty(np.zeros(len(people)), first)
+            change = _sides(problem.comparisons, rng) + NOISE * rng.standard_normal(start.shape)
+            state, penalty = problem.step(problem.at(start), change), Penalty(np.zeros(len(people)), FIRMER * first)
             bound, before, worst, stalled, search.radius = FIRST, np.full(len(people), np.inf), np.inf, 0, scale
             continue
         # Where the minimum was not reached, how far the constraints are from being met says nothing about penalties.
@@ -129,6 +141,21 @@ def solve(
         bound = max(accuracy.gradient, 0.1 * bound)
         search.radius = max(search.radius, 0.3 * scale)
     return Found(state, pull, search.steps, converged)
+
+
+def _sides(comparisons: Comparisons, rng: np.random.Generator) -> FloatArray:
+    """Raise the scores of each class in one branch, at random, of every chosen split, shape (n_groups, n_classes)."""
+    blocks = comparisons.blocks
+    terms = blocks.factor.tocoo()
+    row, block = terms.row[terms.data > 0], terms.col[terms.data > 0]
+    draw = np.where(blocks.seen, rng.random(blocks.seen.shape), 0.0)
+    most = np.zeros((len(comparisons), draw.shape[1]))
+    np.maximum.at(most, row, draw[block])
+    raised = np.zeros(draw.shape)
+    term, klass = np.nonzero((draw[block] == most[row]) & blocks.seen[block])
+    raised[block[term], klass] = SIDE
+    change: FloatArray = comparisons.transposed @ raised
+    return change
 
 
 def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> tuple[State, Model]:

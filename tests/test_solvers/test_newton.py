@@ -14,7 +14,7 @@ from maxent.constraints.lift import LiftedPart
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.newton.augmented import FINE, solve
+from maxent.solvers.newton.augmented import FINE, SIDE, _sides, solve
 from maxent.solvers.newton.form import build_form
 from maxent.solvers.newton.lagrangian import Model, Penalty, Problem, State
 from maxent.solvers.newton.projection import project
@@ -243,3 +243,18 @@ def test_it_stops_when_the_time_is_up(name: str) -> None:
     assert answer.stop is Stop.TIME_LIMIT
     assert answer.point is not None
     assert answer.point.shape == (program.n,)
+
+
+@every
+def test_a_jolt_raises_each_class_in_one_branch_of_every_chosen_split(name: str) -> None:
+    held = problem(name)
+    blocks = held.comparisons.blocks
+    change = _sides(held.comparisons, np.random.default_rng(0))
+    assert change.shape == held.form.free.shape
+    for k in range(len(held.comparisons)):
+        factor = blocks.factor[k].toarray().ravel()
+        chosen = np.flatnonzero(factor > 0)
+        inside = blocks.incidence[chosen].toarray().astype(bool)
+        for x in np.flatnonzero(blocks.seen[chosen].any(axis=0)):
+            mine = [change[groups, x] for groups, seen in zip(inside, blocks.seen[chosen, x], strict=True) if seen]
+            assert any((raised >= SIDE).all() for raised in mine)
