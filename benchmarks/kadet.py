@@ -83,6 +83,7 @@ def against_cart(training: Training, rounds: int) -> None:
         "kADET entropy": lambda: leaves(kadet(training, Kadet(k=10))),
         "kADET gini": lambda: leaves(kadet(training, Kadet(k=10, impurity="gini"))),
         "kADET gain_ratio": lambda: leaves(kadet(training, Kadet(k=10, impurity="gain_ratio"))),
+        "kADET quinlan": lambda: leaves(kadet(training, Kadet(k=10, impurity="gain_ratio", selection="quinlan"))),
     }
     best = dict.fromkeys(work, math.inf)
     size = {}

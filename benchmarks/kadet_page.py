@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import TypeAlias
@@ -31,7 +31,8 @@ class Point:
 
 
 Results: TypeAlias = Mapping[tuple[str, str], Sequence[Point]]
-"""Trees by inducer (id3, c45) and method (plain, none: a single leaf, flat: no hierarchies, kadet, tds, diverse)."""
+"""Trees by inducer (id3, c45, quinlan: C4.5 with his selection) and method (plain, none: a single leaf, flat: no
+hierarchies, kadet, tds, diverse)."""
 
 
 def diversity(limit: float) -> float:
@@ -41,7 +42,9 @@ def diversity(limit: float) -> float:
 
 def tables(results: Results) -> dict[str, str]:
     """The tables of the page by name."""
-    found = {"published": table(["", "published", "here"], published(results))}
+    found = {"published": table(["", "published", "here", "Quinlan's selection"], published(results))}
+    for method in ("kadet", "flat"):
+        found[f"selection-{method}"] = table(["k", *SELECTIONS], selections(results, method))
     for name in ("id3", "c45"):
         plain, none = results[name, "plain"][0], results[name, "none"][0]
         by_k = zip(*(results[name, method] for method in ("flat", "kadet", "tds")), strict=True)
@@ -77,6 +80,22 @@ def row(name: str, point: Point) -> list[str]:
     return [name, f"{point.leaves:,}", f"{point.error:.4f}", *people, *guesses]
 
 
+SELECTIONS = [f"{what}, {how}" for what in ("error", "exposed", "certain", "D_overall") for how in ("ratio", "Quinlan")]
+
+
+def selections(results: Results, method: str) -> list[list[str]]:
+    """A row per tree of C4.5, what is said of the one by gain ratio alone before what is said of the other."""
+    rows = []
+    for start in ("plain", method):
+        for pair in zip(results["c45", start], results["quinlan", start], strict=True):
+            said = [details([point])[0] for point in pair]
+            cells = [
+                line[1 + DETAILS.index(what)] for what in ("error", "exposed", "certain", "D_overall") for line in said
+            ]
+            rows.append(["plain tree" if start == "plain" else said[0][0], *cells])
+    return rows
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table, its first column to the left and the others to the right."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
@@ -84,8 +103,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def published(results: Results) -> list[list[str]]:
-    """What the paper says in words or numbers, and what was found."""
-    id3, c45 = ({point.x: point for point in results[name, "kadet"]} for name in ("id3", "c45"))
+    """What the paper says in words or numbers, and what was found; of C4.5 with Quinlan's selection, too."""
+    by_k = {name: {p.x: p for p in results[name, "kadet"]} for name in ("id3", "c45", "quinlan")}
+    id3 = by_k["id3"]
     n = results["id3", "none"][0].span
 
     def ahead(name: str) -> str:
@@ -93,27 +113,34 @@ def published(results: Results) -> list[list[str]]:
         differences = [tds.error - kadet.error for tds, kadet in pairs]
         return f"{sum(differences) / len(differences):+.4f}"
 
-    def harmless(points: Mapping[float, Point]) -> str:
+    def harmless(name: str) -> str:
+        points = by_k[name]
         return f"{min(k for k in points if not any(p.exposed for p in points.values() if p.x >= k)):g}"
 
     def limit(name: str) -> str:
         none = results[name, "none"][0].error
         return f"{min(point.x for point in results[name, 'diverse'] if point.error < none):g}"
 
-    shares = ", ".join(f"{p.exposed / n:.1%}" for p in c45.values() if p.x < 75)
-    return [
+    def shares(name: str) -> str:
+        return ", ".join(f"{p.exposed / n:.1%}" for p in by_k[name].values() if p.x < 75)
+
+    def both(say: Callable[[str], str]) -> list[str]:
+        return [say("c45"), say("quinlan")]
+
+    said = [
         ["ID3: error of TDS less that of kADET, mean over k", "0.006", ahead("id3")],
-        ["C4.5: the same", "0.03", ahead("c45")],
+        ["C4.5: the same", "0.03", *both(ahead)],
         ["ID3: root at k = 750 and k = 1000", "relationship, marital-status", f"{id3[750].root}, {id3[1000].root}"],
         ["ID3: error at k = 750 and k = 1000", "the first is larger", f"{id3[750].error:.4f}, {id3[1000].error:.4f}"],
-        ["ID3: nobody is exposed from k =", "above 750", harmless(id3)],
-        ["C4.5: nobody is exposed from k =", "75", harmless(c45)],
-        ["C4.5: share of exposed individuals at k = 2, 5, 10, 20, 50", "below 0.5 %", shares],
+        ["ID3: nobody is exposed from k =", "above 750", harmless("id3")],
+        ["C4.5: nobody is exposed from k =", "75", *both(harmless)],
+        ["C4.5: share of exposed individuals at k = 2, 5, 10, 20, 50", "below 0.5 %", *both(shares)],
         ["share of the larger class: the lowest limit there is", "0.751", f"{results['id3', 'none'][0].most:.3f}"],
         ["l of entropy l-diversity for the limit 0.85", "1.526", f"{diversity(0.85):.3f}"],
         ["ID3: lowest limit with a tree better than one leaf", "above 0.85", limit("id3")],
-        ["C4.5: the same", "lower than with ID3", limit("c45")],
+        ["C4.5: the same", "lower than with ID3", *both(limit)],
     ]
+    return [line if len(line) == 4 else [*line, ""] for line in said]
 
 
 def fill(page: str, tables: Mapping[str, str]) -> str:

@@ -111,7 +111,7 @@ class Adult:
 
 @dataclass(frozen=True)
 class Inducer:
-    """How the paper grows its trees: ID3 on the categorical attributes, or C4.5 on all of them."""
+    """How the paper grows its trees: ID3 on the categorical attributes, or C4.5 on all, with either selection."""
 
     name: str
     attributes: tuple[str, ...]
@@ -123,7 +123,7 @@ class Inducer:
         """A tree that keeps what is asked, with hierarchies unless it is to be ``flat``."""
         known = {name: hierarchy for name, hierarchy in adult.hierarchies.items() if name in self.attributes}
         how = {"impurity": self.impurity, "confidence": self.confidence, "hierarchies": {} if flat else known}
-        return kadet(adult.training(self.attributes), replace(asked, **how))
+        return kadet(adult.training(self.attributes), replace(asked, selection=self.growth.selection, **how))
 
     def series(self, adult: Adult) -> Iterator[tuple[str, Iterator[tuple[float, Release]]]]:
         """The trees of every method of `kadet_page.Results`, by what they are grown for."""
@@ -139,6 +139,7 @@ class Inducer:
 INDUCERS = (
     Inducer("id3", CATEGORICAL, Growth("id3"), "entropy", None),
     Inducer("c45", (*CATEGORICAL, *NUMERIC), Growth("c45"), "gain_ratio", 0.25),
+    Inducer("quinlan", (*CATEGORICAL, *NUMERIC), Growth("c45", selection="quinlan"), "gain_ratio", 0.25),
 )
 
 

@@ -20,12 +20,13 @@ from maxent.models.cuts import Cut, Intervals, best_cut, breaching_cuts, union
 from maxent.models.drafts import Draft
 from maxent.models.release import Branch, Impurity
 from maxent.models.routing import divided
-from maxent.models.scores import TIE, Measure, Scorer
+from maxent.models.scores import TIE, Measure, Scorer, above_average
 from maxent.models.spans import Span, Spans
 from maxent.models.training import Training
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _NOBODY = np.zeros(0, np.int64)
 
@@ -67,6 +68,9 @@ class Rules:
         Whether an adversary knows the classes: then every class has spans of its own.
     weighted : bool
         Whether gains of different nodes are compared times the records of the node.
+    above_average : bool
+        Whether numbers are cut where they gain most, and attributes compete only when they gain as much as those that
+        can split the node, and do not breach, do on average.
     min_samples_split : int
         Records of a node that is split.
     max_depth : int or None
@@ -79,6 +83,7 @@ class Rules:
     groups: tuple[IntArray, ...]
     class_public: bool = False
     weighted: bool = False
+    above_average: bool = False
     min_samples_split: int = 2
     max_depth: int | None = None
 
@@ -87,8 +92,8 @@ class Rules:
 class GrownNode:
     """A node of the tree; a leaf has no ``attribute`` (a position), an inner node no ``rows``.
 
-    Of the candidates left, one per attribute, ``score`` is -inf where there is none, and ``level`` says how far it is
-    generalised. ``reach`` are the values that can come here, of the attributes that are split above.
+    Of the candidates left, one per attribute, ``gain`` and ``score`` are -inf where there is none, and ``level`` says
+    how far it is generalised. ``reach`` are the values that can come here, of the attributes that are split above.
     """
 
     rows: IntArray
@@ -96,6 +101,7 @@ class GrownNode:
     label: int
     depth: int
     reach: Mapping[int, IntArray]
+    gain: FloatArray
     score: FloatArray
     level: IntArray
     attribute: int | None = None
@@ -126,8 +132,8 @@ class AnonymousTree:
     training : Training
     rules : Rules
     watch : callable, optional
-        Is told of every candidate that is taken from the queue. Without it those that are known from the beginning to
-        breach are not queued.
+        Is told of every candidate that is taken from the queue. Without it, or when candidates are to gain as much as
+        the average, those that are known from the beginning to breach are not queued.
     nodes : list of GrownNode
         The root first, and every node before its sons.
     spans : Spans
@@ -145,13 +151,14 @@ class AnonymousTree:
         self._n_classes = len(self.training.target.classes)
         of_class = [np.flatnonzero(self.training.y == c) for c in range(self._n_classes)]
         self.spans = Spans(0, of_class if self.rules.class_public else [everybody])
-        self._scorer = Scorer(self.training, Measure.of(self.rules.impurity, len(everybody)))
+        measure = Measure.of(self.rules.impurity, len(everybody))
+        self._scorer = Scorer(self.training, measure, by_gain=self.rules.above_average)
         self._public = np.array([a.role == "public" for a in self.training.attributes], bool)
-        self._queue: list[tuple[float, int]] = []
+        self._flat = np.array([len(groups) < 2 for groups in self.rules.groups], bool)
+        self._queue: list[tuple[float, int, int]] = []
         self._add(everybody, 0, {}, 0)
         while self._queue:
-            _, number = heapq.heappop(self._queue)
-            attribute = _first_best(self.nodes[number].score)
+            _, number, attribute = heapq.heappop(self._queue)
             if self.training.attributes[attribute].values is None:
                 self._try_cuts(number, attribute)
             else:
@@ -175,11 +182,14 @@ class AnonymousTree:
         """A new leaf, its best candidate in the queue; ``label`` is for a leaf of nobody."""
         number, counts = len(self.nodes), np.bincount(self.training.y[rows], minlength=self._n_classes)
         if self._is_final(counts, depth):
-            score = np.full(len(self._public), -np.inf)
+            known, gain, score = self._public, *np.full((2, len(self._public)), -np.inf)
         else:
-            score = self._scores(number, rows, counts)
+            known, gain, score = self._judged(number, rows, counts)
         label = int(counts.argmax()) if len(rows) else label
-        self.nodes.append(GrownNode(rows, counts, label, depth, reach, score, np.zeros(len(score), np.int64)))
+        self.nodes.append(GrownNode(rows, counts, label, depth, reach, gain, score, np.zeros(len(score), np.int64)))
+        if self.rules.above_average:
+            for attribute in np.flatnonzero(self._public & ~known & (gain > -np.inf)).tolist():
+                self._settle(number, attribute)
         self._queue_best(number)
 
     def _is_final(self, counts: IntArray, depth: int) -> bool:
@@ -190,45 +200,59 @@ class AnonymousTree:
         deepest = self.rules.max_depth is not None and depth >= self.rules.max_depth
         return bool(deepest or counts.sum() < least or np.count_nonzero(counts) < 2)
 
-    def _scores(self, number: int, rows: IntArray, counts: IntArray) -> FloatArray:
-        """The scores of a new leaf's candidates, shape (n_attributes,).
+    def _judged(self, number: int, rows: IntArray, counts: IntArray) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Of a new leaf's candidates, whether they are known not to breach, the gains and scores; (n_attributes,) each.
 
         When a leaf has one span, and the span this one leaf, the span stays as it is until the leaf is split. Then what
-        breaches, and cannot be generalised, is known at once.
+        breaches, and cannot be generalised, is known at once, and no candidate.
         """
         if self.watch is not None or self.rules.class_public or not self.spans.is_alone(number):
-            return self._scorer.scores(rows, counts)
-        known = self._public & np.array([len(groups) < 2 for groups in self.rules.groups], bool)
-        return self._scorer.scores(rows, counts, self.rules.breach, known)
+            return np.zeros_like(self._public), *self._scorer.scores(rows, counts)
+        known = self._public & self._flat
+        return known, *self._scorer.scores(rows, counts, self.rules.breach, known)
+
+    def _settle(self, number: int, attribute: int) -> None:
+        """Replace the candidate of an attribute by the best that does not breach: only such count in an average."""
+        node = self.nodes[number]
+        if self.training.attributes[attribute].values is None:
+            self._set_cut(node, attribute, self._best_cut(number, attribute))
+            return
+        while node.gain[attribute] > -np.inf and self._breaches(number, self._by_values(node, attribute)):
+            self._generalise(node, attribute)
 
     def _queue_best(self, number: int) -> None:
-        """Put the best candidate of a leaf into the queue."""
+        """Put the best candidate of a leaf into the queue, of those that are equally good the first attribute's."""
         node = self.nodes[number]
-        best = node.score.max(initial=-np.inf)
+        score = above_average(node.gain, node.score) if self.rules.above_average else node.score
+        best = score.max(initial=-np.inf)
         if best > -np.inf:
-            heapq.heappush(self._queue, (-best * (len(node.rows) if self.rules.weighted else 1), number))
+            attribute = int(np.argmax(score >= best - TIE))
+            heapq.heappush(self._queue, (-best * (len(node.rows) if self.rules.weighted else 1), number, attribute))
 
     def _try_values(self, number: int, attribute: int) -> None:
         """Split a leaf by a categorical attribute, or generalise the candidate when that would breach."""
-        node, groups = self.nodes[number], self.rules.groups[attribute]
-        level = int(node.level[attribute])
-        split = self._by_values(node, attribute, groups[level])
+        node = self.nodes[number]
+        split = self._by_values(node, attribute)
         if not self._breaches(number, split):
             self._tell(number, attribute, None, "split")
             self._split(number, split)
             return
         self._tell(number, attribute, None, "breach")
-        node.level[attribute] = level + 1
-        node.score[attribute] = -np.inf
-        if level + 1 < len(groups):
-            group = groups[level + 1]
-            table = self._scorer.table(node.rows, group[self._scorer.codes[attribute][node.rows]], int(group.max()) + 1)
-            node.score[attribute] = self._scorer.split_score(table, node.counts)
+        self._generalise(node, attribute)
         self._queue_best(number)
 
-    def _by_values(self, node: GrownNode, attribute: int, group: IntArray) -> _Split:
+    def _generalise(self, node: GrownNode, attribute: int) -> None:
+        """Go on to the next level of a categorical attribute, after the last one to no candidate."""
+        node.level[attribute] += 1
+        node.gain[attribute] = node.score[attribute] = -np.inf
+        if node.level[attribute] < len(self.rules.groups[attribute]):
+            group = self.rules.groups[attribute][node.level[attribute]]
+            table = self._scorer.table(node.rows, group[self._scorer.codes[attribute][node.rows]], int(group.max()) + 1)
+            node.gain[attribute], node.score[attribute] = self._scorer.judge_split(table, node.counts)
+
+    def _by_values(self, node: GrownNode, attribute: int) -> _Split:
         """The split by groups of values; values of groups that nobody in the node is in share a branch, the last."""
-        codes = self._scorer.codes[attribute]
+        codes, group = self._scorer.codes[attribute], self.rules.groups[attribute][node.level[attribute]]
         reach = node.reach.get(attribute, np.arange(len(group)))
         present = np.unique(group[codes[node.rows]])
         number = np.full(int(group.max()) + 1, len(present))
@@ -247,17 +271,25 @@ class AnonymousTree:
 
     def _try_cuts(self, number: int, attribute: int) -> None:
         """Split a leaf at the best cut of a numeric attribute that does not breach, if it is as good as was thought."""
-        node = self.nodes[number]
-        spans = self.spans.of(number) if self._public[attribute] else []
-        bad = union([self._bad_cuts(span, attribute) for span in spans])
-        cut = best_cut(self._scorer, attribute, node.rows, node.counts, bad)
-        if cut is not None and cut.score >= node.score[attribute] - TIE:
+        node, cut = self.nodes[number], self._best_cut(number, attribute)
+        gained = cut is not None and (cut.gain >= node.gain[attribute] - TIE or not self.rules.above_average)
+        if cut is not None and gained and cut.score >= node.score[attribute] - TIE:
             self._tell(number, attribute, cut.threshold, "split")
             self._split(number, self._by_cut(attribute, cut))
             return
         self._tell(number, attribute, None, "breach")
-        node.score[attribute] = -np.inf if cut is None else cut.score
+        self._set_cut(node, attribute, cut)
         self._queue_best(number)
+
+    def _best_cut(self, number: int, attribute: int) -> Cut | None:
+        """The best cut of a leaf that does not breach."""
+        node, spans = self.nodes[number], self.spans.of(number) if self._public[attribute] else []
+        bad = union([self._bad_cuts(span, attribute) for span in spans])
+        return best_cut(self._scorer, attribute, node.rows, node.counts, bad)
+
+    def _set_cut(self, node: GrownNode, attribute: int, cut: Cut | None) -> None:
+        """Make a cut, or none, the candidate of a numeric attribute."""
+        node.gain[attribute], node.score[attribute] = (-np.inf, -np.inf) if cut is None else (cut.gain, cut.score)
 
     def _bad_cuts(self, span: Span, attribute: int) -> Intervals:
         """The cuts of a numeric attribute after which a part of a span breaches."""
@@ -297,8 +329,3 @@ class AnonymousTree:
             node, name = self.nodes[number], self.training.attributes[attribute].name
             score = float(node.score[attribute])
             self.watch(Step(number, name, int(node.level[attribute]), threshold, score, outcome))
-
-
-def _first_best(score: FloatArray) -> int:
-    """The first attribute with the best score."""
-    return int(np.argmax(score >= score.max() - TIE))

@@ -54,13 +54,14 @@ def union(intervals: Sequence[Intervals]) -> Intervals:
 class Cut:
     """Numbers up to ``threshold``, the one with a rank of ``rank``, are on the lower side."""
 
+    gain: float
     score: float
     rank: int
     threshold: float
 
 
 def best_cut(scorer: Scorer, attribute: int, rows: IntArray, counts: IntArray, bad: Intervals) -> Cut | None:
-    """Find the cut of a node with the best score, None when none gains.
+    """Find the cut of a node with the best score (or gain, as the scorer has it), None when there is none.
 
     It is at a number that occurs in the data, as Quinlan's: of the cuts that divide the node alike, and may be made,
     the nearest to the largest number up to the middle between the node's own.
@@ -81,11 +82,12 @@ def best_cut(scorer: Scorer, attribute: int, rows: IntArray, counts: IntArray, b
     low, high = own[:-1], own[1:]
     middle = np.searchsorted(levels, levels[low] / 2 + levels[high] / 2, side="right") - 1
     rank = _nearest(np.clip(middle, low, high - 1), low, high, bad)
-    score = np.where(rank < 0, -np.inf, scorer.cut_scores(below, counts))
-    if score.max(initial=-np.inf) == -np.inf:
+    gain, score = scorer.judge_cuts(below, counts)
+    wanted = np.where(rank < 0, -np.inf, gain if scorer.by_gain else score)
+    if wanted.max(initial=-np.inf) == -np.inf:
         return None
-    best = int(np.argmax(score >= score.max() - TIE))
-    return Cut(float(score[best]), int(rank[best]), float(levels[rank[best]]))
+    best = int(np.argmax(wanted >= wanted.max() - TIE))
+    return Cut(float(gain[best]), float(score[best]), int(rank[best]), float(levels[rank[best]]))
 
 
 def _nearest(wanted: IntArray, low: IntArray, high: IntArray, bad: Intervals) -> IntArray:

@@ -15,6 +15,7 @@ from maxent.models.drafts import Publish, freeze
 from maxent.models.error_pruning import prune
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import shorten, shorten_list
+from maxent.models.growth import Selection
 from maxent.models.hierarchies import Hierarchy, HierarchySource, hierarchy_problems, read_hierarchy
 from maxent.models.release import Candidates, Defense, Impurity, Induction, Release, Tree
 from maxent.models.training import Training
@@ -44,6 +45,9 @@ class Kadet:
     impurity : {"entropy", "gini", "gain_ratio"}
         What candidates are compared by. ID3 is "entropy" for categorical attributes, C4.5 "gain_ratio" with a
         ``confidence``.
+    selection : {"gain_ratio", "quinlan"}
+        Of gain_ratio: whether all candidates compete by it; or numbers are cut where they gain most (section 3.3), and
+        of the attributes those compete that gain at least as much as all of their node do on average (Quinlan 1993).
     class_public : bool
         Whether an adversary knows the classes: then every class has spans of its own, which are to have k records.
     order : {"gain", "weighted"}
@@ -70,6 +74,7 @@ class Kadet:
     confidence: float | None = None
     min_samples_split: int = 2
     max_depth: int | None = None
+    selection: Selection = "gain_ratio"
 
 
 def kadet(
@@ -87,6 +92,12 @@ def kadet(
     numeric one is cut where it gains most of the cuts that do not breach. Ties go to the attribute that comes first, to
     the smallest cut, and to the node that was made first. Values that nobody in a node has share an empty leaf with the
     node's own majority, and the label of a tie is the first of its classes. What gains at most 1e-12 is no candidate.
+
+    With the selection "quinlan", a node has one candidate per attribute: its values, or their first generalisation that
+    does not breach when the node is made, or of a number the cut with the largest gain of those that do not. Only these
+    count in the node's average, those without gain included, and those above it join the queue. What is found to breach
+    later, as other nodes with the same people have been split, is replaced, and the average taken anew. The release
+    tells an adversary of no candidates, as they cannot know which ones were above the average.
 
     Parameters
     ----------
@@ -120,6 +131,7 @@ def kadet(
         tuple(_groups(a.values, hierarchies.get(a.name)) for a in training.attributes),
         asked.class_public,
         asked.order == "weighted",
+        asked.selection == "quinlan",
         asked.min_samples_split,
         asked.max_depth,
     )
@@ -151,9 +163,15 @@ def _groups(values: tuple[str, ...] | None, hierarchy: Hierarchy | None) -> IntA
 def _candidates(training: Training, asked: Kadet) -> Candidates:
     """Which splits an adversary can tell to have competed.
 
-    Whether a candidate left too uniform a span, or too few of a class, depends on classes that they do not know.
+    Whether a candidate left too uniform a span, or too few of a class, or gained less than others, depends on classes
+    that they do not know.
     """
-    if asked.l is not None or asked.alpha is not None or (asked.class_public and asked.k > 1):
+    if (
+        asked.selection == "quinlan"
+        or asked.l is not None
+        or asked.alpha is not None
+        or (asked.class_public and asked.k > 1)
+    ):
         return "none"
     return "mixed" if any(a.values is None for a in training.attributes) else "unused"
 
@@ -184,9 +202,11 @@ def kadet_problems(asked: Kadet) -> Iterator[Problem]:
         value = getattr(asked, name)
         if value is not None and not (_is_number(value) and low < value < high):
             yield _argument(name, f"None or {words}", value)
-    for name, known in (("diversity", Diversity), ("impurity", Impurity), ("order", Order)):
+    for name, known in (("diversity", Diversity), ("impurity", Impurity), ("selection", Selection), ("order", Order)):
         if getattr(asked, name) not in get_args(known):
             yield _argument(name, _one_of(get_args(known)), getattr(asked, name))
+    if asked.selection == "quinlan" and asked.impurity != "gain_ratio":
+        yield _argument("selection", "gain_ratio: only gain ratios are selected from above the average gain", "quinlan")
     if not isinstance(asked.class_public, (bool, np.bool_)):
         yield _argument("class_public", "True or False", asked.class_public)
     elif asked.class_public and (asked.l is not None or asked.alpha is not None):

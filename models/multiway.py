@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from maxent.models.drafts import Draft, depth_first
 from maxent.models.release import Attribute, Branch, Impurity
+from maxent.models.scores import above_average
 from maxent.models.training import Training
 
 IntArray = npt.NDArray[np.int64]
@@ -249,9 +250,7 @@ def _chosen(rules: Rules, splits: Sequence[_Split]) -> IntArray:
     """The attribute that splits each node best, -1 where none gains; shape (n_nodes,)."""
     gain, score = np.stack([s.gain for s in splits]), np.stack([s.score for s in splits])
     if rules.above_average:
-        competes = score > -np.inf
-        average = (gain * competes).sum(axis=0) / np.maximum(competes.sum(axis=0), 1)
-        score = np.where(gain >= average - TIE, score, -np.inf)
+        score = above_average(np.where(score > -np.inf, gain, -np.inf), score)
     best = score.max(axis=0)
     chosen = np.argmax(score >= best - TIE, axis=0)
     gains = gain[chosen, np.arange(len(chosen))]

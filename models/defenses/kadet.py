@@ -13,6 +13,7 @@ from maxent.models.defenses.base import PublishedTreeClassifier
 from maxent.models.drafts import Publish
 from maxent.models.errors import Problem, invalid
 from maxent.models.frames import shorten
+from maxent.models.growth import Selection
 from maxent.models.hierarchies import HierarchySource
 from maxent.models.kadet import Diversity, Kadet, Order, kadet, kadet_problems
 from maxent.models.release import Impurity, Release
@@ -36,6 +37,9 @@ class KADETClassifier(PublishedTreeClassifier):
         The largest share of a class in a span, above 0 and below 1.
     impurity : {"entropy", "gini", "gain_ratio"}
         What splits are compared by. ID3 is "entropy" on categorical columns, C4.5 "gain_ratio" with a ``confidence``.
+    selection : {"gain_ratio", "quinlan"}
+        Of gain_ratio: whether all splits compete by it; or, as in C4.5, numbers are cut where they gain most, and the
+        attributes that gain at least as much as all do on average compete by gain ratio.
     confidence : float, optional
         The confidence factor of error-based pruning, 0.25 in C4.5: subtrees are replaced by leaves, which keeps
         whatever is guaranteed. None: no pruning.
@@ -76,6 +80,7 @@ class KADETClassifier(PublishedTreeClassifier):
         diversity: Diversity = "entropy",
         alpha: float | None = None,
         impurity: Impurity = "entropy",
+        selection: Selection = "gain_ratio",
         confidence: float | None = None,
         hierarchies: Mapping[str, HierarchySource] | None = None,
         private: Sequence[str] = (),
@@ -91,6 +96,7 @@ class KADETClassifier(PublishedTreeClassifier):
         self.diversity = diversity
         self.alpha = alpha
         self.impurity = impurity
+        self.selection = selection
         self.confidence = confidence
         self.hierarchies = hierarchies
         self.private = private
@@ -109,6 +115,7 @@ class KADETClassifier(PublishedTreeClassifier):
             diversity=self.diversity,
             alpha=self.alpha,
             impurity=self.impurity,
+            selection=self.selection,
             class_public=self.class_public,
             order=self.order,
             hierarchies={} if self.hierarchies is None else self.hierarchies,

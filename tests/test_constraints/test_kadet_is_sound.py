@@ -24,6 +24,7 @@ from maxent.models.table import read_qi
 OPTIONS: dict[str, Any] = {
     "k": st.sampled_from((1, 2, 2, 3, 3, 5)),
     "impurity": st.sampled_from(("entropy", "gini", "gain_ratio")),
+    "selection": st.sampled_from(("gain_ratio", "quinlan")),
     "order": st.sampled_from(("gain", "weighted")),
     "min_samples_split": st.sampled_from((2, 2, 5)),
     "max_depth": st.sampled_from((None, None, 2)),
@@ -49,7 +50,10 @@ def releases(draw: Any, **fixed: Any) -> Case:
         people = replace(people, y=np.where(told, people.y, likely))
     strategies = {name: strategy for name, strategy in OPTIONS.items() if name not in fixed}
     further = draw(st.fixed_dictionaries({}, optional=FURTHER)) if not fixed and draw(st.integers(0, 3)) == 0 else {}
-    asked = Kadet(hierarchies=draw(hierarchies(people)), **draw(st.fixed_dictionaries(strategies)), **further, **fixed)
+    chosen = draw(st.fixed_dictionaries(strategies))
+    if chosen.get("selection") == "quinlan":
+        chosen["impurity"] = "gain_ratio"
+    asked = Kadet(hierarchies=draw(hierarchies(people)), **chosen, **further, **fixed)
     published = draw(st.fixed_dictionaries({"publish": st.sampled_from(("labels", "rates", "counts"))}))
     try:
         return Case(people, kadet(training_of(people), asked, inner_counts=draw(st.booleans()), **published))
@@ -114,6 +118,13 @@ def test_a_candidate_that_breached_would_be_one_too_many() -> None:
     found, violation = comparisons(case, replace(case.release, trees=(careless,)))
     assert ("M", "E") in found
     assert violation > 0.1
+
+
+def test_nothing_is_compared_when_the_average_gain_decided_what_competed() -> None:
+    people = below_a_private_split().people
+    release = kadet(training_of(people), Kadet(k=3, impurity="gain_ratio", selection="quinlan"))
+    assert not release.trees[0].root.is_leaf
+    assert comparisons(Case(people, release), release)[0] == set()
 
 
 @pytest.mark.parametrize("asked", [{"l": 1.2}, {"l": 2, "diversity": "distinct"}, {"alpha": 0.9}])

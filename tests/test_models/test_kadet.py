@@ -71,7 +71,12 @@ def test_the_queue_of_table_1() -> None:
 
 
 CROWDS = populations(rows=(4, 40), public=(1, 4), private=(0, 2), classes=(2, 3))
-IMPURITIES = st.sampled_from(("entropy", "gini", "gain_ratio"))
+MEASURES = st.sampled_from(
+    (
+        *({"impurity": impurity} for impurity in ("entropy", "gini", "gain_ratio")),
+        {"impurity": "gain_ratio", "selection": "quinlan"},
+    )
+)
 GUARANTEES = st.fixed_dictionaries(
     {"k": st.sampled_from((1, 2, 2, 3, 4, 6))},
     optional={
@@ -112,17 +117,16 @@ def rules_of(people: People, asked: Kadet, groups: dict[str, Any]) -> Rules:
         else np.arange(len(a.values))[None]
         for a in people.attributes
     )
-    return Rules(asked.impurity, asked.k, criterion(asked), tuple(levels), asked.class_public)
+    quinlan = asked.selection == "quinlan"
+    return Rules(asked.impurity, asked.k, criterion(asked), tuple(levels), asked.class_public, above_average=quinlan)
 
 
 @thorough(250)
-@given(people=CROWDS, guarantees=GUARANTEES, impurity=IMPURITIES, class_public=st.booleans(), data=st.data())
+@given(people=CROWDS, guarantees=GUARANTEES, measure=MEASURES, class_public=st.booleans(), data=st.data())
 def test_the_spans_kept_are_those_of_the_definitions(
-    people: People, guarantees: Any, impurity: Any, class_public: bool, data: st.DataObject
+    people: People, guarantees: Any, measure: Any, class_public: bool, data: st.DataObject
 ) -> None:
-    asked = Kadet(
-        impurity=impurity, class_public=class_public, **({"k": guarantees["k"]} if class_public else guarantees)
-    )
+    asked = Kadet(class_public=class_public, **measure, **({"k": guarantees["k"]} if class_public else guarantees))
     assume(kept(people, asked))
     groups = data.draw(hierarchies(people))
     tree = AnonymousTree(training_of(people), rules_of(people, asked, groups))
@@ -163,18 +167,19 @@ def as_dict(asked: Kadet) -> dict[str, Any]:
 @given(
     people=CROWDS,
     guarantees=GUARANTEES,
-    impurity=IMPURITIES,
+    measure=MEASURES,
     class_public=st.booleans(),
     confidence=st.sampled_from((None, 0.25, 0.5)),
     order=st.sampled_from(("gain", "weighted")),
     data=st.data(),
 )
 def test_no_span_breaches(
-    people: People, guarantees: Any, class_public: bool, data: st.DataObject, **options: Any
+    people: People, guarantees: Any, measure: Any, class_public: bool, data: st.DataObject, **options: Any
 ) -> None:
     if class_public:
         guarantees = {"k": guarantees["k"]}
-    asked = Kadet(class_public=class_public, hierarchies=data.draw(hierarchies(people)), **guarantees, **options)
+    groups = data.draw(hierarchies(people))
+    asked = Kadet(class_public=class_public, hierarchies=groups, **guarantees, **measure, **options)
     assume(kept(people, asked))
     release = kadet(training_of(people), asked)
     validate_release(release)
@@ -186,12 +191,14 @@ def test_no_span_breaches(
 @given(
     people=CROWDS,
     guarantees=GUARANTEES,
-    impurity=IMPURITIES,
+    measure=MEASURES,
     order=st.sampled_from(("gain", "weighted")),
     data=st.data(),
 )
-def test_to_watch_changes_nothing(people: People, guarantees: Any, data: st.DataObject, **options: Any) -> None:
-    asked = Kadet(hierarchies=data.draw(hierarchies(people)), **guarantees, **options)
+def test_to_watch_changes_nothing(
+    people: People, guarantees: Any, measure: Any, order: Any, data: st.DataObject
+) -> None:
+    asked = Kadet(hierarchies=data.draw(hierarchies(people)), order=order, **guarantees, **measure)
     assume(kept(people, asked))
     steps: list[Step] = []
     watched = kadet(training_of(people), asked, watch=steps.append)
@@ -202,21 +209,84 @@ def test_to_watch_changes_nothing(people: People, guarantees: Any, data: st.Data
 @thorough(150)
 @given(
     people=CROWDS,
-    impurity=IMPURITIES,
+    measure=MEASURES,
     min_samples_split=st.integers(1, 6),
     max_depth=st.sampled_from((None, 0, 1, 2)),
     class_public=st.booleans(),
 )
 def test_asking_for_nothing_gives_the_plain_tree(
-    people: People, impurity: Any, class_public: bool, **limits: Any
+    people: People, measure: Any, class_public: bool, **limits: Any
 ) -> None:
-    grown = kadet(training_of(people), Kadet(k=1, impurity=impurity, class_public=class_public, **limits))
-    if all(a.values is not None for a in people.attributes):
-        plain = induce(training_of(people), Growth("id3", impurity, **limits))
+    grown = kadet(training_of(people), Kadet(k=1, class_public=class_public, **measure, **limits))
+    if all(a.values is not None for a in people.attributes) and "selection" not in measure:
+        plain = induce(training_of(people), Growth("id3", **measure, **limits))
         assert grown.trees[0].nodes == plain.trees[0].nodes
-    if impurity == "gain_ratio":
-        c45 = Growth("c45", min_samples_leaf=1, confidence=None, **limits)
+    if measure["impurity"] == "gain_ratio":
+        c45 = Growth("c45", min_samples_leaf=1, confidence=None, **measure, **limits)
         assert grown.trees[0].nodes == induce(training_of(people), c45).trees[0].nodes
+
+
+def bits(groups: list[Any], y: Any) -> tuple[float, float]:
+    """Gain and gain ratio of a partition of records, in the plainest way."""
+
+    def entropy(codes: Any) -> float:
+        p = np.unique(codes, return_counts=True)[1] / len(codes)
+        return float(-(p * np.log2(p)).sum())
+
+    place = np.concatenate([np.full(len(rows), i) for i, rows in enumerate(groups)])
+    together = np.concatenate(groups)
+    gain = entropy(y[together]) - sum(len(rows) / len(together) * entropy(y[rows]) for rows in groups)
+    return gain, gain / entropy(place)
+
+
+@thorough(150)
+@given(
+    people=populations(rows=(4, 40), public=(1, 4), private=(0, 0), classes=(2, 3)),
+    k=st.sampled_from((1, 2, 3, 5)),
+    data=st.data(),
+)
+def test_quinlans_selection_is_made_among_what_does_not_breach(people: People, k: int, data: st.DataObject) -> None:
+    assume(len(people) >= k)
+    groups = data.draw(hierarchies(people))
+    asked = Kadet(k=k, impurity="gain_ratio", selection="quinlan", hierarchies=groups)
+    levels = rules_of(people, asked, groups).groups
+    names = [a.name for a in people.attributes]
+
+    def candidate(a: int, rows: Any) -> tuple[float, float] | None:
+        """Gain and ratio of the first level, or of the cut that gains most, that leaves k people everywhere."""
+        column, numeric = people.columns[names[a]][rows], people.attributes[a].values is None
+        ways = [column > cut for cut in np.unique(column)] if numeric else [group[column] for group in levels[a]]
+        parts = [[rows[way == value] for value in np.unique(way)] for way in ways]
+        found = [bits(p, people.y) for p in parts if len(p) > 1 and min(map(len, p)) >= k]
+        least = max(gain for gain, _ in found) - 1e-9 if numeric and found else -1.0
+        return next((pair for pair in found if pair[0] >= least), None)
+
+    tree = AnonymousTree(training_of(people), rules_of(people, asked, groups))
+    rows_of = [node.rows for node in tree.nodes]
+    for number in reversed(range(len(tree.nodes))):
+        if sons := tree.nodes[number].sons:
+            rows_of[number] = np.sort(np.concatenate([rows_of[son] for son in sons]))
+    for node, rows in zip(tree.nodes, rows_of, strict=True):
+        found = {a: pair for a in range(len(names)) if (pair := candidate(a, rows))}
+        least = max(1e-9, sum(gain for gain, _ in found.values()) / max(len(found), 1) - 1e-9)
+        ratios = {a: ratio for a, (gain, ratio) in found.items() if gain >= least}
+        if len(np.unique(people.y[rows])) < 2 or not ratios:
+            assert node.attribute is None
+        else:
+            assert node.attribute in ratios
+            assert ratios[node.attribute] >= max(ratios.values()) - 1e-9
+
+
+def test_with_quinlans_selection_only_what_does_not_breach_competes() -> None:
+    """The values of A are of one person each. Their gain ratio is below B's, that of low and high above."""
+    groups = {"A": [[value, "low" if value < "4" else "high"] for value in "01234567"]}
+    attributes = (Attribute("A", "categorical", tuple("01234567")), Attribute("B", "categorical", tuple("xyz")))
+    columns = np.arange(8), np.array([0, 0, 0, 2, 2, 1, 2, 1])
+    training = Training(Target("Y", ("bad", "good")), attributes, columns, np.arange(8) // 4)
+    asked = Kadet(k=2, impurity="gain_ratio", selection="quinlan", hierarchies=groups)
+    steps: list[Step] = []
+    kadet(training, asked, watch=steps.append)
+    assert [(step.attribute, step.level, step.outcome) for step in steps] == [("A", 1, "split")]
 
 
 def test_more_than_there_are_records_cannot_be_kept() -> None:

@@ -74,6 +74,18 @@ def test_numbers_are_cut_where_nobody_is_left_alone() -> None:
     assert [(b.le, b.gt) for b in kept.branches] == [(30.0, None), (None, 30.0)]
 
 
+def test_with_quinlans_selection_numbers_are_cut_where_they_gain_most() -> None:
+    """The last person told from the others is the better ratio, five of a class from the others the larger gain."""
+    ages = pd.DataFrame({"age": np.arange(21.0, 29.0)})
+    classes = list("aaaaabab")
+    cuts = {}
+    for selection in ("gain_ratio", "quinlan"):
+        model = KADETClassifier(k=1, impurity="gain_ratio", selection=selection, max_depth=1).fit(ages, classes)
+        (tree,) = model.release_.trees
+        cuts[selection] = tree.root.branches[0].le, tree.induction.candidates
+    assert cuts == {"gain_ratio": (27.0, "mixed"), "quinlan": (25.0, "none")}
+
+
 def test_missing_values_are_refused_or_a_category() -> None:
     people = cars().assign(status=["u", None, "m", "m", np.nan, "u", "w"])
     with pytest.raises(InvalidInput, match="no missing values: give them a name"):
@@ -113,6 +125,7 @@ def test_every_unsuitable_parameter_is_named() -> None:
         "diversity": "recursive",
         "alpha": 1.0,
         "impurity": "error",
+        "selection": "random",
         "confidence": 0.6,
         "hierarchies": "status.csv",
         "private": "car",
@@ -126,5 +139,7 @@ def test_every_unsuitable_parameter_is_named() -> None:
     with pytest.raises(InvalidInput) as caught:
         fitted(**wrong)
     assert {problem.field for problem in caught.value.problems} == set(wrong)
+    with pytest.raises(InvalidInput, match="selection: expected gain_ratio: only gain ratios are"):
+        fitted(k=1, selection="quinlan")
     with pytest.raises(InvalidInput, match="l and alpha: expected None"):
         fitted(k=1, alpha=0.9, class_public=True)
