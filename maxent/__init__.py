@@ -51,6 +51,9 @@ _HOME = {
     "Release": "maxent.models.release",
 }
 
+_MODULES = ("disclosure", "privacy")
+"""Modules that ``import maxent`` gives, too."""
+
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
 
@@ -58,8 +61,10 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"maxent.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOME]
+    return [*globals(), *_HOME, *_MODULES]

@@ -15,12 +15,15 @@ SHOWN = 10
 
 def print_audit(audit: Audit) -> None:
     """Print what the attacks find, and the worst leaves, to standard output."""
-    for line in audit_lines(audit.summary, audit.release.target.name, len(audit.trees)):
+    for line in audit_lines(audit.summary, audit.release.target.name, len(audit.trees), audit.private):
         print(printable(line))
 
 
-def audit_lines(found: Mapping[str, Any], target: str, trees: int) -> Iterator[str]:
-    """A summary in plain language: a line per attack, then the leaves."""
+def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool = False) -> Iterator[str]:
+    """A summary in plain language: a line per attack, then the leaves.
+
+    ``private`` says whether attributes that the adversary does not know decide who is in which leaf.
+    """
     title = target.lower() if target.istitle() and len(target) > 1 else target
     removed = found["differencing"]["removed"]
     yield (
@@ -30,7 +33,7 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int) -> Iterator[s
         + ("" if found["individuals"] is None else f"; {_people(found['individuals'])}")
     )
     yield f"uniqueness: {_hold(found['uniqueness']['leaves'])} a single individual"
-    yield _homogeneity(found, title)
+    yield _homogeneity(found, title) + (", to those who know who is in them" if private else "")
     yield _background(found, title)
     if "facts" in found:
         facts = found["facts"]
@@ -84,9 +87,13 @@ def _spans(spans: Mapping[str, Any], title: str) -> str:
     groups = "one group" if spans["count"] == 1 else f"{spans['count']} groups"
     if not spans["count"]:
         return "linking: everybody of the table is in a removed leaf"
+    alike = "class" in spans
+    least = "how many are in the smallest is not known"
+    if spans["k_anonymous"] is not None:
+        smallest = f"the smallest of {_people(spans['min_population'])}" + (" of the same class" if alike else "")
+        least = f"{smallest}: it is {spans['k_anonymous']}-anonymous"
     return (
-        f"linking: the table falls into {groups} of people whom the release cannot tell apart, the smallest of "
-        f"{_people(spans['min_population'])}: it is {spans['k_anonymous']}-anonymous; "
+        f"linking: the table falls into {groups} of people whom the release cannot tell apart, {least}; "
         + (f"the {title} of {_people(spans['exposed'])}" if spans["exposed"] else f"nobody's {title}")
         + " follows from the group"
         + (f"; {_people(spans['unlinked'])} in removed leaves" if spans["unlinked"] else "")

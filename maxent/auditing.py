@@ -149,8 +149,9 @@ def audit_release(
         _audited(release, number, p, rates, sizes, links, known, d, min_size=min_size, background=background)
         for number, (p, d) in enumerate(zip(places, differences, strict=True))
     )
-    notes = tuple(_notes(release, trees, rates, people, sizes))
-    return Audit(release, trees, people, links, min_size, background, known, notes, risks)
+    notes = tuple(_notes(release, trees, rates, people))
+    wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
+    return Audit(release, trees, people, links, int(min_size), int(background), known, notes, wrong, risks)
 
 
 def _audited(
@@ -181,7 +182,6 @@ def _notes(
     trees: Sequence[TreeAudit],
     rates: RateReader,
     people: QITable | None,
-    sizes: Sequence[FloatArray] | None,
 ) -> Iterator[str]:
     """What the reader of the result should know about how the release was read."""
     if release.sampling_rate < 1:
@@ -208,15 +208,24 @@ def _notes(
                 f"{which}the recovered leaves have no records; or inner nodes were counted after leaves were removed, "
                 "and tell nothing of them"
             )
-        if people is not None and sizes is not None:
-            shown = sizes[number - 1][tree.leaves]
-            different = tree.bounds.sized & (shown != tree.bounds.low[:, -1]) & ~np.isnan(shown)
-            if different.any():
-                first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
-                yield (
-                    f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as "
-                    f"individuals of {people.source} reach them: what is said of these is not to be relied on"
-                )
+
+
+def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
+    """Where a release cannot be about the people of the table."""
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        stated = tree.bounds.low[:, -1]
+        shown = sizes[number - 1][tree.leaves]
+        different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
+        if different.any():
+            first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
+            yield (
+                f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as individuals "
+                f"of {people.source} reach them"
+            )
+        elif stated.sum() > people.individuals:
+            total = int(stated.sum())
+            yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
 
 
 def _check_options(qi: object, facts: object, count: object, rounding: object, **numbers: object) -> None:

@@ -335,7 +335,7 @@ def defend(
         releases.append(release)
         rows.append(_row(each, grown, counted, train, tested))
         notes += [] if tested is None else [f"test: {note}" for note in tested.notes]
-    notes = [*_caveats(chosen, ks, releases, rows, publish), *dict.fromkeys(notes)]
+    notes = [*_caveats(chosen, ks, releases, rows, publish, asked), *dict.fromkeys(notes)]
     return Defended(method, tuple(releases), tuple(rows), len(training), tuple(notes))
 
 
@@ -383,12 +383,24 @@ def _row(k: int | None, grown: Grown, release: Release, train: Score, test: Scor
     }
 
 
-def _guarantee(grown: Grown, k: int | None) -> dict[str, int | float] | None:
+def _guarantee(grown: Grown, k: int | None) -> dict[str, int | float | str] | None:
     """What the release is guaranteed to keep, None for nothing."""
     if k is None:
         return None
-    kept = {"k": k, "l": grown.asked.l, "alpha": grown.asked.alpha}
-    return {name: value for name, value in kept.items() if value is not None}
+    asked = grown.asked
+    kept: dict[str, int | float | str] = {"k": k}
+    kept |= {} if asked.l is None else {"l": asked.l, "diversity": asked.diversity}
+    kept |= {} if asked.alpha is None else {"alpha": asked.alpha}
+    return kept | ({"class": "public"} if asked.class_public else {})
+
+
+def _kept(asked: Kadet) -> str:
+    """What is guaranteed of the classes besides k, in words."""
+    words = ", who have the same class, which the adversary knows" if asked.class_public else ""
+    if asked.l is not None:
+        least = f"{asked.l:g} different classes" if asked.diversity == "distinct" else f"an entropy of log {asked.l:g}"
+        words += f"; the classes of such a group have at least {least}"
+    return words + ("" if asked.alpha is None else f"; no class has more than a share of {asked.alpha:g} of it")
 
 
 def _caveats(
@@ -397,10 +409,11 @@ def _caveats(
     releases: Sequence[Release],
     rows: Sequence[Mapping[str, Any]],
     publish: Publish,
+    asked: Kadet,
 ) -> Iterator[str]:
     """What is guaranteed, and what is not, in words."""
     if method.promise is not None:
-        yield "guaranteed: " + method.promise.format(k=ks[0] if len(ks) == 1 else "k")
+        yield "guaranteed: " + method.promise.format(k=ks[0] if len(ks) == 1 else "k") + _kept(asked)
     private = dict.fromkeys(a.name for release in releases for a in tested_attributes(release) if a.role == "private")
     if private and method.has_k and not method.anonymous:
         yield (

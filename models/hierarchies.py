@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -78,6 +78,10 @@ def read_hierarchy(source: HierarchySource, name: str = "hierarchy") -> Hierarch
         return source
     if isinstance(source, (str, PathLike)):
         name, rows = str(source), _read(Path(source))
+    elif not isinstance(source, Sequence) or any(
+        isinstance(row, str) or not isinstance(row, Iterable) for row in source
+    ):
+        raise invalid(name, "argument", "hierarchy", "a file, or rows of a value and its parents", shorten(source))
     else:
         rows = [(i, [str(cell) for cell in row]) for i, row in enumerate(source, 1)]
     if not rows:
@@ -107,8 +111,9 @@ def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[st
     for attribute, hierarchy in hierarchies.items():
         where = f"attribute {shorten(attribute)}"
         if attribute not in domains:
-            known = shorten(", ".join(domains))
-            yield Problem(where, "hierarchies", f"a categorical attribute of the tree ({known})", "none of that name")
+            known = shorten(", ".join(domains)) if domains else "there is none"
+            found = "no such attribute, or one of numbers, which are cut in two"
+            yield Problem(where, "hierarchies", f"a categorical attribute of the tree ({known})", found)
         elif missing := [value for value in domains[attribute] if value not in set(hierarchy.values)]:
             yield Problem(where, "hierarchies", "a row for every value", f"none for {shorten(', '.join(missing))}")
 

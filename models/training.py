@@ -235,7 +235,7 @@ def _note_missing(frame: Frame, name: str, domain: Sequence[str], problems: list
     empty = np.array([text == "" and "" not in domain for text in column.texts()] + [True], bool)
     missing = np.flatnonzero(empty[column.codes])
     if len(missing):
-        expected = 'no missing values: give them a name, such as fillna("missing"), impute them or drop the rows'
+        expected = "no missing values: give them a name, let them be a category (option missing), impute or drop them"
         found = f"{len(missing)} missing, the first in {frame.place(int(missing[0]))}"
         problems.append(Problem(f"column {shorten(name)}", "values", expected, found))
 

@@ -167,7 +167,8 @@ class Audit:
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. ``trees`` has the attacks on the
     leaves of each tree; with an adversary's table of ``people``, ``links`` says which leaves they can be in.
-    ``risks`` are the measures of the nodes of each tree, where they were asked for.
+    ``contradictions`` say why the release cannot be about these people. ``risks`` are the measures of the nodes of each
+    tree, where they were asked for.
     """
 
     release: Release
@@ -178,12 +179,30 @@ class Audit:
     known: int
     facts: tuple[Fact, ...] | None
     notes: tuple[str, ...]
+    contradictions: tuple[str, ...] = ()
     risks: tuple[Risk, ...] | None = None
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the release can be about the people of the table."""
+        return not self.contradictions
 
     @property
     def several(self) -> bool:
         """Whether there is more than one tree."""
         return len(self.trees) > 1
+
+    @property
+    def class_public(self) -> bool:
+        """Whether the adversary of the release's defense knows everybody's class, so that it divides spans."""
+        defense = self.release.defense
+        return defense is not None and defense.parameters.get("class") == "public" and not self.several
+
+    @property
+    def private(self) -> bool:
+        """Whether some tree tests attributes that the adversary's table does not have."""
+        private = {attribute.name for attribute in self.release.private}
+        return any(node.attribute in private for tree in self.release.trees for node in tree.nodes)
 
     @property
     def sampled(self) -> bool:

@@ -12,7 +12,7 @@ from maxent.attacks.bounds import Bounds
 from maxent.attacks.differencing import Group
 from maxent.attacks.generalised import condition_in_words, everything, narrowed, path_in_words
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, only_class, uniqueness
-from maxent.attacks.linking import NO_SPAN
+from maxent.attacks.linking import NO_SPAN, UNCERTAIN, Links
 from maxent.attacks.risk import risk_rows
 
 NAMED = 5
@@ -57,14 +57,14 @@ def summarise(audit: Audit) -> dict[str, Any]:
             "individuals": max(facts.n_individuals for facts in told),
         }
     if audit.links is not None:
-        least = int(audit.links.population.min()) if len(audit.links.population) else None
+        least = _smallest_group(audit, audit.links)
         found["spans"] = {
             "count": len(audit.links.population),
             "min_population": least,
             "k_anonymous": least,
             "exposed": audit.people_in(audit.span_classes != NO_CLASS),
             "unlinked": audit.people_in(audit.links.span == NO_SPAN),
-        }
+        } | ({"class": "public"} if audit.class_public else {})
         found["exposed"] = {name: audit.people_in(audit.exposure.attack == i) for i, name in enumerate(ATTACKS)}
     found["differencing"] = _differencing(audit)
     if audit.several:
@@ -74,8 +74,26 @@ def summarise(audit: Audit) -> dict[str, Any]:
     if audit.risks is not None:
         found["risk"] = list(risk_rows(audit.risks))
     found["worst"] = _worst(audit)
-    found["notes"] = list(audit.notes)
+    found["reliable"] = audit.reliable
+    found["notes"] = [*audit.notes, *(f"{text}: not to be relied on" for text in audit.contradictions)]
     return found
+
+
+def _smallest_group(audit: Audit, links: Links) -> int | None:
+    """The fewest people whom nothing tells apart, who also have the same class where the adversary knows the classes.
+
+    These are counted in leaves; where private attributes decide who is in them nothing is known of the groups.
+    """
+    if not len(links.population):
+        return None
+    if not audit.class_public:
+        return int(links.population.min())
+    (place,), tree = links.place[links.span != NO_SPAN].T, audit.trees[0]
+    bounds = tree.bounds.take(np.flatnonzero(np.isin(tree.leaves, place)))
+    if (place == UNCERTAIN).any() or not bounds.known.all():
+        return None
+    classes = bounds.low[:, :-1]
+    return int(classes[classes > 0].min())
 
 
 def _beyond(tree: TreeAudit) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, Job
+from maxent.commands.jobs import DONE, UNRELIABLE, Job, tell
 
 
 def audit_command(
@@ -77,4 +77,7 @@ def _run(tree: str, qi: str | None, options: dict[str, Any], as_json: bool, outp
         print(as_json_text(found.summary))
     else:
         print_audit(found)
-    return DONE
+    if found.reliable:
+        return DONE
+    tell("not to be relied on: the release and the table are not about the same people")
+    return UNRELIABLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,8 @@ def test_the_text_says_it_in_words(capsys, loans, disease):
     assert printed(capsys, *loans).splitlines() == [
         "3 leaves; 6 individuals",
         "uniqueness: 1 leaf holds a single individual",
-        "homogeneity: 2 leaves hold one class only: the loan risk of 4 individuals (66.7 %) is disclosed",
+        "homogeneity: 2 leaves hold one class only: the loan risk of 4 individuals (66.7 %) is disclosed, "
+        "to those who know who is in them",
         "background knowledge: who knows the loan risk of one member learns that of all others in 1 more leaf: "
         "1 individual (16.7 %)",
         "linking: the table falls into 2 groups of people whom the release cannot tell apart, the smallest of "
@@ -204,3 +206,14 @@ def test_a_tree_of_one_leaf_is_audited(tmp_path, capsys):
     assert found.table.to_numpy().tolist() == [["only", 3, 3, 0, None]]
     assert found.leaves["node"].isna().all()
     assert np.array_equal(found.leaves["n"], [3])
+
+
+def test_a_table_of_other_people_is_not_to_be_relied_on(capsys, tmp_path, loans):
+    tree, qi = loans
+    (tmp_path / "fewer.csv").write_text("\n".join(Path(qi).read_text().splitlines()[:3]) + "\n")
+    assert main(["audit", str(tree), str(tmp_path / "fewer.csv"), "--json"]) == 1
+    captured = capsys.readouterr()
+    assert "not about the same people" in captured.err
+    found = json.loads(captured.out)
+    assert not found["reliable"]
+    assert found["notes"][-1].endswith("not to be relied on")

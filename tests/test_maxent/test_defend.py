@@ -328,7 +328,8 @@ def test_diversity_and_hierarchies(folder, capsys):
     (folder / "levels" / "A.csv").write_text("w;early;*\nx;early;*\ny;late;*\nz;late;*\n")
     options = ["--target", "Y", "--qi", "A", "--l", "1.3", "--alpha", "0.95", "--hierarchies", "levels", "--k", "40"]
     found = summary(capsys, "kadet", "data.csv", *options, "-o", "tree.json")
-    assert found["guarantee"] == {"k": 40, "l": 1.3, "alpha": 0.95}
+    assert found["guarantee"] == {"k": 40, "l": 1.3, "diversity": "entropy", "alpha": 0.95}
+    assert "an entropy of log 1.3; no class has more than a share of 0.95" in found["notes"][0]
     release = maxent.load_release("tree.json")
     groups = {branch.values for node in release.trees[0].nodes if node.attribute == "A" for branch in node.branches}
     assert groups == {("w", "x"), ("y", "z")}
@@ -368,3 +369,11 @@ def test_missing_values_are_a_category_when_asked(folder, capsys):
     assert maxent.defend(filled, **COLUMNS).release == release
     assert maxent.defend(data, **COLUMNS, missing="category").release == release
     assert maxent.audit(release, "holes.csv") == maxent.audit(release, filled)
+
+
+def test_with_the_class_in_the_table_the_smallest_group_is_of_one_class(folder, capsys):
+    rows = [("a", "x", "+")] * 5 + [("a", "x", "-")] * 2 + [("b", "y", "+")] * 2 + [("b", "y", "-")] * 6
+    pd.DataFrame(rows, columns=["A", "B", "Y"]).to_csv("small.csv", index=False)
+    call = ["small.csv", "--target", "Y", "--qi", "A,B", "--k", "2", "--class-public", "-o", "tree.json"]
+    assert summary(capsys, "kadet", *call)["guarantee"] == {"k": 2, "class": "public"}
+    assert maxent.audit("tree.json", "small.csv")["spans"]["k_anonymous"] == 2
