@@ -168,9 +168,10 @@ def _notes(context: Context, impurity: Impurity | None) -> list[str]:
         lines += context.table.lines[owners][:5].tolist()
     if gone:
         some = ", ".join(str(line) for line in sorted(set(lines))[:5])
+        who = "1 individual reaches" if gone == 1 else f"{gone} individuals reach"
         notes.append(
-            f"{gone} individuals reach a removed leaf ({context.table.source}, {context.table.unit}s {some}"
+            f"{who} a removed leaf ({context.table.source}, {context.table.unit}s {some}"
             + (", ..." if gone > 5 else "")
-            + "): the release states nothing about it"
+            + "): no leaf states anything about them"
         )
     return notes
