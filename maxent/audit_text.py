@@ -42,7 +42,8 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
             f"the {title} of {_people(facts['individuals'])}"
         )
     if "spans" in found:
-        yield _spans(found["spans"], title)
+        told = " (by what leaves state; inner nodes tell more, see below)" if found["differencing"]["recovered"] else ""
+        yield _spans(found["spans"], title) + told
     if found["unknown_size"]["leaves"]:
         size = found["unknown_size"]
         also = f"; {size['homogeneous']} of them have one class only, if any" * bool(size["homogeneous"])

@@ -9,12 +9,16 @@ from maxent.models.accounting import (
     smallest_k,
     smallest_valid_epsilon,
 )
+from maxent.models.composition import forest_delta, forest_epsilon, optimally_composed
 
 __all__ = [
     "composed",
+    "forest_delta",
+    "forest_epsilon",
     "gamma",
     "kanon_delta",
     "largest_beta",
+    "optimally_composed",
     "smallest_epsilon",
     "smallest_k",
     "smallest_valid_epsilon",
