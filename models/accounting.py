@@ -64,7 +64,7 @@ def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -
     InvalidInput
         A ValueError: for arguments outside the theorem, naming the smallest valid epsilon.
     """
-    return _broadcast("kanon_delta", _delta, k=k, beta=beta, epsilon=epsilon)
+    return broadcast("kanon_delta", _delta, k=k, beta=beta, epsilon=epsilon)
 
 
 def smallest_epsilon(k: npt.ArrayLike, beta: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
@@ -73,12 +73,12 @@ def smallest_epsilon(k: npt.ArrayLike, beta: npt.ArrayLike, delta: npt.ArrayLike
     Parameters and errors as in `kanon_delta`; ``delta`` is above 0 and below 1. The least gamma for which the largest n
     of every m keeps the tail at most delta is the largest of ``m / (N_m + 1)``, N_m the last n that does.
     """
-    return _broadcast("smallest_epsilon", _smallest_epsilon, k=k, beta=beta, delta=delta)
+    return broadcast("smallest_epsilon", _smallest_epsilon, k=k, beta=beta, delta=delta)
 
 
 def smallest_k(beta: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
     """The smallest threshold k whose `kanon_delta` is at most ``delta``; parameters and errors as there."""
-    return _broadcast("smallest_k", _smallest_k, beta=beta, epsilon=epsilon, delta=delta)
+    return broadcast("smallest_k", _smallest_k, beta=beta, epsilon=epsilon, delta=delta)
 
 
 def largest_beta(k: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
@@ -86,7 +86,7 @@ def largest_beta(k: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike)
 
     Parameters and errors as in `kanon_delta`. Delta is a saw tooth in beta: smaller rates may have a larger one.
     """
-    return _broadcast("largest_beta", _largest_beta, k=k, epsilon=epsilon, delta=delta)
+    return broadcast("largest_beta", _largest_beta, k=k, epsilon=epsilon, delta=delta)
 
 
 def composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> tuple[Any, Any]:
@@ -128,11 +128,11 @@ def _smallest_epsilon(k: int, beta: float, delta: float) -> float:
 def _last_n(m: IntArray, beta: float, delta: float) -> IntArray:
     """The largest n with P[Bin(n, beta) >= m] <= delta, given that it is so for n = m."""
     low, high = m.copy(), 2 * m
-    while (short := _tail(m, high, beta) <= delta).any():
+    while (short := upper_tail(m, high, beta) <= delta).any():
         low, high = np.where(short, high, low), np.where(short, 2 * high, high)
     while (high - low > 1).any():
         middle = (low + high) // 2
-        fits = _tail(m, middle, beta) <= delta
+        fits = upper_tail(m, middle, beta) <= delta
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     return low
 
@@ -170,7 +170,7 @@ def _teeth(
         ratio = m / share
         whole = np.rint(ratio)
         n = np.where(np.abs(ratio - whole) <= _WHOLE * ratio, whole, np.ceil(ratio)).astype(np.int64) - 1
-        tail = _tail(m, n, beta)
+        tail = upper_tail(m, n, beta)
         yield m, n, tail
         best = max(best, float(tail.max()))
         m = m + _BLOCK
@@ -178,7 +178,7 @@ def _teeth(
             return
 
 
-def _tail(m: IntArray, n: IntArray, beta: float) -> FloatArray:
+def upper_tail(m: IntArray, n: IntArray, beta: float) -> FloatArray:
     """P[Bin(n, beta) >= m] for 1 <= m <= n, as an incomplete beta function, which SciPy computes in log-space."""
     from scipy.special import betainc
 
@@ -193,14 +193,14 @@ def _divergence(p: float, q: float) -> float:
 # --- Arguments -------------------------------------------------------------------------------------------------
 
 
-def _broadcast(source: str, function: Any, **arguments: npt.ArrayLike) -> Any:
-    """Apply a function of numbers to arrays, after checking them."""
+def broadcast(source: str, function: Any, *, theorem: bool = True, **arguments: npt.ArrayLike) -> Any:
+    """Apply a function of numbers to arrays, after checking them; with ``theorem`` epsilon has a least value."""
     given = {name: np.asarray(value) for name, value in arguments.items()}
     problems = [problem for name, values in given.items() for problem in _refused(name, values)]
     if problems:
         raise InvalidInput(source, problems)
     arrays = np.broadcast_arrays(*given.values())
-    if {"beta", "epsilon"} <= given.keys():
+    if theorem and {"beta", "epsilon"} <= given.keys():
         beta, epsilon = (np.broadcast_arrays(given["beta"], given["epsilon"])[i].ravel() for i in (0, 1))
         least = smallest_valid_epsilon(beta)
         if (low := np.flatnonzero(epsilon < least * (1 - _WHOLE))).size:
@@ -217,9 +217,10 @@ def _broadcast(source: str, function: Any, **arguments: npt.ArrayLike) -> Any:
 
 def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
     """What is wrong with an argument by itself."""
-    if name == "k":
-        expected, fits = "whole numbers of records, at least 1", values.dtype.kind in "iu" and bool((values >= 1).all())
-    elif name == "epsilon":
+    if name in ("k", "trees"):
+        expected = "whole numbers of records, at least 1" if name == "k" else "whole numbers, at least 1"
+        fits = values.dtype.kind in "iu" and bool((values >= 1).all())
+    elif name in ("epsilon", "total"):
         expected = "finite numbers above 0"
         fits = values.dtype.kind in "iuf" and bool(((values > 0) & np.isfinite(values)).all())
     else:
