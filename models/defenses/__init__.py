@@ -9,12 +9,21 @@ if TYPE_CHECKING:
     from maxent.models.defenses.erp import ERPTreeClassifier
     from maxent.models.defenses.kadet import KADETClassifier
     from maxent.models.defenses.plain import LeafPrunedTree, ParentPrunedTree, PlainTree
+    from maxent.models.defenses.rdt import KAnonRandomTreesClassifier
 
-__all__ = ["ERPTreeClassifier", "KADETClassifier", "LeafPrunedTree", "ParentPrunedTree", "PlainTree"]
+__all__ = [
+    "ERPTreeClassifier",
+    "KADETClassifier",
+    "KAnonRandomTreesClassifier",
+    "LeafPrunedTree",
+    "ParentPrunedTree",
+    "PlainTree",
+]
 
 _MODULES = {
     "ERPTreeClassifier": "erp",
     "KADETClassifier": "kadet",
+    "KAnonRandomTreesClassifier": "rdt",
     "LeafPrunedTree": "plain",
     "ParentPrunedTree": "plain",
     "PlainTree": "plain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.frames import shorten
+from maxent.models.frames import shorten, shorten_list
 from maxent.models.predict import Removed, predict_columns, predict_proba, read_columns
 from maxent.models.release import Release
 from maxent.models.training import Order, Training, read_training
@@ -32,7 +32,7 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         What would be published. Its attributes are named after the columns, ``x0``, ``x1``... for arrays; its target
         after the Series ``y``, else ``class``; its classes are ``classes_`` as text.
     classes_ : shape (n_classes,)
-        The classes as they are in ``y``, sorted.
+        The classes as they are in ``y``, sorted, with those that are only stated.
     n_features_in_ : int
     feature_names_in_ : shape (n_features_in_,)
         Where the columns have names.
@@ -53,6 +53,10 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
     def _order(self) -> Order:
         """How values of categorical attributes are ordered."""
         return "sorted"
+
+    def _domains(self, target: str) -> Mapping[str, Sequence[str]]:
+        """The values of columns, or of the target, that are known without the data."""
+        return {}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Grow a tree and publish it.
@@ -77,14 +81,15 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         classes = _checked_classes(y)
         check_consistent_length(frame, classes)
         target = _target_name(y, self._names)
-        self.classes_, codes = np.unique(classes, return_inverse=True)
+        domains = self._domains(target)
+        self.classes_ = _all_classes(classes, domains.get(target, ()))
         names = [str(c) for c in self.classes_]
         training = read_training(
-            frame.assign(**{target: np.array(names, object)[codes]}),
+            frame.assign(**{target: np.array(names, object)[np.searchsorted(self.classes_, classes)]}),
             target=target,
             qi=[name for name in frame.columns if name not in self.private],
             private=list(self.private),
-            domains={target: names},
+            domains={**domains, target: names},
             order=self._order(),
         )
         self.release_ = self._publish(training)
@@ -130,6 +135,24 @@ def _checked_classes(y: Any) -> npt.NDArray[Any]:
         raise invalid("fit", "argument", "y", "a class for every record", f"{absent.sum()} missing or infinite")
     check_classification_targets(classes)
     return classes
+
+
+def _all_classes(found: npt.NDArray[Any], stated: Sequence[str]) -> npt.NDArray[Any]:
+    """The classes, sorted and of the kind that was ``found``: those and no others, unless some are stated."""
+    classes: npt.NDArray[Any] = np.unique(found)
+    if not stated:
+        return classes
+    names = [str(c) for c in classes]
+    if unknown := sorted(set(names) - set(stated)):
+        raise invalid("fit", "argument", "y", f"classes among {shorten_list(stated)}", shorten_list(unknown))
+    others = np.array([name for name in stated if name not in names], str)
+    try:
+        return np.unique(
+            np.concatenate([classes, others if classes.dtype.kind == "U" else others.astype(classes.dtype)])
+        )
+    except ValueError:
+        expected = f"classes of the kind of those in y ({classes.dtype})"
+        raise invalid("fit", "argument", "domains", expected, shorten_list(others)) from None
 
 
 def _target_name(y: Any, taken: Collection[str]) -> str:
