@@ -31,8 +31,9 @@ _OPTIONAL = ("k", "removed_leaves", "removed_records", "test_accuracy")
 def print_defended(defended: Defended, files: Sequence[str]) -> None:
     """Print a row per release, then what is guaranteed and what is not."""
     rows = [{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)]
-    before = defended.rows[0]["leaves_before"]
-    print(f"{defended.method}: {defended.records} records, a tree of {before} {'leaf' if before == 1 else 'leaves'}")
+    before, several = defended.rows[0]["leaves_before"], max((len(r.trees) for r in defended.releases), default=1) > 1
+    of = f"{len(defended.release.trees)} trees" if several else "a tree"
+    print(f"{defended.method}: {defended.records} records, {of} of {before} {'leaf' if before == 1 else 'leaves'}")
     keys = [key for key in _COLUMNS if key in rows[0] and (key not in _OPTIONAL or any(row[key] for row in rows))]
     cells = [[_COLUMNS[key][1](row[key]) for key in keys] for row in rows]
     for line in ["", *aligned([_COLUMNS[key][0] for key in keys], cells, left=1), ""]:

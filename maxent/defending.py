@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from maxent.drawing import DEFAULT_K as DEFAULT_K_RDT
+from maxent.drawing import RDT, drawing_problems, drawn_notes, drawn_row, wanted_trees
 from maxent.models.boxes import GeneralizedTable
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.models.domains import Domains, read_domains
 from maxent.models.drafts import Publish
 from maxent.models.erp import ERP, Rule, prune_erp
 from maxent.models.errors import InvalidInput, Problem
@@ -27,6 +30,7 @@ from maxent.models.growth import Growth, growth_problems
 from maxent.models.inducers import induce
 from maxent.models.kadet import Diversity, Kadet, kadet, kadet_problems
 from maxent.models.predict import tested_attributes
+from maxent.models.random_trees import Drawn, RandomTrees, draw
 from maxent.models.release import Release
 from maxent.models.restate import restate
 from maxent.models.risk import ranges_of
@@ -35,6 +39,7 @@ from maxent.report import check_outputs, save_frame
 from maxent.scoring import Score, cases_of, read_cases, score
 
 if TYPE_CHECKING:
+    from maxent.models.domains import DomainSource
     from maxent.models.frames import Source
     from maxent.models.growth import CodedAs, Inducer
     from maxent.models.hierarchies import HierarchySource
@@ -54,7 +59,7 @@ class Grown:
     """What a method works on: the records, how to grow a tree, and that tree, grown when first asked for.
 
     ``asked`` is what k-anonymous induction is to keep, but for k; ``rule`` and ``distance`` are those of error-risk
-    pruning.
+    pruning; ``random`` is how random trees are drawn, over these ``domains``.
     """
 
     method: Method
@@ -63,6 +68,13 @@ class Grown:
     asked: Kadet = field(default_factory=Kadet)
     rule: Rule = "twig"
     distance: Distance = "gower"
+    random: RandomTrees = field(default_factory=RandomTrees)
+    domains: Domains = field(default_factory=Domains)
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Random trees, filled from samples."""
+        return draw(self.training, self.random, self.domains)
 
     @cached_property
     def release(self) -> Release:
@@ -78,7 +90,7 @@ class Method:
     is compared with. ``promise`` says in words, with ``{k}``, what is guaranteed; a method without a promise takes no
     k and guarantees nothing. ``inducers`` are those it can grow a tree with, its default first. ``anonymous`` methods
     guarantee k-anonymity, also of trees that test private attributes. ``generalize`` makes records, of a method that
-    can publish these instead of a tree.
+    can publish these instead of a tree. ``default_k`` is the k when none is asked for.
     """
 
     apply: Callable[[Grown, int], Release]
@@ -87,6 +99,7 @@ class Method:
     inducers: tuple[Inducer, ...] = ("cart", "id3", "c45")
     anonymous: bool = False
     generalize: Callable[[Grown, int], GeneralizedTable] | None = None
+    default_k: int = DEFAULT_K
 
     @property
     def has_k(self) -> bool:
@@ -116,6 +129,11 @@ METHODS: Mapping[str, Method] = {
         ),
         "every leaf has no records or at least {k}",
         generalize=lambda grown, k: tiered(grown.training, grown.release, k, distance=grown.distance),
+    ),
+    RDT: Method(
+        lambda grown, k: grown.drawn.release(k),
+        "no count is published of fewer than {k} sampled people of a leaf and a class",
+        default_k=DEFAULT_K_RDT,
     ),
 }
 
@@ -152,6 +170,12 @@ class Defended:
     - ``k`` and ``guarantee``, ``{"kk": 5}`` for (5,5)-anonymity; ``leaves_before``;
     - ``gcp``, the global certainty penalty, 0 (records as they are) to 1; and ``k_anonymous``, how many rows are alike
       at the least.
+
+    And of random trees:
+
+    - ``k`` and ``guarantee``, with ``beta``, ``epsilon``, ``delta`` and ``tight_delta`` of
+      `maxent.models.random_trees.Guarantee`, None for nothing; ``leaves_before``, which samples reach, and ``leaves``
+      with published counts; ``train_accuracy`` and ``test_accuracy``.
 
     ``notes`` say in words what is guaranteed, and what is not.
     """
@@ -225,7 +249,7 @@ def defend(
     categorical: Sequence[str] = (),
     missing: Missing = "refuse",
     test: Source | None = None,
-    seed: int | None = 0,
+    seed: int | None = None,
     l: float | None = None,  # noqa: E741 (the l of l-diversity)
     diversity: Diversity = "entropy",
     alpha: float | None = None,
@@ -233,6 +257,11 @@ def defend(
     class_public: bool = False,
     rule: Rule | None = None,
     distance: Distance | None = None,
+    trees: int | None = None,
+    depth: int | None = None,
+    beta: float | None = None,
+    epsilon: float | None = None,
+    domains: DomainSource | None = None,
 ) -> Defended:
     """Grow a tree from confidential records, and defend it before it is published.
 
@@ -240,21 +269,26 @@ def defend(
     ----------
     data : DataFrame or path
         One row per record; other columns than those named here are ignored.
-    method : {"none", "prune-leaf", "prune-parent", "kadet", "erp"}
+    method : {"none", "prune-leaf", "prune-parent", "kadet", "erp", "rdt"}
         ``none`` publishes the tree as it is grown; ``prune-leaf`` and ``prune-parent`` are those of
         `maxent.models.defenses.pruning`; ``kadet`` grows a k-anonymous tree, see `maxent.models.kadet.kadet`; ``erp``
-        prunes by error-risk ratios, see `maxent.models.erp`.
+        prunes by error-risk ratios, see `maxent.models.erp`; ``rdt`` draws random trees without looking at the data and
+        publishes large counts of samples, see `maxent.models.random_trees`.
     target : str
         The column of the class.
     qi, private : sequence of str
         The attributes an adversary has in their table, and those they have not.
     k : int or sequence of int, optional
         The smallest leaf that is published, of ``kadet`` the smallest group of people whom the release does not tell
-        apart, records; a release for each. Default 5 for the methods that take it.
+        apart, of ``rdt`` the smallest count that is published, records; a release for each. Default 5 for the methods
+        that take it, 20 for ``rdt``.
     inducer : {"cart", "id3", "c45"}, optional
         Default cart; of ``kadet``, which can be id3 (information gain) or c45 (gain ratio, pruned), id3.
-    impurity, max_depth, min_samples_leaf, min_samples_split, encoding, seed
-        How the tree is grown, see `maxent.models.growth.Growth`; ``kadet`` has no ``min_samples_leaf``.
+    impurity, max_depth, min_samples_leaf, min_samples_split, encoding
+        How the tree is grown, see `maxent.models.growth.Growth`; ``kadet`` has no ``min_samples_leaf``, ``rdt`` none.
+    seed : int, optional
+        Decides between splits of cart that are equally good, default 0. It makes ``rdt`` repeatable, at the cost of
+        what that guarantees; without it, samples are drawn from the operating system's cryptographic source.
     publish : {"labels", "rates", "counts", "records"}
         What the leaves state: the label; label, error rate and n; or label, n and counts. Inner nodes state nothing,
         as that could tell what removed leaves held. Or, of ``erp``, the records in place of the tree, generalised in
@@ -272,6 +306,11 @@ def defend(
         Of ``erp``, which branches compete to be pruned; default ``twig``.
     distance : {"gower", "ranks"}, optional
         Of records, which neighbours are closest; default ``gower``.
+    trees, depth, beta, epsilon
+        Of ``rdt``, see `maxent.models.random_trees.RandomTrees`.
+    domains : mapping of column to domain, or path, optional
+        Of ``rdt``, see `maxent.models.domains.read_domains`. Without those of all columns and of the target nothing is
+        guaranteed.
 
     Returns
     -------
@@ -300,21 +339,33 @@ def defend(
         min_samples_leaf,
         min_samples_split,
         encoding,
-        seed,
+        0 if seed is None or method == RDT else seed,
     )
+    drawing = {"trees": trees, "depth": depth, "beta": beta, "epsilon": epsilon}
+    growing = {
+        "inducer": inducer,
+        "impurity": impurity,
+        "max_depth": max_depth,
+        "min_samples_leaf": min_samples_leaf,
+        "min_samples_split": None if min_samples_split == 2 else min_samples_split,
+        "encoding": None if encoding == "ordinal" else encoding,
+    }
     problems = [
         *_option_problems(method, k, publish, inducer, min_samples_leaf, asked),
         *_erp_problems(method, publish, rule, distance, test),
-        *growth_problems(growth),
+        *drawing_problems(method, drawing, seed, domains, growing, publish),
+        *(growth_problems(growth) if method != RDT else ()),
     ]
     if problems:
         raise InvalidInput("options", problems)
+    stated = read_domains(domains, target)
     training = read_training(
         data,
         target=target,
         qi=qi,
         private=private,
         categorical=categorical,
+        domains=stated.values,
         order=growth.order,
         missing=missing,
     )
@@ -322,26 +373,34 @@ def defend(
     confidence = CONFIDENCE if growth.inducer == "c45" else None
     asked = replace(asked, impurity=growth.measure, confidence=confidence)
     chosen = METHODS[method]
-    grown = Grown(chosen, training, growth, asked, rule or "twig", distance or "gower")
+    random = wanted_trees(drawing, seed) if method == RDT else RandomTrees()
+    grown = Grown(chosen, training, growth, asked, rule or "twig", distance or "gower", random, stated)
     ks = wanted_ks(method, k)
     if publish == "records":
         return _generalized(method, grown, [each for each in ks if each is not None])
     releases, rows, notes = [], [], []
     for each in ks:
         counted = chosen.apply(grown, each or 1)
-        release = restate(counted, publish)
+        release = counted if method == RDT else restate(counted, publish)
         train = score(release, cases_of(training))
         tested = None if cases is None else score(release, cases)
         releases.append(release)
-        rows.append(_row(each, grown, counted, train, tested))
+        if method == RDT:
+            rows.append(drawn_row(grown.drawn, each or 1, release, train, tested))
+        else:
+            rows.append(_row(each, grown, counted, train, tested))
         notes += [] if tested is None else [f"test: {note}" for note in tested.notes]
-    notes = [*_caveats(chosen, ks, releases, rows, publish, asked), *dict.fromkeys(notes)]
+    if method == RDT:
+        notes = [*drawn_notes(rows, random, stated.unstated(training)), *dict.fromkeys(notes)]
+    else:
+        notes = [*_caveats(chosen, ks, releases, rows, publish, asked), *dict.fromkeys(notes)]
     return Defended(method, tuple(releases), tuple(rows), len(training), tuple(notes))
 
 
 def wanted_ks(method: str, k: int | Sequence[int] | None) -> list[int | None]:
-    """The k of each release, each once: `DEFAULT_K` when none is asked for, None for a method without one."""
-    return list(dict.fromkeys(map(int, _listed(k)))) if METHODS[method].has_k else [None]
+    """The k of each release, each once: the method's default when none is asked for, None for a method without one."""
+    chosen = METHODS[method]
+    return list(dict.fromkeys(map(int, _listed(k, chosen.default_k)))) if chosen.has_k else [None]
 
 
 def _generalized(name: str, grown: Grown, ks: Sequence[int]) -> Defended:
@@ -477,8 +536,8 @@ def _erp_problems(method: str, publish: str, rule: object, distance: object, tes
         yield Problem("argument", "test", "none for records, which do not predict", shorten(test))
 
 
-def _listed(k: object) -> list[Any]:
+def _listed(k: object, default: int = DEFAULT_K) -> list[Any]:
     """The k that are asked for."""
     if k is None:
-        return [DEFAULT_K]
+        return [default]
     return list(k) if isinstance(k, Collection) and not isinstance(k, str) else [k]

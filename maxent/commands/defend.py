@@ -22,6 +22,7 @@ class MethodName(StrEnum):
     prune_parent = "prune-parent"
     kadet = "kadet"
     erp = "erp"
+    rdt = "rdt"
 
 
 class InducerName(StrEnum):
@@ -85,7 +86,7 @@ def defend_command(
             help="none publishes the tree as it is; prune-leaf removes the leaves with fewer than k records; "
             "prune-parent makes a leaf of every node with such a child, until there is none; kadet grows a tree that "
             "is k-anonymous by construction; erp prunes where people are the easiest to re-identify for the errors it "
-            "makes.",
+            "makes; rdt publishes the large counts of samples, in trees drawn at random.",
         ),
     ],
     data: Annotated[
@@ -115,8 +116,8 @@ def defend_command(
         typer.Option(
             "--k",
             metavar="N",
-            help="Records in the smallest leaf, of kadet in the smallest group that is not told apart; "
-            "may be repeated. Default: 5.",
+            help="Records in the smallest leaf, of kadet in the smallest group that is not told apart, of rdt in the "
+            "smallest count; may be repeated. Default: 5, of rdt 20.",
         ),
     ] = None,
     inducer: Annotated[
@@ -153,7 +154,14 @@ def defend_command(
     test: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other records, for the accuracy on people not trained on.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides between splits of cart that are equally good.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Decides between splits of cart that are equally good; makes rdt repeatable, at the cost of its "
+            "guarantee against those who guess it.",
+        ),
+    ] = None,
     diversity: Annotated[
         DiversityName, typer.Option(help="What --l is about: e to the entropy of classes, or how many there are.")
     ] = DiversityName.entropy,
@@ -181,6 +189,26 @@ def defend_command(
     ] = None,
     distance: Annotated[
         DistanceName | None, typer.Option(help="Of records: which neighbours are closest; default: gower.")
+    ] = None,
+    trees: Annotated[int | None, typer.Option(metavar="N", help="rdt: how many; default: 10.")] = None,
+    depth: Annotated[
+        int | None, typer.Option(metavar="N", help="rdt: splits on every path; default: half the columns.")
+    ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="rdt: the probability with which a tree counts a record; default: 0.1."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="rdt: where to state delta; default: the least with a delta of at most 1e-6."),
+    ] = None,
+    domains: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="rdt: what is known without the data, JSON: for each column, and the class, the list of its values "
+            "or [lowest, highest].",
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> Job:
@@ -211,6 +239,11 @@ def defend_command(
         "class_public": class_public,
         "rule": None if rule is None else rule.value,
         "distance": None if distance is None else distance.value,
+        "trees": trees,
+        "depth": depth,
+        "beta": beta,
+        "epsilon": epsilon,
+        "domains": domains,
     }
     return partial(_run, method.value, data, options, as_json, output)
 
@@ -233,7 +266,7 @@ def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output:
     files = file_names(output, wanted_ks(method, options["k"]))
     suffixes = RECORDS if options["publish"] == "records" else TREES
     allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, suffixes) for file in files}
-    check_outputs(allowed, [data, options["test"]])
+    check_outputs(allowed, [data, options["test"], options["domains"]])
     result = defend(data, method, **options)
     result.save(output)
     if as_json:
