@@ -1,6 +1,7 @@
 # make demo    what two example trees disclose, and one of them pruned (installs the project into .venv first)
 # make test    the test suite          make lint    ruff          make types    strict mypy
-# make wheel   dist/*.whl              make clean   remove everything that make made
+# make docs    the documentation, in site/                       make wheel   dist/*.whl
+# make clean   remove everything that make made
 #
 # The newest of these that runs is used; name another with: make PYTHON=/usr/bin/python3.12 demo
 PYTHONS = python3.13 python3.12 python3.11 python3
@@ -18,7 +19,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test lint types wheel clean
+.PHONY: demo test lint copy types docs wheel clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -40,12 +41,17 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# mypy does not follow the folder mapping of an editable install, and a folder named maxent/ beside it would hide most of
-# the package: it gets a regular install, and is run from where there is no such folder.
-types: $(DEV)
+# What reads the code without running it does not follow the folder mapping of an editable install: it gets a regular one.
+copy: $(DEV)
 	rm -rf build
-	$(BIN)/python -m pip install --quiet --no-deps --target build/types .
-	cd tests && MYPYPATH=../build/types ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p maxent
+	$(BIN)/python -m pip install --quiet --no-deps --target build/copy .
+
+# Run from where no folder named maxent/ hides most of the package.
+types: copy
+	cd tests && MYPYPATH=../build/copy ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p maxent
+
+docs: copy
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 # What an earlier build left in build/ would end up in the wheel.
 wheel: $(DEV)
@@ -53,7 +59,7 @@ wheel: $(DEV)
 	$(BIN)/python -m build --wheel
 
 clean:
-	rm -rf $(VENV) build dist demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist demo site *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
