@@ -9,7 +9,7 @@ from maxent.bench_text import aligned
 from maxent.report import printable
 
 if TYPE_CHECKING:
-    from maxent.defending import Defended
+    from maxent.defended import Defended
 
 _SHARE = "{:.4f}".format
 _COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {

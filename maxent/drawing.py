@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, get_args
 
+from maxent.models.accounting import smallest_valid_epsilon
 from maxent.models.errors import Problem
 from maxent.models.frames import shorten
-from maxent.models.random_trees import METHOD, USUAL_DELTA, Drawn, RandomTrees, guarantee, random_trees_problems
+from maxent.models.random_guarantee import USUAL_DELTA, RandomTrees, guarantee, random_trees_problems
+from maxent.models.random_trees import METHOD, Drawn
+from maxent.models.random_votes import Vote
 from maxent.models.release import Release
 from maxent.scoring import Score
 
@@ -22,17 +25,27 @@ def wanted_trees(options: Mapping[str, Any], seed: int | None) -> RandomTrees:
 
 
 def drawing_problems(
-    method: str, options: Mapping[str, Any], seed: int | None, domains: object, growth: Mapping[str, Any], publish: str
+    method: str,
+    options: Mapping[str, Any],
+    seed: int | None,
+    others: Mapping[str, Any],
+    growth: Mapping[str, Any],
+    publish: str,
 ) -> Iterator[Problem]:
-    """What is wrong with options of random trees, and, for them, with those of trees that are grown from data."""
+    """What is wrong with options of random trees, and, for them, with those of trees that are grown from data.
+
+    ``others`` are options of theirs that `maxent.models.random_guarantee.RandomTrees` has not.
+    """
     if method != RDT:
-        for name, value in {**options, "domains": domains}.items():
+        for name, value in {**options, **others}.items():
             if value is not None:
                 yield Problem(
                     "argument", name, f"none for the method {method}: it is an option of {RDT}", shorten(value)
                 )
         return
     yield from random_trees_problems(wanted_trees(options, seed))
+    if others["vote"] not in (None, *get_args(Vote)):
+        yield Problem("argument", "vote", f"one of {', '.join(get_args(Vote))}", shorten(others["vote"]))
     for name, value in growth.items():
         if value is not None:
             yield Problem("argument", name, f"none for {RDT}, whose trees are not grown from the data", shorten(value))
@@ -42,7 +55,7 @@ def drawing_problems(
 
 
 def drawn_row(trees: Drawn, k: int, release: Release, train: Score, test: Score | None) -> dict[str, Any]:
-    """What became of the trees, see `maxent.defending.Defended`."""
+    """What became of the trees, see `maxent.defended.Defended`."""
     known = guarantee(replace(trees.asked, k=k)) if trees.stated else None
     return {
         "k": k,
@@ -60,7 +73,12 @@ def drawn_notes(rows: Sequence[Mapping[str, Any]], asked: RandomTrees, unstated:
         of = f"k = {row['k']}: " if len(rows) > 1 else ""
         known = row["guarantee"]
         if known is not None:
-            printed = f", and {known['delta']:.3g} by adding up what each tree guarantees" if "delta" in known else ""
+            begins = asked.trees * smallest_valid_epsilon(asked.beta)
+            printed = (
+                f", and {known['delta']:.3g} by adding up what each tree guarantees"
+                if "delta" in known
+                else f"; what each tree guarantees adds up from an epsilon of {begins:.4g} on only"
+            )
             yield (
                 f"guaranteed: {of}differential privacy under sampling, beta {known['beta']:g}, epsilon "
                 f"{known['epsilon']:.4g} nats, delta {known['tight_delta']:.3g}{printed}"

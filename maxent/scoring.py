@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,14 +103,17 @@ def read_cases(
     return Cases(tuple(present), columns, y, counts)
 
 
-def score(release: Release, cases: Cases) -> Score:
-    """Predict the class of every case, and compare; the cases need no attributes that no tree tests."""
+def score(release: Release, cases: Cases, predict: Callable[..., IntArray] = predict_columns) -> Score:
+    """Predict the class of every case, and compare; the cases need no attributes that no tree tests.
+
+    ``predict`` has the arguments of `maxent.models.predict.predict_columns`.
+    """
     column = {attribute.name: values for attribute, values in zip(cases.attributes, cases.columns, strict=True)}
     unseen = np.zeros(len(cases.y), bool)
     for attribute in tested_attributes(release):
         if attribute.values is not None:
             unseen |= column[attribute.name] < 0
-    right = predict_columns(release, cases.attributes, cases.columns, len(cases.y)) == cases.y
+    right = predict(release, cases.attributes, cases.columns, len(cases.y)) == cases.y
 
     def records(rows: npt.NDArray[np.bool_]) -> int:
         return int(cases.counts[rows].sum())

@@ -158,7 +158,7 @@ def covering(
         for some in np.array_split(here, 1 + len(here) * len(box) // _AT_ONCE):
             inside = np.ones((len(some), len(box)), bool)
             for boxes, column in zip(table.boxes, training.columns, strict=True):
-                inside &= _holds(boxes[box], column[some])
+                inside &= holds(boxes[box], column[some])
             rows[some] = np.maximum(rows[some], inside @ copies)
             held += inside.sum(axis=0)
         records[here] = np.maximum(records[here], held[index])
@@ -183,7 +183,7 @@ def check_covering(table: GeneralizedTable, training: Training, members: IntArra
         raise InvalidInput("generalized records", problems)
 
 
-def _holds(boxes: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def holds(boxes: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each value lies in each box of its attribute, shape (n_values, n_boxes)."""
     if boxes.dtype == bool:
         return np.asarray(boxes.T[values])

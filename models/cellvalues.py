@@ -58,7 +58,7 @@ def categorical(
     if (lookup[column.codes] < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
-        problems += _refused(frame, name, lookup < 0, texts, f"one of {shorten_list(domain)}", missing, domain)
+        problems += refused(frame, name, lookup < 0, texts, f"one of {shorten_list(domain)}", missing, domain)
     return lookup[column.codes]
 
 
@@ -86,7 +86,7 @@ def finite(
     if bad[column.codes].any():
         advice = "impute missing ones or drop their rows, since no tree can route them"
         missing = None if optional else f"{expected} ({advice})"
-        problems += _refused(frame, name, bad, column.texts(), expected, missing)
+        problems += refused(frame, name, bad, column.texts(), expected, missing)
     return result
 
 
@@ -121,7 +121,7 @@ def whole(frame: Frame, name: str, least: int, problems: list[Problem]) -> IntAr
     return counts
 
 
-def _refused(
+def refused(
     frame: Frame,
     name: str,
     bad: BoolArray,

@@ -27,6 +27,9 @@ _POINTS = 1000
 
 _ROUNDING = 1e-12
 
+_LARGEST_K = 2000
+"""The profile of a tree takes as long as k is large. Thresholds above this one only hide more of what it publishes."""
+
 _BEYOND = 30.0
 """Losses of this much more than any epsilon that is asked for (nats) are as good as infinite."""
 
@@ -61,7 +64,7 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
     Parameters
     ----------
     trees, k : whole numbers, at least 1
-        Counts below ``k`` are published as 0.
+        Counts below ``k`` are published as 0. Of a ``k`` above 2000 it is the delta of 2000, which is larger.
     beta : probabilities, above 0 and below 1
         With which a record enters the sample of a tree.
     epsilon : numbers above 0, nats
@@ -70,7 +73,8 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
     Returns
     -------
     float, or float64 array of the shape that the arguments broadcast to
-        At least ``1 - (1 - beta**k)**trees``: with that probability k people who are all alike are published.
+        At least ``1 - (1 - beta**k)**trees``: with that probability k people who are all alike are published. What is
+        too small for a float is rounded up to the smallest positive one.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def _optimally_composed(trees: int, epsilon: float, delta: float, total: float) 
 
 
 def _forest_delta(trees: int, k: int, beta: float, epsilon: float) -> float:
-    return _composed(trees, k, beta, epsilon).delta(epsilon)
+    return max(_composed(trees, k, beta, epsilon).delta(epsilon), float(np.nextafter(0.0, 1.0)))
 
 
 def _forest_epsilon(trees: int, k: int, beta: float, delta: float) -> float:
@@ -140,7 +144,7 @@ class _Losses:
 
 def _composed(trees: int, k: int, beta: float, epsilon: float) -> _Losses:
     """The loss of several trees, as far as epsilons up to this one are concerned."""
-    one = _losses(k, beta)
+    one = _losses(min(k, _LARGEST_K), beta)
     found = one
     for number in range(2, trees + 1):
         first = number * one.first

@@ -45,6 +45,23 @@ def invalid(source: str, where: str, field: str, expected: str, found: str) -> I
     return InvalidInput(source, [Problem(where, field, expected, found)])
 
 
+def check_unused(what: str, **options: object) -> None:
+    """Refuse options that are given, not None, although they are only about ``what`` was not.
+
+    Raises
+    ------
+    InvalidInput
+        Naming all of them.
+    """
+    problems = [
+        Problem("option", name, f"none: it is only about {what}", "one")
+        for name, value in options.items()
+        if value is not None
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a constraint comes from: ``tree 2, leaf L3`` or ``facts.csv, line 4``.

@@ -36,6 +36,7 @@ from maxent.models.routing import Layout, assign, layout
 from maxent.models.training import Training
 
 Distance = Literal["gower", "ranks"]
+Generalization = Literal["tiered", "uniform"]
 
 
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:

@@ -11,134 +11,21 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count, pairwise
-from math import isfinite
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.accounting import composed, kanon_delta, smallest_epsilon, smallest_valid_epsilon
-from maxent.models.composition import forest_delta
 from maxent.models.domains import Domains
-from maxent.models.errors import InvalidInput, Problem
-from maxent.models.fields import is_whole, whole_number
-from maxent.models.frames import shorten
-from maxent.models.predict import predict_columns
+from maxent.models.errors import InvalidInput
 from maxent.models.random_counts import Leaves, count_leaves, randomness
+from maxent.models.random_guarantee import RandomTrees, guarantee, plain, random_trees_problems
 from maxent.models.random_paths import Space, paths, space_of
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.risk import Ranges, ranges_of
-from maxent.models.routing import assign, layout
 from maxent.models.training import Training
 
 IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 METHOD = "rdt"
-
-USUAL_DELTA = 1e-6
-"""The delta of the guarantee that is stated when no epsilon is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class RandomTrees:
-    """How random trees are drawn and filled.
-
-    Attributes
-    ----------
-    trees : int
-        At least 1.
-    depth : int, optional
-        Splits on every path, unless nothing is left to test, at least 0; default half the number of attributes.
-    beta : float
-        Probability with which a record enters the sample of a tree, above 0 and at most 1.
-    k : int
-        Counts below are published as 0, records; at least 0.
-    epsilon : float, optional
-        Nats, of all trees together: where the guarantee is stated; default the smallest one with a delta of at most
-        `USUAL_DELTA`.
-    seed : int, optional
-        Makes trees and samples repeatable: there is no guarantee against those who know or guess it. Without one,
-        samples are drawn from the operating system's cryptographic source. The same seed gives the same trees for any
-        data, the same samples for any k, smaller samples within larger ones, and the first trees of a larger forest.
-    """
-
-    trees: int = 10
-    depth: int | None = None
-    beta: float = 0.1
-    k: int = 20
-    epsilon: float | None = None
-    seed: int | None = None
-
-
-def random_trees_problems(asked: RandomTrees) -> Iterator[Problem]:
-    """List the parameters that are not as they should be."""
-    for name, least, optional in (("trees", 1, False), ("depth", 0, True), ("k", 0, False), ("seed", 0, True)):
-        value = getattr(asked, name)
-        if not (optional and value is None) and not is_whole(_plain(value), least):
-            expected = f"{'None or ' if optional else ''}{whole_number(least)}"
-            yield Problem("argument", name, expected, shorten(value))
-    if not (_is_number(asked.beta) and 0 < asked.beta <= 1):
-        yield Problem("argument", "beta", "a probability above 0 and at most 1", shorten(asked.beta))
-    if asked.epsilon is not None and not (_is_number(asked.epsilon) and asked.epsilon > 0 and isfinite(asked.epsilon)):
-        yield Problem("argument", "epsilon", "None or a finite number above 0 (nats)", shorten(asked.epsilon))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _plain(value: Any) -> Any:
-    """A number of NumPy's as one of Python's, which JSON can write."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-# --- What is guaranteed ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """(beta, epsilon, delta)-differential privacy under sampling, of all trees together.
-
-    Attributes
-    ----------
-    beta : float
-        Probability with which a record entered the sample of a tree.
-    epsilon : float
-        Nats.
-    delta : float or None
-        Of Waseda et al. (2025, Corollary 1); None where their theorem does not apply.
-    tight_delta : float
-        Of the same trees, by `maxent.models.composition.forest_delta`; at most ``delta``.
-    """
-
-    beta: float
-    epsilon: float
-    delta: float | None
-    tight_delta: float
-
-
-def guarantee(asked: RandomTrees) -> Guarantee | None:
-    """What holds for trees over stated domains, against whoever does not know the samples; None when nothing does.
-
-    There is none without sampling, and without an ``epsilon`` to state it for none when no epsilon has a delta as small
-    as `USUAL_DELTA`: k people who are all alike are published by one of the trees with a probability of about
-    ``trees * beta**k``.
-    """
-    if asked.beta >= 1:
-        return None
-    k = max(asked.k, 1)  # no count is below 1 but 0
-    epsilon = asked.epsilon
-    if epsilon is None:
-        epsilon = asked.trees * float(smallest_epsilon(k, asked.beta, USUAL_DELTA / asked.trees))
-        if not isfinite(epsilon):
-            return None
-    each, delta = epsilon / asked.trees, None
-    if each >= smallest_valid_epsilon(asked.beta) * (1 - 1e-12):
-        delta = composed(asked.trees, each, kanon_delta(k, asked.beta, each))[1]
-    return Guarantee(asked.beta, epsilon, delta, forest_delta(asked.trees, k, asked.beta, epsilon))
-
-
-# --- What is published -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +128,7 @@ def draw_batches(
     ``ranges`` has every numeric attribute; ``stated`` says whether all domains are known without the data. What has to
     fit into memory is a batch, and the leaves that records reach.
     """
-    asked = RandomTrees(**{name: _plain(value) for name, value in asdict(asked).items()})
+    asked = RandomTrees(**{name: plain(value) for name, value in asdict(asked).items()})
     space = space_of(attributes, ranges)
     depth = max(len(attributes) // 2, 1) if asked.depth is None else asked.depth
     random = [randomness(asked.seed, t) for t in range(asked.trees)]
@@ -301,30 +188,3 @@ def _branches(attribute: Attribute, cut: float, below: Mapping[int, str | None])
     for code, value in enumerate(attribute.values):
         values.setdefault(below.get(code), []).append(value)
     return tuple(Branch(child, tuple(of)) for child, of in values.items())
-
-
-# --- What is predicted -----------------------------------------------------------------------------------------
-
-
-def vote_shares(
-    release: Release, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]], n: int
-) -> FloatArray:
-    """The share of the trees that vote for each class, for each record, shape (n, n_classes).
-
-    A tree votes for the most frequent class (the first of them) of the leaf that a record comes to, when that has
-    counts above 0. Where none has, what `maxent.models.predict.predict_columns`, which has the same arguments, predicts
-    is the only vote.
-    """
-    n_classes = len(release.target.classes)
-    votes = np.zeros((n, n_classes), np.int64)
-    for tree in release.trees:
-        counts = np.zeros((len(layout(tree).children), n_classes), np.int64)
-        for place, node in enumerate(tree.nodes):
-            if node.counts is not None:
-                counts[place] = [node.counts[c] for c in release.target.classes]
-        here = np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns)
-        told = np.flatnonzero(counts.max(axis=1)[here])
-        votes[told, counts.argmax(axis=1)[here[told]]] += 1
-    silent = np.flatnonzero(~votes.any(axis=1))
-    votes[silent, predict_columns(release, attributes, columns, n)[silent]] = 1
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))

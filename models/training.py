@@ -39,6 +39,8 @@ class Training:
         Codes of ``target.classes``.
     order : {"sorted", "appearance"}
         How the values of domains that were not given were put in order.
+    notes : tuple of str
+        What may surprise: columns of numbers that are read as categories because of a few other cells.
     """
 
     target: Target
@@ -46,6 +48,7 @@ class Training:
     columns: tuple[npt.NDArray[Any], ...]
     y: IntArray
     order: Order = "sorted"
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -126,7 +129,9 @@ def read_training(
         classes, y = _coded(frame, target, domains.get(target), "sorted", problems, named=target in named)
     if problems:
         raise InvalidInput(frame.source, problems)
-    return Training(Target(target, classes), tuple(attributes), tuple(columns), y, order)
+    mixed = [name for name in names if name not in numeric and name not in named]
+    notes = tuple(note for name in mixed for note in _number_notes(frame, name))
+    return Training(Target(target, classes), tuple(attributes), tuple(columns), y, order, notes)
 
 
 def _argument_problems(
@@ -177,6 +182,21 @@ def _is_numeric(frame: Frame, name: str, source: Source) -> bool:
     # Categories may be numbers, too.
     dtype = source.dtypes.iloc[frame.header.index(name)]
     return column.values.dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype)
+
+
+def _number_notes(frame: Frame, name: str) -> Iterator[str]:
+    """Say so when most different cells of a column of categories are numbers, but not those that are words."""
+    column = frame.columns[name]
+    if column.values.dtype.kind not in "OUT":
+        return
+    texts = np.array(column.texts(), object)
+    words = np.isnan(numbers(column)) & (texts != "")
+    if 0 < 2 * words.sum() < (texts != "").sum():
+        row = int(np.flatnonzero((column.codes >= 0) & words[column.codes])[0])
+        yield (
+            f"column {shorten(name)} is read as categories: {frame.place(row)} has "
+            f"{shorten(str(texts[column.codes[row]]))}, which is no number"
+        )
 
 
 def _numbers(frame: Frame, name: str, problems: list[Problem]) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ from maxent.commands.jobs import DONE, Job
 
 
 class MethodName(StrEnum):
-    """Choices of METHOD, those of `maxent.defending.METHODS`."""
+    """Choices of METHOD, those of `maxent.methods.METHODS`."""
 
     none = "none"
     prune_leaf = "prune-leaf"
@@ -69,6 +69,20 @@ class RuleName(StrEnum):
 
     twig = "twig"
     literal = "literal"
+
+
+class VoteName(StrEnum):
+    """Choices of ``--vote``."""
+
+    sums = "sums"
+    trees = "trees"
+
+
+class GeneralizationName(StrEnum):
+    """Choices of ``--generalization``."""
+
+    tiered = "tiered"
+    uniform = "uniform"
 
 
 class DistanceName(StrEnum):
@@ -188,7 +202,14 @@ def defend_command(
         ),
     ] = None,
     distance: Annotated[
-        DistanceName | None, typer.Option(help="Of records: which neighbours are closest; default: gower.")
+        DistanceName | None, typer.Option(help="Of records in tiers: which neighbours are closest; default: gower.")
+    ] = None,
+    generalization: Annotated[
+        GeneralizationName | None,
+        typer.Option(
+            help="Of records: in tiers, small leaves with what they borrow, or all of a leaf of the pruned tree alike; "
+            "default: tiered."
+        ),
     ] = None,
     trees: Annotated[int | None, typer.Option(metavar="N", help="rdt: how many; default: 10.")] = None,
     depth: Annotated[
@@ -201,6 +222,12 @@ def defend_command(
     epsilon: Annotated[
         float | None,
         typer.Option(metavar="X", help="rdt: where to state delta; default: the least with a delta of at most 1e-6."),
+    ] = None,
+    vote: Annotated[
+        VoteName | None,
+        typer.Option(
+            help="rdt: what predicts, the counts of all trees together or a vote of the trees; default: sums."
+        ),
     ] = None,
     domains: Annotated[
         str | None,
@@ -239,10 +266,12 @@ def defend_command(
         "class_public": class_public,
         "rule": None if rule is None else rule.value,
         "distance": None if distance is None else distance.value,
+        "generalization": None if generalization is None else generalization.value,
         "trees": trees,
         "depth": depth,
         "beta": beta,
         "epsilon": epsilon,
+        "vote": None if vote is None else vote.value,
         "domains": domains,
     }
     return partial(_run, method.value, data, options, as_json, output)
@@ -255,7 +284,9 @@ def _columns(lists: Iterable[str]) -> list[str]:
 
 def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str) -> int:
     from maxent.defend_text import print_defended
-    from maxent.defending import RECORDS, TREES, defend, file_names, wanted_ks
+    from maxent.defended import RECORDS, TREES, file_names
+    from maxent.defending import defend
+    from maxent.methods import wanted_ks
     from maxent.report import as_json_text, check_outputs
 
     if options["hierarchies"] is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,11 @@ from maxent.models.domains import DomainSource, read_domains
 from maxent.models.errors import Problem
 from maxent.models.frames import shorten, shorten_list
 from maxent.models.predict import read_columns
-from maxent.models.random_trees import RandomTrees, guarantee, random_trees, random_trees_problems, vote_shares
+from maxent.models.random_guarantee import RandomTrees, guarantee, random_trees_problems
+from maxent.models.random_trees import random_trees
+from maxent.models.random_votes import Vote, vote_shares
 from maxent.models.release import Release
 from maxent.models.training import Training
-
-Vote = Literal["sums", "trees"]
 
 _ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
 """What parameters of the algorithm are called here, where it is not the same."""
@@ -60,7 +60,7 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
     Attributes
     ----------
     guarantee_ : Guarantee or None
-        What holds as long as nobody knows the samples, see `maxent.models.random_trees.guarantee`.
+        What holds as long as nobody knows the samples, see `maxent.models.random_guarantee.guarantee`.
     release_, classes_, n_features_in_, feature_names_in_
         See `maxent.models.defenses.base.PublishedTreeClassifier`.
 

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 import maxent
 from maxent.__main__ import main
 from maxent.commands import defend as command
-from maxent.defending import METHODS, Published, file_names
+from maxent.defended import file_names
+from maxent.methods import METHODS, Published
 from maxent.models.erp import Rule
 from maxent.models.generalize import Distance
 from maxent.models.growth import CodedAs, Inducer

@@ -8,6 +8,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.models.predict import read_columns
+from maxent.models.random_votes import predict_votes
 
 CALL = ["data.csv", "--target", "Y", "--qi", "A,N"]
 DOMAINS = {"A": ["v", "w", "x", "y"], "N": [0, 10], "Y": ["bad", "good", "none"]}
@@ -98,11 +100,35 @@ def test_what_is_printed(folder, capsys):
     assert "guaranteed: differential privacy under sampling, beta 0.1, epsilon 2 nats, delta 5.2" in printed
     assert "and 0.00042 by adding up" in printed
     assert main(["estimate", "forest.json", "data.csv"]) == 0
+    below = ["--beta", "0.4", "--epsilon", "2", "--k", "40", "-o", "forest.json"]
+    assert main(["defend", "rdt", *CALL, "--domains", "domains.json", *below]) == 0
+    assert "what each tree guarantees adds up from an epsilon of 5.108 on only" in capsys.readouterr().out
+
+
+def test_a_vote_predicts_otherwise_and_publishes_the_same(folder, capsys):
+    options = ["--domains", "domains.json", "--seed", "5", "--beta", "0.3", "--trees", "4", "--test", "test.csv"]
+    found = {vote: summary(capsys, *options, "--vote", vote, "-o", f"{vote}.json") for vote in ("sums", "trees")}
+    assert (folder / "sums.json").read_bytes() == (folder / "trees.json").read_bytes()
+    release, test = maxent.load_release("trees.json"), people(100, 1)
+    voted = predict_votes(release, *read_columns(release, test))
+    right = np.array(release.target.classes, object)[voted] == test["Y"]
+    assert found["trees"]["test_accuracy"] == right.mean() != found["sums"]["test_accuracy"]
+    with pytest.raises(maxent.InvalidInput, match="vote: expected one of sums, trees"):
+        maxent.defend(people(), "rdt", target="Y", qi=["A", "N"], vote="all")
+
+
+def test_without_a_threshold_all_counts_are_published(folder, capsys):
+    options = ["--beta", "1", "--trees", "2", "--depth", "1", "--domains", "domains.json"]
+    found = summary(capsys, *options, "--k", "0", "-o", "forest.json")
+    release = maxent.load_release("forest.json")
+    assert found["k"] == 0 == release.suppressed_below
+    for tree in release.trees:
+        assert sum(sum(leaf.counts.values()) for leaf in tree.leaves) == 600
 
 
 REFUSED = {
     "all at once": (
-        ["rdt", "--trees", "0", "--depth", "-1", "--beta", "2", "--epsilon", "0", "--seed", "-1", "--k", "0"],
+        ["rdt", "--trees", "0", "--depth", "-1", "--beta", "2", "--epsilon", "0", "--seed", "-1", "--k", "-1"],
         [f"{name}: expected" for name in ("trees", "depth", "beta", "epsilon", "seed", "k")],
     ),
     "growth": (
@@ -116,10 +142,13 @@ REFUSED = {
     "records": (["rdt", "--publish", "records", "-o", "rows.csv"], ["only erp can publish records"]),
     "kadet": (["rdt", "--l", "2"], ["it is an option of kadet"]),
     "others": (
-        ["none", "--trees", "2", "--depth", "2", "--beta", "0.1", "--epsilon", "1", "--domains", "domains.json"],
+        [
+            *("none", "--trees", "2", "--depth", "2", "--beta", "0.1", "--epsilon", "1", "--vote", "sums"),
+            *("--domains", "domains.json"),
+        ],
         [
             f"{name}: expected none for the method none: it is"
-            for name in ("trees", "depth", "beta", "epsilon", "domains")
+            for name in ("trees", "depth", "beta", "epsilon", "vote", "domains")
         ],
     ),
     "no domains": (["rdt", "--domains", "gone.json"], ["gone.json: file: path: expected"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -300,3 +301,71 @@ def test_a_tree_without_numbers_needs_no_table(capsys, tmp_path):
     Release(Target("Y", ("a", "b")), (attribute,), (Tree((root, *leaves)),)).save(tmp_path / "tree.json")
     rows = json.loads(printed(capsys, "audit", str(tmp_path / "tree.json"), "--risk", "--json"))["risk"]
     assert [row["R"] for row in rows] == pytest.approx([np.log2(12), np.log2(3) + 2, np.log2(1.5) + 3])
+
+
+# --- Comparing ---------------------------------------------------------------------------------------------------
+
+
+def test_compare_says_how_much_identifying_somebody_takes(folder, capsys):
+    """Pruning raises the fewest bits (lemma 3): of the worked example from node 4's to node 2's."""
+    pruned = prune_erp(figure_1(), 3, ranges=RANGES)
+    pruned.save("pruned.json")
+    labels = [node if not node.is_leaf else Node(node.id, label=node.label) for node in figure_1().trees[0].nodes]
+    Release(figure_1().target, figure_1().attributes, (Tree(tuple(labels)),)).save("labels.json")
+    qi = records().drop(columns=["leaf", "Bought"])
+    rows = maxent.compare(["figure.json", "pruned.json"], qi).rows
+    for row, release in zip(rows, (figure_1(), pruned), strict=True):
+        leaves = measure_risk(release, RANGES).frame()[[node.is_leaf for node in release.trees[0].nodes]]
+        assert row["fewest_bits"] == leaves["R"].min()
+        assert row["mean_bits"] == pytest.approx((leaves["R"] * leaves["n"]).sum() / 14)
+    assert [row["fewest_bits"] for row in rows] == pytest.approx([3.0, 3.322], abs=5e-4)
+    qi.to_csv("qi.csv", index=False)
+    text = printed(capsys, "compare", "figure.json", "pruned.json", "--qi", "qi.csv")
+    assert any(
+        " ".join(line.split()) == "fewest bits to re-identify 3.0000 3.3219 +0.3219" for line in text.splitlines()
+    )
+    assert "bits" not in printed(capsys, "compare", "labels.json", "--qi", "qi.csv")
+    assert maxent.compare(["labels.json"], qi).rows[0]["fewest_bits"] is None
+
+
+def test_records_are_compared_without_the_bits_of_nodes(folder):
+    training = read_training("figure.csv", target="Bought", qi=["Age", "Gender", "Marital Status"])
+    table = tiered(training, figure_1(), 3)
+    rows = maxent.compare({"tree": figure_1(), "records": table}, "figure.csv").rows
+    assert [row["fewest_bits"] is None for row in rows] == [False, True]
+
+
+def test_the_worked_example_is_among_the_examples():
+    folder = Path(__file__).parents[2] / "examples" / "yang"
+    assert maxent.load_release(folder / "tree.json") == figure_1()
+    pd.testing.assert_frame_equal(pd.read_csv(folder / "records.csv"), records().drop(columns="leaf"))
+
+
+# --- Alike in groups ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [[], ["--rule", "literal"]])
+def test_uniform_records_are_alike_in_the_leaves_of_the_pruned_tree(folder, capsys, rule):
+    options = ["--k", "8", *rule, "--publish", "records", "--generalization", "uniform"]
+    found = json.loads(printed(capsys, "defend", "erp", "data.csv", *CALL, *options, "-o", "rows.csv", "--json"))
+    pruned = maxent.defend("data.csv", "erp", target="Ill", qi=QI, k=8, rule=rule[1] if rule else None).release
+    rows = pd.read_csv("rows.csv", dtype=str)
+    sizes = rows.groupby(QI).size()
+    assert sorted(sizes) == sorted(leaf.n for leaf in pruned.trees[0].leaves if leaf.n)
+    assert found["guarantee"] == {"k": 8}
+    assert found["k_anonymous"] == sizes.min() >= 8
+    assert found["notes"][0] == "guaranteed: 8-anonymity: at least 8 rows are alike but for their classes"
+    tiers = maxent.defend("data.csv", "erp", target="Ill", qi=QI, k=8, publish="records")
+    assert tiers.rows[0]["gcp"] < found["gcp"]
+
+
+def test_options_of_one_generalisation_are_refused_for_the_other(folder, capsys):
+    records = ["--publish", "records", "-o", "rows.csv"]
+    uniform = [*records, "--generalization", "uniform", "--distance", "gower"]
+    assert "distance: expected none but for records in tiers" in refused(
+        capsys, "defend", "erp", "data.csv", *CALL, *uniform
+    )
+    tiers = [*records, "--generalization", "tiered", "--rule", "twig"]
+    assert "rule: expected none for records in tiers" in refused(capsys, "defend", "erp", "data.csv", *CALL, *tiers)
+    tree = ["-o", "t.json", "--generalization", "uniform"]
+    assert "generalization: expected none but for records" in refused(capsys, "defend", "erp", "data.csv", *CALL, *tree)

@@ -125,6 +125,8 @@ def test_the_smallest_epsilon_of_a_forest():
 def test_many_trees_and_small_rates_take_no_longer():
     assert 0 < privacy.forest_delta(200, 20, 0.05, 3.0) < 1e-6
     assert 0 < privacy.forest_delta(10, 20, 0.0005, 1.0) < 1e-55
+    assert 0 < privacy.forest_delta(10, 400, 0.1, 2.0) < 1e-300
+    assert privacy.forest_delta(10, 10**9, 0.4, 0.5) == privacy.forest_delta(10, 2000, 0.4, 0.5)
 
 
 def test_the_profile_is_what_a_well_kept_accountant_composes():

@@ -17,15 +17,9 @@ from maxent.models import random_counts
 from maxent.models.domains import Domains
 from maxent.models.errors import InvalidInput
 from maxent.models.predict import predict_columns, predict_proba
-from maxent.models.random_trees import (
-    Guarantee,
-    RandomTrees,
-    draw,
-    draw_batches,
-    guarantee,
-    random_trees,
-    vote_shares,
-)
+from maxent.models.random_guarantee import Guarantee, RandomTrees, guarantee
+from maxent.models.random_trees import draw, draw_batches, random_trees
+from maxent.models.random_votes import vote_shares
 from maxent.models.reader import load_release, validate_release
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.routing import assign
@@ -362,6 +356,10 @@ def test_without_an_epsilon_it_is_that_of_a_usual_delta() -> None:
     assert guarantee(RandomTrees(10, None, 1.0, 5)) is None
     below = guarantee(RandomTrees(10, None, 0.4, 20, 2.0))
     assert below == Guarantee(0.4, 2.0, None, privacy.forest_delta(10, 20, 0.4, 2.0))
+    large = guarantee(RandomTrees(10, None, 0.4, 10**5, 6.0))
+    assert large is not None
+    assert large.delta is not None
+    assert large.tight_delta <= large.delta
     nothing_suppressed = guarantee(RandomTrees(1, None, 0.1, 0, 1.0))
     assert nothing_suppressed is not None
     assert nothing_suppressed.tight_delta == pytest.approx(0.1, rel=1e-6)

@@ -19,7 +19,9 @@ from maxent.models.defenses import KAnonRandomTreesClassifier
 from maxent.models.domains import read_domains
 from maxent.models.errors import InvalidInput
 from maxent.models.predict import predict_proba, read_columns
-from maxent.models.random_trees import RandomTrees, guarantee, random_trees, vote_shares
+from maxent.models.random_guarantee import RandomTrees, guarantee
+from maxent.models.random_trees import random_trees
+from maxent.models.random_votes import vote_shares
 from maxent.models.release import Attribute
 from maxent.models.training import read_training
 

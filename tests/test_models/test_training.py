@@ -70,6 +70,14 @@ def test_numbers_can_be_names(tmp_path):
     }
 
 
+def test_a_word_among_numbers_makes_categories_and_is_noted(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,y\n1,x,u,p\n2,y,,q\nunknown,3,v,p\n4,z,w,q\n", encoding="utf-8")
+    found = read_training(path, target="y", qi=["a", "b", "c"], missing="category")
+    assert found.notes == ("column 'a' is read as categories: line 4 has 'unknown', which is no number",)
+    assert read_training(path, target="y", qi=["a"], categorical=["a"]).notes == ()
+
+
 def test_values_in_order_of_appearance_but_classes_sorted():
     data = DATA.assign(ill=["b", "a", "b", "a"])
     training = read_training(data, target="ill", qi=["city", "flag"], categorical=["city"], order="appearance")

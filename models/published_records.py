@@ -1,0 +1,245 @@
+"""Generalised records that were published, read back: groups of rows that are alike, and the people they may be.
+
+The text is that of `maxent.models.boxes.GeneralizedTable.frame`: ranges ``42-61``, sets ``A|B`` with a backslash before
+each ``|`` or backslash that is part of a value. The adversary's table says which columns are numbers. There a column of
+sets is one of names, whatever they look like; and a column of ranges is one of numbers, whatever else is in the table,
+which is then refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from os import PathLike
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.boxes import GeneralizedTable
+from maxent.models.cellvalues import categorical, numbers, refused
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files import read_frame
+from maxent.models.frames import Column, Frame, IntArray, Source, missing_columns, shorten_list
+from maxent.models.release import Attribute, Release, Target
+from maxent.models.table import QITable, read_counted, read_qi, row_keys
+
+Published: TypeAlias = "GeneralizedTable | Source"
+Range: TypeAlias = tuple[float, float]
+Names: TypeAlias = frozenset[str]
+_T = TypeVar("_T")
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+"""Of files with records; a release is a .json file."""
+
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_RANGE = re.compile(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*")
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRecords:
+    """Published rows, in their order, in groups with the same box.
+
+    Attributes
+    ----------
+    table : GeneralizedTable
+        Its boxes are all different, and every one is that of a row; they are sorted by where they first appear.
+    lines : int64, shape (n_rows,)
+        Where each row is: the line of a CSV file (the header is line 1), else the number of the row, from 1.
+    source, unit : str
+        What the rows were read from, and what ``lines`` are: ``line`` or ``row``.
+    """
+
+    table: GeneralizedTable
+    lines: IntArray
+    source: str
+    unit: Literal["line", "row"]
+
+    def __len__(self) -> int:
+        return len(self.table.boxes[0])
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Rows of each group and class, shape (n_groups, n_classes)."""
+        shape = (len(self), len(self.table.target.classes))
+        flat = np.ravel_multi_index((self.table.box, self.table.y), shape)
+        return np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Where the first row of each group is, shape (n_groups,)."""
+        return self.lines[np.unique(self.table.box, return_index=True)[1]]
+
+
+def is_records(published: object) -> TypeGuard[Published]:
+    """Whether something that was published is generalised records, not a release: by its type, or its suffix."""
+    if isinstance(published, (str, PathLike)):
+        return str(published).lower().endswith(SUFFIXES)
+    return isinstance(published, GeneralizedTable) or hasattr(published, "columns")
+
+
+def read_published(
+    source: Published, qi: Source, *, target: str | None = None, count: str | None = None
+) -> tuple[PublishedRecords, QITable]:
+    """Read generalised records together with the adversary's table, which says what their columns are.
+
+    Parameters
+    ----------
+    source : GeneralizedTable, DataFrame or path
+        CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out.
+    qi : DataFrame, path or pattern
+        The adversary's table, as for `maxent.models.table.read_qi`, with every column of the records but the class.
+    target : str, optional
+        The column of the class; by default the only one that the adversary's table lacks.
+    count : str, optional
+        The column of ``qi`` with the number of individuals a row stands for.
+
+    Returns
+    -------
+    PublishedRecords, QITable
+        Over the same attributes; the domain of categorical ones is that of both.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every column that is missing in either table, and every cell that is no range, set or class.
+    """
+    classes: Sequence[str] = ()
+    if isinstance(source, GeneralizedTable):
+        names = [attribute.name for attribute in source.attributes if attribute.role == "public"]
+        target, classes = source.target.name, source.target.classes
+        source = source.frame()[[*names, target]]
+    header = read_frame(source, "records", []).header
+    frame = read_frame(source, "records", header)
+    problems: list[Problem] = list(frame.problems)
+    people, _ = read_counted(qi, "qi", [name for name in header if name != target], None, [], merge=True)
+    target = _target(frame, people, target, problems)
+    names = [name for name in dict.fromkeys(header) if name != target]
+    if target is not None:
+        problems += [replace(p, where=f"{people.source}, {p.where}") for p in missing_columns(people, names)]
+    if not names:
+        problems.append(Problem(frame.heading, "attributes", "a column beside the class", "none"))
+    if not len(frame.lines):
+        problems.append(Problem("rows", "records", "at least one row", "none"))
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    assert target is not None
+    read = [_read_column(frame, people, name, problems) for name in names]
+    found, y = _classes(frame, target, classes, problems)
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    attributes = tuple(attribute for attribute, _, _ in read)
+    codes = np.column_stack([codes for _, _, codes in read])
+    keys = row_keys(codes, [len(boxes) for _, boxes, _ in read])
+    _, first, box = np.unique(keys, return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))
+    first = np.sort(first)
+    boxes = tuple(boxes[codes[first]] for _, boxes, codes in read)
+    table = GeneralizedTable(Target(target, found), attributes, boxes, number[box], y)
+    release = Release(table.target, attributes, ())
+    records = PublishedRecords(table, frame.lines, frame.source, frame.unit)
+    return records, read_qi(qi, release, count=count)
+
+
+def _target(frame: Frame, people: Frame, target: str | None, problems: list[Problem]) -> str | None:
+    """The column of the class; None, and the problem noted, when it is not clear which one that is."""
+    if target is not None:
+        missing = missing_columns(frame, [target])
+        problems += missing
+        return None if missing else target
+    lacking = [name for name in dict.fromkeys(frame.header) if name not in people.header]
+    if len(lacking) == 1:
+        return lacking[0]
+    expected = f"the name of the class's column, or a single one that {people.source} lacks"
+    problems.append(Problem(frame.heading, "target", expected, shorten_list(lacking) if lacking else "none"))
+    return None
+
+
+def _read_column(
+    frame: Frame, people: Frame, name: str, problems: list[Problem]
+) -> tuple[Attribute, npt.NDArray[Any], IntArray]:
+    """One attribute: what it is, its different boxes, and which of them each row has."""
+    column, theirs = frame.columns[name], people.columns[name]
+    texts = [*column.texts(), ""]  # the last stands for cells without a value, whose code is -1
+    ranges = [_range(text) for text in texts]
+    filled = {text for text in theirs.texts() if text}
+    if _is_numeric(texts[:-1], ranges[:-1], theirs, filled):
+        found, codes = _numbered(ranges, column.codes)
+        expected = f"a number or a range, such as 42-61, as {people.source} has numbers"
+        _note_refused(frame, name, ranges, texts, expected, problems)
+        bounds = np.array([pair or (np.nan, np.nan) for pair in found], np.float64).reshape(-1, 2) + 0.0
+        return Attribute(name, "numeric"), bounds, codes
+    sets = [_names(text) for text in texts]
+    if (theirs.codes >= 0).all() and filled.issuperset(theirs.texts()):  # else an empty cell is a value like others
+        sets = [names if text else None for text, names in zip(texts, sets, strict=True)]
+    _note_refused(frame, name, sets, texts, r"names joined by |, with a backslash before | and \ in names", problems)
+    found_sets, codes = _numbered(sets, column.codes)
+    domain = sorted(filled.union(*(names or () for names in found_sets)))
+    place = {value: i for i, value in enumerate(domain)}
+    held = np.zeros((len(found_sets), len(domain)), bool)
+    for row, names in zip(held, found_sets, strict=True):
+        row[[place[value] for value in names or ()]] = True
+    return Attribute(name, "categorical", tuple(domain)), held, codes
+
+
+def _numbered(values: Sequence[_T], codes: IntArray) -> tuple[list[_T], IntArray]:
+    """The different values that rows have, and which of them each row has; ``codes`` index ``values``."""
+    used, index = np.unique(codes, return_inverse=True)
+    number: dict[_T, int] = {}
+    of_used = [number.setdefault(values[code], len(number)) for code in used.tolist()]
+    return list(number), np.array(of_used, np.int64)[index]
+
+
+def _note_refused(
+    frame: Frame, name: str, parsed: Sequence[object], texts: Sequence[str], expected: str, problems: list[Problem]
+) -> None:
+    """Note the cells that mean nothing, None in ``parsed``."""
+    bad = np.array([value is None for value in parsed])
+    if bad[frame.columns[name].codes].any():
+        problems += refused(frame, name, bad, list(texts[:-1]), expected, expected)
+
+
+def _is_numeric(texts: Sequence[str], ranges: Sequence[Range | None], theirs: Column, filled: set[str]) -> bool:
+    """Whether an attribute is numbers, see the text of this module."""
+    if any("|" in text for text in texts):
+        return False
+    known = np.isnan(numbers(theirs))
+    numeric = not any(text for text, unknown in zip(theirs.texts(), known, strict=True) if unknown)
+    return bool(filled) and (numeric or (None not in ranges and not filled.issuperset(texts)))
+
+
+def _range(text: str) -> Range | None:
+    """The two ends of a range, which are one where it is a number; None where it is neither."""
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return None
+    low, high = float(match[1]), float(match[2] or match[1])
+    return (low, high) if -inf < low <= high < inf else None
+
+
+def _names(text: str) -> Names | None:
+    """The names of a set, None where a backslash is not before a ``|`` or a backslash."""
+    names, escaped = [""], False
+    for character in text:
+        if escaped and character not in "|\\":
+            return None
+        if character == "|" and not escaped:
+            names.append("")
+        elif character != "\\" or escaped:
+            names[-1] += character
+        escaped = character == "\\" and not escaped
+    return None if escaped else frozenset(names)
+
+
+def _classes(
+    frame: Frame, target: str, classes: Sequence[str], problems: list[Problem]
+) -> tuple[tuple[str, ...], IntArray]:
+    """The classes, sorted unless they are known, and that of each row."""
+    column = frame.columns[target]
+    found = tuple(classes) or tuple(
+        sorted({column.texts()[code] for code in np.unique(column.codes) if code >= 0} - {""})
+    )
+    return found, categorical(frame, target, found, problems, key="classes")
