@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.compete import internal
-from maxent.constraints.emit import EMITTERS, Context, stated_rate, table_contradictions
+from maxent.constraints.emit import EMITTERS, Context, says_why_left_out, stated_rate, table_contradictions
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.program import Program, Regions
 from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding, rate_reader
+from maxent.constraints.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.sums import CellSums
 from maxent.models.companions import Fact
 from maxent.models.errors import InvalidInput, Problem, invalid
@@ -71,7 +72,9 @@ def compile_program(
     cells = build_cells(release, table)
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     sizes = place_sizes(cells, table.counts)
-    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, 1.0 - confidence, sums, sizes)
+    countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
+    counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
+    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, counting, sums, sizes)
     context = replace(context, rates=_rate_reader(context, rounding))
     linear = tuple(
         constraint
@@ -92,7 +95,7 @@ def compile_program(
         linear,
         compared,
         tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
-        tuple(_notes(context, impurity if "internal" in known else None)),
+        tuple(_notes(context, impurity if "internal" in known else None, confidence, countable)),
     )
 
 
@@ -146,7 +149,19 @@ def _rate_reader(context: Context, rounding: Rounding) -> RateReader:
     return rate_reader(stated, rounding)
 
 
-def _notes(context: Context, impurity: Impurity | None) -> list[str]:
+def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
+    """What is known of counts that were sampled or suppressed."""
+    if context.sampled:
+        yield (
+            f"counts are of samples (rate {context.release.sampling_rate:g}): each true count is in an interval, and "
+            f"with a probability of at least {confidence:g} all are at once, of the up to {countable} counts that "
+            "could have been shown"
+        )
+    elif context.suppressed:
+        yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"
+
+
+def _notes(context: Context, impurity: Impurity | None, confidence: float, countable: int) -> list[str]:
     """What the reader of the result should know about how the release was read."""
     notes = []
     if context.rates.half:
@@ -157,21 +172,19 @@ def _notes(context: Context, impurity: Impurity | None) -> list[str]:
         )
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
         notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")
+    if "counts" in context.knowledge:
+        notes += _of_counts(context, confidence, countable)
     if impurity is not None and all(tree.induction.candidates == "none" for tree in context.release.trees):
         notes.append("the release does not say which splits competed (`candidates`): no internal constraint follows")
-    gone = 0
-    lines: list[int] = []
-    for t, tree in enumerate(context.release.trees):
-        removed = context.cells.leaf[:, t] >= len(tree.nodes)
-        owners = np.unique(context.cells.owner[removed])
-        gone += int(context.table.counts[owners].sum())
-        lines += context.table.lines[owners][:5].tolist()
-    if gone:
-        some = ", ".join(str(line) for line in sorted(set(lines))[:5])
-        who = "1 individual reaches" if gone == 1 else f"{gone} individuals reach"
-        notes.append(
-            f"{who} a removed leaf ({context.table.source}, {context.table.unit}s {some}"
-            + (", ..." if gone > 5 else "")
-            + "): no leaf states anything about them"
-        )
+    gone = np.unique(
+        np.concatenate([left_out_of(context.cells, t, len(tree.nodes)) for t, tree in enumerate(context.release.trees)])
+    )
+    if len(gone):
+        people, lines = int(context.table.counts[gone].sum()), np.sort(context.table.lines[gone])
+        who = "1 individual reaches" if people == 1 else f"{people} individuals reach"
+        what, so = "a removed leaf", ": no leaf states anything about them"
+        if says_why_left_out(context.release):
+            what, so = "a part of a tree that was left out, as every count in it is published as 0", ""
+        some = ", ".join(map(str, lines[:5])) + (", ..." if people > 5 else "")
+        notes.append(f"{who} {what} ({context.table.source}, {context.table.unit}s {some}){so}")
     return notes

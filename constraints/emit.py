@@ -17,10 +17,11 @@ from maxent.constraints.cells import Cells
 from maxent.constraints.program import Contradiction, Linear
 from maxent.constraints.pruned import pruned_sizes
 from maxent.constraints.rounding import RateReader
-from maxent.constraints.sampling import true_count_bounds
+from maxent.constraints.sampling import Counting, left_out_of, true_count_bounds
 from maxent.constraints.sums import CellSums
 from maxent.models.companions import Fact
 from maxent.models.errors import Origin
+from maxent.models.random_trees import METHOD as RDT
 from maxent.models.release import Node, Release
 from maxent.models.table import QITable
 
@@ -58,7 +59,7 @@ class Context:
     rates: RateReader
     marginal: FloatArray | None
     facts: tuple[Fact, ...]
-    alpha: float
+    counting: Counting
     sums: CellSums
     sizes: tuple[FloatArray, ...]
     regions: RegionBook = field(default_factory=RegionBook)
@@ -172,34 +173,48 @@ def rates(context: Context) -> Iterator[Linear]:
 
 def counts(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node is its count, or within what sampling and suppression leave of it."""
-    cells = sum(len(node.counts or ()) for tree in context.release.trees for node in tree.nodes)
-    exact = not context.sampled and not context.suppressed
     classes, each = context.release.target.classes, np.eye(context.n_classes)
-    for t, place, node in context.nodes():
-        if node.counts is None:
-            continue
-        published = [node.counts[c] for c in classes]
+    stating = [(t, place, node) for t, place, node in context.nodes() if node.counts is not None]
+    published = np.array([[(node.counts or {})[c] for c in classes] for _, _, node in stating], np.int64)
+    lower, upper = _true_counts(context, published.reshape(-1, len(classes)), stating)
+    for (t, place, node), low, high in zip(stating, lower, upper, strict=True):
+        says = "counts " + _counted(classes, low.tolist(), high.tolist())
         region = context.region(t, place)
-        if exact:
-            bounds = np.array([published, published], np.float64)
-        else:
-            size = context.size(t, place)
-            most = int(size if size is not None else context.table.individuals)
-            bounds = np.array(
-                [
-                    true_count_bounds(
-                        c,
-                        rate=context.release.sampling_rate,
-                        suppressed_below=context.release.suppressed_below,
-                        alpha=context.alpha / cells,
-                        most=most,
-                    )
-                    for c in published
-                ],
-                np.float64,
-            ).T
-        says = "counts " + _counted(classes, *bounds.astype(int).tolist())
-        yield Linear("counts", context.origin(t, node), region, each, bounds[0], bounds[1], says)
+        yield Linear("counts", context.origin(t, node), region, each, low.astype(float), high.astype(float), says)
+    yield from left_out(context)
+
+
+def _true_counts(
+    context: Context, published: IntArray, stating: list[tuple[int, int, Node]]
+) -> tuple[IntArray, IntArray]:
+    """Smallest and largest true counts behind those of some places, shapes (n_places, n_classes)."""
+    if not context.sampled and not context.suppressed:
+        return published, published
+    sizes = (context.size(t, place) for t, place, _ in stating)
+    most = np.array([context.table.individuals if size is None else size for size in sizes], np.int64)
+    low, high = true_count_bounds(published.ravel(), np.repeat(most, context.n_classes), context.counting)
+    return low.reshape(published.shape), high.reshape(published.shape)
+
+
+def says_why_left_out(release: Release) -> bool:
+    """Whether it is known why parts of trees are missing, and that private attributes do not part who is alike."""
+    return release.defense is not None and release.defense.method == RDT and not release.private
+
+
+def left_out(context: Context) -> Iterator[Linear]:
+    """Where a random tree was left out, every count was suppressed; all who are alike would be in one of them."""
+    if not says_why_left_out(context.release):
+        return
+    unseen = [left_out_of(context.cells, t, len(tree.nodes)) for t, tree in enumerate(context.release.trees)]
+    rows = np.unique(np.concatenate(unseen))
+    _, most = true_count_bounds(np.zeros(len(rows), np.int64), context.table.counts[rows], context.counting)
+    each, none = np.eye(context.n_classes), np.zeros(context.n_classes)
+    for row, high in zip(rows.tolist(), most.tolist(), strict=True):
+        if high < context.table.counts[row]:
+            region = context.regions.add(("unseen", row), np.flatnonzero(context.cells.owner == row))
+            origin = Origin(f"{context.table.source}, {context.table.unit} {context.table.lines[row]}")
+            says = f"in a part of a tree that was left out: at most {high} of each class"
+            yield Linear("counts", origin, region, each, none, np.full(context.n_classes, float(high)), says)
 
 
 def _counted(classes: tuple[str, ...], lower: list[int], upper: list[int]) -> str:
@@ -275,15 +290,12 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
     """Numbers of records that the adversary's table contradicts: the release was not made from these individuals."""
     for t, tree in enumerate(context.release.trees):
         for place, node in enumerate(tree.nodes):
-            size = context.size(t, place)
-            if size is None:
+            size, said, at_least = context.size(t, place), node.n, context.sampled
+            if said is None and node.counts is not None:
+                said, at_least = sum(node.counts.values()), context.sampled or context.suppressed
+            if size is None or said is None or (context.suppressed and said == 0):
                 continue
-            said = node.n
-            if said is None and node.counts is not None and not context.suppressed:
-                said = sum(node.counts.values())
-            if said is None or (context.suppressed and said == 0):
-                continue
-            off = max(said - size, 0.0) if context.sampled else abs(said - size)
+            off = max(said - size, 0.0) if at_least else abs(said - size)
             if off:
                 yield Contradiction(
                     context.origin(t, node), f"{said} records, but {size:g} individuals of the table reach it", off

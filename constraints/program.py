@@ -109,6 +109,19 @@ class Regions:
         return len(self.indptr) - 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """That counts say how many individuals each leaf of a program's tree has of each class: transportation.
+
+    Such are generalised records (`maxent.constraints.records`), but for facts. ``sizes``, shape (n_places,), are the
+    individuals of each place that make that possible: those stated, unless they contradict the table. ``possible``,
+    shape (n_cells,), are the cells that can then hold somebody.
+    """
+
+    sizes: IntArray
+    possible: npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Everything a release and the adversary's table say, over the cells; see the module's text."""
@@ -122,6 +135,7 @@ class Program:
     internal: tuple[Internal, ...]
     contradictions: tuple[Contradiction, ...] = ()
     notes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
 
     @property
     def n_classes(self) -> int:

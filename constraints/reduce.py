@@ -78,7 +78,7 @@ def merge(program: Program, rows: InternalRows, active: IntArray) -> Merged:
     """
     owner = program.cells.owner
     signatures = Signatures(program)
-    for region in {constraint.region for constraint in program.linear if constraint.kind == "facts"}:
+    for region in [r for r, place in enumerate(program.regions.places) if place is None]:
         inside = program.regions[region]
         signatures.split(inside, np.zeros(len(inside), np.int64))
     tell_apart(program, rows, active, signatures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from maxent.constraints.lifted import LiftedProgram
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from maxent.solvers.cluster import Cluster
 
 FloatArray = npt.NDArray[np.float64]
 Form = Literal["auto", "pyomo", "own"]
@@ -29,7 +32,8 @@ class Options:
     Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
     ``max_iterations`` of one solve is by default 500 while a program is small, else 1500. ``floor`` is the smallest
     probability that `newton` leaves in a part where the optimum of an entropy would make it vanish. ``jobs`` is the
-    number of processes that solve independent parts, counted as joblib does (-1: all cores). Every back end asks
+    number of processes that solve independent parts, counted as joblib does (-1: all cores); a ``cluster`` solves them
+    instead. Every back end asks
     ``clock`` between iterations whether to stop, and then returns the best point so far.
     """
 
@@ -41,6 +45,7 @@ class Options:
     max_iterations: int | None = None
     floor: float = 1e-6
     jobs: int = 1
+    cluster: Cluster | None = None
     clock: Clock = field(default_factory=Clock)
 
     def iterations_for(self, program: LiftedProgram) -> int:

@@ -15,6 +15,7 @@ cutting-plane method for solving convex programs", J. SIAM 8, 1960): it solves t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from maxent.constraints.lifted import LiftedProgram
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import LinearEntropy, minimise, multipliers_at
+from maxent.solvers.overlap import minimise_overlapping
 from maxent.solvers.relaxation import relax
 
 FloatArray = npt.NDArray[np.float64]
@@ -57,6 +59,8 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     """The maximum of the entropy under a program's linear and convex rows; the parameters are `entropy_bound`'s."""
     relaxed = relax(program)
     linear, convex = relaxed.linear, relaxed.convex
+    if linear.overlapping and not convex.n_rows:
+        return _overlapping_optimum(program, clock)
     masses = _inside(linear, point[relaxed.free])
     problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
     start = _start(problem, masses)
@@ -73,6 +77,16 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
         problem = _append(held, *convex.cuts(_inside(linear, found.masses), violated))
         start = np.concatenate([found.multipliers[kept], np.zeros(len(violated))])
     return RelaxedOptimum(best + relaxed.constant, relaxed.elimination.point(found.masses))
+
+
+@lru_cache(maxsize=1)
+def _overlapping_optimum(program: LiftedProgram, clock: Clock) -> RelaxedOptimum:
+    """The optimum of a program of very many counts, kept for the question how good it is."""
+    relaxed = relax(program)
+    problem = relaxed.linear
+    found = minimise_overlapping(problem, CLOSED * max(1.0, float(problem.total.sum())), clock)
+    bound = found.bound + problem.rounding(found.multipliers)
+    return RelaxedOptimum(bound + relaxed.constant, relaxed.elimination.point(found.masses))
 
 
 def entropy_bound(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from maxent.solvers.clock import Clock
+from maxent.solvers.conjugate import solve_by_conjugate_gradients
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -46,6 +47,9 @@ DENSE_PRODUCT, FILLED = 200_000, 20
 
 DENSE_FACTOR = 1500
 """Rows in a step up to which the Hessian is factored as a dense matrix."""
+
+OVERLAPPING_FACTOR = 3500
+"""The same where sparse factors would be full; beyond, the system is solved nearly, by conjugate gradients."""
 
 RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 """Added to the Hessian's diagonal, as shares of ``sum_i C_ri^2 m_i``, the first that lets it be factored.
@@ -125,6 +129,22 @@ class LinearEntropy:
         mean: FloatArray = sums / self._positive_total
         return values - mean[self.owner]
 
+    def restored(self, masses: FloatArray) -> FloatArray:
+        """Masses scaled to the owners' totals, shape (n,)."""
+        sums = np.bincount(self.owner, masses, len(self.total))
+        factor: FloatArray = self._total / np.where(sums > 0, sums, 1.0)
+        return masses * factor[self.owner]
+
+    def pooled(self, matrix: sparse.csr_matrix, masses: FloatArray) -> FloatArray:
+        """What the owners' totals take off the diagonal of the Hessian of some rows, shape (n_rows,)."""
+        held = sparse.csr_matrix(matrix @ sparse.diags_array(masses) @ self._membership)
+        return np.asarray(held.multiply(held) @ (1 / self._positive_total))
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether it has many rows, all of them plain sums: the Hessian of those of several trees is nearly full."""
+        return len(self.lower) > DENSE_FACTOR and bool((self.matrix.data == 1).all())
+
     def bend(self, masses: FloatArray, change: FloatArray) -> float:
         """``D(y + change) - D(y)`` less its linear part, nats, at ``masses = m(y)``, while no multiplier changes sign.
 
@@ -151,7 +171,8 @@ class LinearEntropy:
         weighted = chosen @ sparse.diags_array(masses)
         pooled = weighted @ self._membership
         product = weighted @ chosen.T - pooled @ sparse.diags_array(1 / self._positive_total) @ pooled.T
-        return product.toarray() if len(rows) <= DENSE_FACTOR else sparse.csc_matrix(product)
+        dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
+        return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
 
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
         """``D(y)`` and ``m(y)``."""
@@ -368,7 +389,10 @@ def _search(problem: LinearEntropy, now: _Place, direction: FloatArray) -> _Plac
 def _newton(problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray) -> FloatArray:
     """Solve Newton's system of some rows, which may repeat each other."""
     size = (problem.squared @ masses)[rows]
-    return _solve(problem.hessian(masses, rows), np.maximum(size, max(VANISHED * size.max(), NOTHING)), right)
+    size = np.maximum(size, max(VANISHED * size.max(), NOTHING))
+    if problem.overlapping and len(rows) > OVERLAPPING_FACTOR:
+        return solve_by_conjugate_gradients(problem, masses, rows, size, right)
+    return _solve(problem.hessian(masses, rows), size, right)
 
 
 def _solve(hessian: FloatArray | sparse.csc_matrix, size: FloatArray, right: FloatArray) -> FloatArray:

@@ -34,8 +34,10 @@ from maxent.constraints.reduce import (
 )
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.jobs import attempt_parts, one_thread
-from maxent.solvers.parts import Task
+from maxent.solvers.parts import PRESOLVE, PROVED, Task
 from maxent.solvers.reconcile import PartAnswer, answer_part
+from maxent.solvers.scaling import NAME as SCALING
+from maxent.solvers.scaling import scale
 from maxent.solvers.solution import Stop
 
 IntArray = npt.NDArray[np.int64]
@@ -106,6 +108,9 @@ def solve_program(
     ``options.presolve`` False solves the whole program, every cell and constraint, in one piece.
     """
     evaluator = Evaluator(program)
+    scaled = program.scaling is not None and all(constraint.kind == "counts" for constraint in program.linear)
+    if scaled and options.presolve and backend.name == "auto":
+        return _scaled(program, options, progress, evaluator)
     run = _Run(program, backend, options, progress, evaluator)
     uniform = _uniform(program)
     if options.presolve and evaluator.max_violation(uniform) <= 1e-12:
@@ -114,6 +119,36 @@ def solve_program(
     keep = needed(program, totals, evaluator.linear)
     solve = _solve_lazily if options.presolve else _solve_whole
     return solve(run, uniform, keep, totals)
+
+
+def _scaled(program: Program, options: Options, progress: Progress, evaluator: Evaluator) -> Outcome:
+    """The answer to a program that is solved by scaling."""
+    found = scale(program, options, progress)
+    violation = evaluator.max_violation(found.masses)
+    gap = found.gap / program.table.individuals
+    solved = violation <= options.tolerance and gap <= PROVED
+    stopped = options.clock.stop()
+    consistent = not program.contradictions
+    if not consistent:
+        status = "inconsistent"
+    else:
+        status = "optimal" if solved else "not_converged" if stopped is None else stopped.value
+    entropy = program.entropy(found.masses)
+    by = {SCALING: found.several, PRESOLVE: found.components - found.several}
+    return Outcome(
+        masses=found.masses,
+        status=status,
+        convex=True,
+        entropy_upper_bound=entropy + gap if consistent else np.inf,
+        duality_gap=gap if solved and consistent else np.inf,
+        violation=violation,
+        trouble=("scaling ended early",) if status == "not_converged" else (),
+        iterations=found.steps,
+        rounds=1,
+        parts=found.components,
+        active=0,
+        backends={name: number for name, number in by.items() if number},
+    )
 
 
 def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:

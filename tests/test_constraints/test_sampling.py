@@ -1,13 +1,16 @@
 """Intervals for the counts behind sampled and suppressed ones."""
 
+import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from maxent.constraints.sampling import true_count_bounds
+from maxent.constraints.sampling import Counting, true_count_bounds
 
 
 def bounds(published, *, rate, suppressed_below=0, alpha=0.05, most=10_000):
-    return true_count_bounds(published, rate=rate, suppressed_below=suppressed_below, alpha=alpha, most=most)
+    counting = Counting(rate, suppressed_below, alpha)
+    low, high = true_count_bounds(np.array([published]), np.array([most]), counting)
+    return int(low[0]), int(high[0])
 
 
 def test_without_sampling_a_count_is_exact_and_a_suppressed_one_below_the_threshold():
@@ -42,3 +45,28 @@ def test_the_true_count_is_missed_with_at_most_the_stated_probability(n, suppres
         low, high = bounds(published, rate=rate, suppressed_below=suppressed_below, alpha=alpha)
         missed += binom.pmf(draw, n, rate) * (not low <= n <= high)
     assert missed <= alpha
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.4, 1.0])
+@pytest.mark.parametrize("alpha", [0.3, 1e-3, 1e-9])
+def test_many_counts_at_once_have_the_bounds_that_each_has_alone(rate, alpha):
+    rng = np.random.default_rng(0)
+    most = rng.integers(0, 300, 60)
+    published = np.minimum(rng.integers(0, 80, 60), most)
+    published[published < 4] = 0
+    low, high = true_count_bounds(published, most, Counting(rate, 4, alpha))
+    alone = [
+        bounds(c, rate=rate, suppressed_below=4, alpha=alpha, most=m) for c, m in zip(published, most, strict=True)
+    ]
+    assert list(zip(low, high, strict=True)) == alone
+    assert ((published <= low) & (low <= high) & (high <= most)).all()
+
+
+def test_the_intervals_of_a_smaller_level_contain_the_others():
+    published = np.arange(0, 60)
+    most = np.full(60, 5_000)
+    low, high = true_count_bounds(published, most, Counting(0.1, 5, 1e-2))
+    wider_low, wider_high = true_count_bounds(published, most, Counting(0.1, 5, 1e-7))
+    assert (wider_low <= low).all()
+    assert (wider_high >= high).all()
+    assert (wider_high > high).any()

@@ -1,0 +1,166 @@
+"""Compile generalised records and the adversary's table into a `Program`.
+
+The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
+the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in
+which no complete assignment of rows to people puts it (`maxent.constraints.assignments`): its mass there is 0 in every
+distribution that agrees with the rows. What is stated are the counts of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from maxent.constraints.assignments import Assignment, Shortage, assign_rows
+from maxent.constraints.cells import Cells, TreeCells
+from maxent.constraints.emit import Context, counts, facts
+from maxent.constraints.program import Contradiction, Linear, Program, Regions, Scaling
+from maxent.constraints.rounding import RateReader
+from maxent.constraints.sampling import Counting
+from maxent.constraints.sums import CellSums
+from maxent.models.companions import Fact
+from maxent.models.coverage import covering_pairs
+from maxent.models.errors import Origin
+from maxent.models.frames import IntArray
+from maxent.models.published_records import PublishedRecords
+from maxent.models.release import Attribute, Branch, Node, Release, Tree
+from maxent.models.routing import layout
+from maxent.models.table import QITable
+
+NAMED = 5
+"""Lines that are named of a contradiction; of more, the number."""
+
+
+def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Release:
+    """Groups of rows as leaves, called by the line of their first row; ``nowhere`` adds a branch without a leaf."""
+    table = records.table
+    names = tuple(map(str, records.first.tolist()))
+    attribute = Attribute("published row", values=(*names, "none"), role="private")
+    branches = [Branch(name, values=(name,)) for name in names]
+    if nowhere:
+        branches.append(Branch(None, values=("none",)))
+    leaves = [
+        Node(name, n=sum(held), counts=dict(zip(table.target.classes, held, strict=True)))
+        for name, held in zip(names, records.counts.tolist(), strict=True)
+    ]
+    root = Node("rows", attribute.name, tuple(branches))
+    return Release(table.target, (*table.attributes, attribute), (Tree((root, *leaves)),))
+
+
+def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fact, ...] = ()) -> Program:
+    """Everything that published records tell an adversary who holds the table.
+
+    Parameters
+    ----------
+    records, people
+        From `maxent.models.published_records.read_published`.
+    known : tuple of Fact, optional
+        Background knowledge, from `maxent.models.companions.read_facts`.
+    """
+    owner, group = covering_pairs(records.table.boxes, people)
+    rows = records.counts.sum(axis=1)
+    found = assign_rows(owner, group, people.counts, rows)
+    contradictions = tuple(row_contradictions(records, people, found.shortages))
+    kept = found.possible if not contradictions else np.ones(len(owner), bool)
+    lost = np.flatnonzero(np.bincount(owner, minlength=len(people)) == 0)
+    release = records_release(records, nowhere=len(lost) > 0)
+    cells = _cells(release, np.append(owner[kept], lost), np.append(group[kept], np.full(len(lost), len(records))))
+    sums = CellSums(cells, people.codes, tuple(map(len, people.levels)))
+    exact = Counting(1.0, 0, 0.0)
+    context = Context(release, people, cells, frozenset(), RateReader(0.0), None, known, exact, sums, ())
+    linear = [_named(constraint, records) for constraint in counts(context)] + list(facts(context))
+    parts = context.regions.cells
+    scaling = Scaling(
+        np.concatenate([[0], found.sizes, [int(people.counts[lost].sum())]]),
+        np.append(found.possible[kept], np.ones(len(lost), bool)),
+    )
+    return Program(
+        release,
+        people,
+        cells,
+        sums,
+        Regions(
+            np.cumsum([0, *map(len, parts)]),
+            np.concatenate([np.zeros(0, np.int64), *parts]),
+            tuple(context.regions.places),
+        ),
+        tuple(linear),
+        (),
+        contradictions,
+        tuple(_notes(owner, group, rows, found, people)),
+        scaling,
+    )
+
+
+def _cells(release: Release, owner: IntArray, group: IntArray) -> Cells:
+    """Cells sorted by group, then by quasi-identifier, as the pairs are."""
+    places = layout(release.trees[0])
+    leaf = group + 1
+    start = np.searchsorted(leaf, np.arange(len(places.first)))
+    stop = np.searchsorted(leaf, np.arange(len(places.first)), side="right")
+    start[0], stop[0] = 0, len(leaf)
+    return Cells(owner, leaf[:, None], (TreeCells(places, np.arange(len(leaf)), start, stop),))
+
+
+def _named(constraint: Linear, records: PublishedRecords) -> Linear:
+    """A statement with its origin called what it is."""
+    origin = Origin(f"rows like {records.unit}", constraint.origin.node)
+    return Linear(
+        constraint.kind,
+        origin,
+        constraint.region,
+        constraint.coef,
+        constraint.lower,
+        constraint.upper,
+        constraint.says,
+    )
+
+
+def row_contradictions(
+    records: PublishedRecords, people: QITable, shortages: tuple[Shortage, ...]
+) -> Iterator[Contradiction]:
+    """Why rows cannot be those of the people: their numbers, who has too few rows, and which rows too few people."""
+    n_rows, n_people = len(records.lines), people.individuals
+    if n_rows != n_people:
+        says = f"{n_rows} rows, but {n_people} individuals in {people.source}"
+        yield Contradiction(Origin(records.source), says, float(abs(n_rows - n_people)))
+    for short in shortages:
+        n = int(people.counts[short.people].sum())
+        who = f"{n} individual" if n == 1 else f"{n} individuals"
+        where = _listed(f"{people.unit}", people.lines[short.people])
+        n = int(records.counts[short.groups].sum())
+        which = f"{n} row" if n == 1 else f"{n} rows"
+        lines = records.first[short.groups]
+        if not len(short.groups):
+            yield Contradiction(Origin(people.source), f"no row covers {who} ({where})", float(short.excess))
+        elif not len(short.people):
+            origin = Origin(_listed(f"rows like {records.unit}", lines))
+            yield Contradiction(origin, f"{which} that cover nobody of {people.source}", float(-short.excess))
+        elif short.excess > 0:
+            origin = Origin(people.source, None)
+            says = f"{who} ({where}) can only have {which}, those like {_listed(records.unit, lines)}"
+            yield Contradiction(origin, says, float(short.excess))
+        else:
+            origin = Origin(_listed(f"rows like {records.unit}", lines))
+            yield Contradiction(origin, f"{which} cover only {who} of {people.source} ({where})", float(-short.excess))
+
+
+def _listed(unit: str, lines: IntArray) -> str:
+    """``lines 3, 8, ...``."""
+    some = np.sort(lines)[:NAMED].tolist()
+    more = f", ... ({len(lines)} in all)" if len(lines) > NAMED else ""
+    return f"{unit}{'s' if len(lines) > 1 else ''} {', '.join(map(str, some))}{more}"
+
+
+def _notes(owner: IntArray, group: IntArray, rows: IntArray, found: Assignment, people: QITable) -> Iterator[str]:
+    """What the reader of the result should know about how the rows were read."""
+    ruled_out = int((~found.possible).sum())
+    if found.shortages:
+        yield "no assignment of the rows to the people is complete: the result is about one that is as near as can be"
+    elif ruled_out:
+        who = int(people.counts[np.unique(owner[~found.possible])].sum())
+        yield (
+            f"every row is one person's, which rules out {ruled_out} of the {len(owner)} pairs of a quasi-identifier "
+            f"and a group of rows that covers it, for {who} individuals"
+        )

@@ -1,0 +1,224 @@
+"""Parts and points on a Dask cluster: the same answers bit for bit, whatever becomes of its workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from contested import contested
+from studies import STUDY, people, write_study
+
+import maxent
+from maxent import engine
+from maxent.__main__ import main
+from maxent.solvers import cluster
+from maxent.solvers.registry import MissingExtra
+from maxent.solvers.via_ipopt import IpoptBackend
+from maxent.study_rows import TIMES
+
+distributed = pytest.importorskip("distributed")
+
+POINTS = (
+    STUDY
+    + """
+[protocol]
+test_share = 0.2
+seeds = 2
+[defaults]
+max_depth = 2
+[[grid]]
+method = "prune-leaf"
+k = 5
+[[grid]]
+method = "kadet"
+k = 5000
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A scheduler and a worker of two threads, in this process."""
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
+    ) as local:
+        yield local.scheduler_address
+
+
+def test_a_cluster_changes_nothing_of_an_estimate(address):
+    release, frame = contested("gini")
+    told = []
+    alone = maxent.estimate(release, frame, backend="ipopt", starts=2)
+    there = maxent.estimate(
+        release, frame, backend="ipopt", starts=2, dask=address, progress=lambda *what: told.append(what)
+    )
+    assert alone.outcome.parts == 4
+    np.testing.assert_array_equal(alone.probabilities, there.probabilities)
+    for name in ("status", "iterations", "entropy_upper_bound", "backends"):
+        assert getattr(alone.outcome, name) == getattr(there.outcome, name)
+    assert {done for _, done, _ in told} == set(range(5))
+
+
+def test_a_cluster_changes_nothing_of_a_study(address, tmp_path, capsys):
+    people(tmp_path)
+    path = write_study(tmp_path, POINTS)
+    here = maxent.sweep(path, tmp_path / "here").frame
+    assert main(["sweep", str(path), "-o", str(tmp_path / "there"), "--dask", address]) == 1
+    assert capsys.readouterr().out.startswith("6 points, 6 run now: 2 failed, 4 optimal\n")
+    there = pd.read_parquet(tmp_path / "there" / "results.parquet")
+    pd.testing.assert_frame_equal(there.drop(columns=list(TIMES)), here.drop(columns=list(TIMES)))
+
+
+class Wanting(IpoptBackend):
+    """Finds something missing."""
+
+    def solve(self, program, start, options):
+        raise MissingExtra("no licence")
+
+
+class Slow(IpoptBackend):
+    """Waits for the clock, and tells when it has begun."""
+
+    begun = threading.Event()
+
+    def solve(self, program, start, options):
+        self.begun.set()
+        while options.clock.stop() is None:
+            time.sleep(0.01)
+        return super().solve(program, start, options)
+
+
+def test_errors_come_back(monkeypatch, address):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Wanting())
+    with pytest.raises(MissingExtra, match="no licence"):
+        maxent.estimate(*contested("gini"), dask=address)
+
+
+def test_the_time_limit_holds_there(monkeypatch, address):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Slow())
+    result = maxent.estimate(*contested("gini"), dask=address, time_limit=0.3)
+    assert result.outcome.status == "time_limit"
+
+
+def test_an_interruption_does_not_wait_for_workers(monkeypatch, address):
+    backend, watched = Slow(), []
+    Slow.begun.clear()
+    monkeypatch.setattr(engine, "load_backend", lambda name: backend)
+
+    class Watched(engine.Clock):
+        def __init__(self, limit=None):
+            super().__init__(limit)
+            watched.append(self)
+
+    monkeypatch.setattr(engine, "Clock", Watched)
+
+    def interrupt():
+        Slow.begun.wait(30)
+        watched[0].interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    # The limit ends the worker's wait, which goes on meanwhile.
+    result = maxent.estimate(*contested("gini"), dask=address, time_limit=3.0)
+    thread.join()
+    assert result.outcome.status == "interrupted"
+    assert result.probabilities.sum(axis=1) == pytest.approx(1)
+
+
+def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    release, frame = contested("gini")
+    with pytest.raises(cluster.ClusterLost, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
+        maxent.estimate(release, frame, dask="tcp://127.0.0.1:1")
+    with pytest.raises(cluster.ClusterLost, match="no Dask scheduler at 'gopher://x'"):
+        maxent.estimate(release, frame, dask="gopher://x")
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
+        pytest.raises(cluster.ClusterLost, match="has no workers"),
+    ):
+        maxent.estimate(release, frame, dask=empty.scheduler_address)
+    people(tmp_path)
+    path = write_study(tmp_path, STUDY)
+    assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--dask", "tcp://127.0.0.1:1"]) == 2
+    assert "no Dask scheduler at" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'maxent\[dask\]'"):
+        maxent.estimate(release, frame, dask="tcp://127.0.0.1:1")
+
+
+def thread_name(package):
+    return threading.current_thread().name
+
+
+def test_workers_of_another_version(monkeypatch, address):
+    monkeypatch.setattr(cluster, "version", thread_name)
+    with pytest.raises(cluster.ClusterLost, match=r"workers need maxent MainThread: tcp://.* has \w+"):
+        maxent.estimate(*contested("gini"), dask=address)
+
+
+# --- Real processes --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """A scheduler, and two workers, each in a process of its own."""
+    file = tmp_path / "scheduler.json"
+    calls = [["dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]]
+    calls += [["dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * 2
+    log = open(tmp_path / "log", "w", encoding="utf-8")  # noqa: SIM115 (closed below)
+    started = []
+    try:
+        for command, *arguments in calls:
+            call = [sys.executable, "-m", f"distributed.cli.{command}", *arguments]
+            started.append(subprocess.Popen(call, stdout=log, stderr=log, cwd=tmp_path))
+            for _ in range(600):
+                if file.exists():
+                    break
+                time.sleep(0.1)
+        with distributed.Client(scheduler_file=str(file), set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+            yield client
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+        log.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(processes, tmp_path):
+    people(tmp_path)
+    path = write_study(tmp_path, POINTS.replace("seeds = 2", "seeds = 20"))
+    parts = tmp_path / "there" / "parts"
+    killed = []
+
+    def kill():
+        while len(list(parts.glob("*.parquet"))) < 3:
+            time.sleep(0.02)
+        pids = processes.run(os.getpid)
+        busy = [worker for worker, keys in processes.processing().items() if keys]
+        os.kill(pids[busy[0]], signal.SIGKILL)
+        killed.append(len(list(parts.glob("*.parquet"))))
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    there = maxent.sweep(path, tmp_path / "there", dask=processes.scheduler.address)
+    thread.join()
+    assert 3 <= killed[0] < 60
+    assert len(processes.scheduler_info()["workers"]) == 1
+    here = maxent.sweep(path, tmp_path / "here")
+    pd.testing.assert_frame_equal(there.frame.drop(columns=list(TIMES)), here.frame.drop(columns=list(TIMES)))
+    assert {row["status"] for row in there.rows} == {"optimal", "failed"}
+
+
+@pytest.mark.slow
+def test_an_estimate_in_other_processes(processes):
+    release, frame = contested("entropy")
+    alone = maxent.estimate(release, frame, starts=2)
+    there = maxent.estimate(release, frame, starts=2, dask=processes.scheduler.address)
+    np.testing.assert_array_equal(alone.probabilities, there.probabilities)

@@ -1,0 +1,86 @@
+"""Counts that overlap: the method for very many of them gives what the usual one gives for few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import maxent
+from maxent.models.random_trees import RandomTrees, random_trees
+from maxent.models.training import read_training
+from maxent.solvers.clock import Clock
+from maxent.solvers.dual import LinearEntropy, minimise
+from maxent.solvers.fitting import fitted
+from maxent.solvers.overlap import minimise_overlapping
+
+CLASSES = 3
+
+
+def counted(seed: int, trees: int, owners: int = 60, blur: int = 0) -> tuple[LinearEntropy, np.ndarray]:
+    """Owners in random leaves of some trees, whose classes are counted up to ``blur``; and the true masses."""
+    rng = np.random.default_rng(seed)
+    truth = rng.multinomial(1, [0.7, 0.25, 0.05], (owners, 5)).sum(axis=1) * 1.0
+    masses = owners * CLASSES
+    owner, klass = np.arange(masses) // CLASSES, np.arange(masses) % CLASSES
+    rows = []
+    for _ in range(trees):
+        row = (rng.integers(0, owners // 4, owners)[owner]) * CLASSES + klass
+        rows.append(sparse.csr_matrix((np.ones(masses), (row, np.arange(masses))), shape=(row.max() + 1, masses)))
+    matrix = sparse.csr_matrix(sparse.vstack(rows))
+    matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
+    counts = matrix @ truth.ravel()
+    lower = np.where(counts - blur > 0, counts - blur, -np.inf) if blur else counts
+    total = truth.sum(axis=1)
+    return LinearEntropy(owner, total, total[owner], matrix, lower, counts + blur), truth.ravel()
+
+
+@pytest.mark.parametrize("blur", [0, 1])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_answer_is_that_of_the_usual_method(seed: int, blur: int) -> None:
+    problem, truth = counted(seed, trees=3, blur=blur)
+    usual = minimise(problem, tolerance=1e-10, max_iterations=500)
+    found = minimise_overlapping(problem, 1e-10, Clock())
+    assert found.residual <= 1e-8
+    assert found.bound == pytest.approx(usual.bound, abs=1e-6 * problem.total.sum())
+    np.testing.assert_allclose(found.masses, usual.masses, atol=1e-3)
+    entropy = -(truth * np.log(np.maximum(truth, 1e-300) / problem.weight)).sum()
+    assert found.bound >= entropy - 1e-6  # the truth is feasible
+
+
+def test_nobody_is_ruled_out_where_counts_leave_no_choice() -> None:
+    problem, _ = counted(0, trees=8)
+    found = minimise_overlapping(problem, 1e-10, Clock())
+    assert (found.masses > 0).all()
+    assert np.abs(problem.matrix @ found.masses - problem.lower).max() <= 1e-8
+    np.testing.assert_allclose(np.bincount(problem.owner, found.masses), problem.total)
+
+
+@pytest.mark.parametrize("blur", [0, 2])
+def test_fitting_lowers_the_bound_with_every_round(blur: int) -> None:
+    problem, _ = counted(1, trees=4, blur=blur)
+    bounds = [problem.value(fitted(problem, rounds, Clock())) for rounds in range(8)]
+    assert (np.diff(bounds) <= 1e-9).all()
+    assert bounds[-1] < bounds[0] - 1
+
+
+def test_a_clock_that_has_run_out_ends_it_with_a_bound() -> None:
+    problem, _ = counted(2, trees=4)
+    found = minimise_overlapping(problem, 1e-10, Clock(0.0))
+    assert np.isfinite(found.bound)
+
+
+@pytest.mark.parametrize(("beta", "k"), [(1.0, 0), (1.0, 3), (0.4, 0)])
+def test_a_forest_with_thousands_of_counts_is_solved(beta: float, k: int) -> None:
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame(
+        {name: rng.choice(list("abcdef"), 2_000, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]) for name in "PQRS"}
+    )
+    people["class"] = np.where(rng.random(2_000) < 0.3, people["P"], rng.choice(list("xyz"), 2_000))
+    training = read_training(people, target="class", qi=list("PQRS"))
+    forest = random_trees(training, RandomTrees(4, 2, beta, k, seed=1))
+    found = maxent.estimate(forest, people[list("PQRS")], people)
+    assert found.reliable
+    assert found.certificate == "global"
+    assert np.isfinite(found.summary["divergence"]["overall"])
