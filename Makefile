@@ -1,7 +1,8 @@
 # make demo    what two example trees disclose, and one of them pruned (installs the project into .venv first)
 # make test    the test suite          make lint    ruff          make types    strict mypy
+# make reproduce   every experiment of five papers again, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
-# make clean   remove everything that make made
+# make clean   remove everything that make made, but results/
 #
 # The newest of these that runs is used; name another with: make PYTHON=/usr/bin/python3.12 demo
 PYTHONS = python3.13 python3.12 python3.11 python3
@@ -19,7 +20,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test lint copy types docs wheel clean
+.PHONY: demo test lint copy types docs reproduce wheel clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -32,7 +33,10 @@ demo: $(BASE)
 	@echo '== The same patients, before and after pruning'
 	$(BIN)/maxent defend none $(PATIENTS) -o $(DEMO)/before.json
 	$(BIN)/maxent defend prune-parent $(PATIENTS) --k 10 -o $(DEMO)/after-k10.json
-	$(BIN)/maxent compare $(DEMO)/before.json $(DEMO)/after-k10.json --qi $(DEMO)/qi.csv --truth $(DEMO)/truth.csv
+	$(BIN)/maxent compare $(DEMO)/before.json $(DEMO)/after-k10.json --qi $(DEMO)/qi.csv --truth $(DEMO)/truth.csv \
+	  --max-certain 0 --min-k 10 --report $(DEMO)/report.html
+	@echo
+	@echo '== For whoever decides: open $(DEMO)/report.html in a browser'
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -50,8 +54,13 @@ copy: $(DEV)
 types: copy
 	cd tests && MYPYPATH=../build/copy ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p maxent
 
+# Not with --quiet: warnings that are not shown are not counted as errors either.
 docs: copy
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+# Names of studies: make STUDIES='yang-2019 zhu-2010' reproduce
+reproduce: $(DEV)
+	$(BIN)/python benchmarks/reproduce.py $(addprefix --only ,$(STUDIES))
 
 # What an earlier build left in build/ would end up in the wheel.
 wheel: $(DEV)

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from maxent.attacks.audited import Audit as Audit
     from maxent.auditing import audit as audit
     from maxent.auditing import audit_release as audit_release
+    from maxent.auditing_records import audit_records as audit_records
     from maxent.benching import BenchResult as BenchResult
     from maxent.benching import bench as bench
     from maxent.comparing import compare as compare
     from maxent.comparison import Comparison as Comparison
-    from maxent.defending import Defended as Defended
+    from maxent.defended import Defended as Defended
     from maxent.defending import defend as defend
     from maxent.engine import estimate as estimate
     from maxent.models.errors import InvalidInput as InvalidInput
@@ -28,16 +29,19 @@ if TYPE_CHECKING:
     from maxent.models.reader import load_release as load_release
     from maxent.models.release import Release as Release
     from maxent.result import Estimate as Estimate
+    from maxent.sweeping import Sweep as Sweep
+    from maxent.sweeping import sweep as sweep
 
 _HOME = {
     "Audit": "maxent.attacks.audited",
     "audit": "maxent.auditing",
+    "audit_records": "maxent.auditing_records",
     "audit_release": "maxent.auditing",
     "BenchResult": "maxent.benching",
     "bench": "maxent.benching",
     "Comparison": "maxent.comparison",
     "compare": "maxent.comparing",
-    "Defended": "maxent.defending",
+    "Defended": "maxent.defended",
     "defend": "maxent.defending",
     "Estimate": "maxent.result",
     "estimate": "maxent.engine",
@@ -49,6 +53,8 @@ _HOME = {
     "id3": "maxent.models.inducers",
     "load_release": "maxent.models.reader",
     "Release": "maxent.models.release",
+    "Sweep": "maxent.sweeping",
+    "sweep": "maxent.sweeping",
 }
 
 _MODULES = ("disclosure", "privacy")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maxent.attacks.audited import Audit
+from maxent.attacks.records import RecordsAudit
+from maxent.audit_records_text import records_lines
 from maxent.bench_text import aligned
 from maxent.report import printable
 
@@ -13,8 +15,12 @@ SHOWN = 10
 """Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number."""
 
 
-def print_audit(audit: Audit) -> None:
+def print_audit(audit: Audit | RecordsAudit) -> None:
     """Print what the attacks find, and the worst leaves, to standard output."""
+    if isinstance(audit, RecordsAudit):
+        for line in records_lines(audit.summary, audit.records.table.target.name):
+            print(printable(line))
+        return
     for line in audit_lines(audit.summary, audit.release.target.name, len(audit.trees), audit.private):
         print(printable(line))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,15 @@ from maxent.attacks.bounds import release_rates, stated_bounds
 from maxent.attacks.differencing import Difference, difference
 from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.places import Places, number_places
+from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
+from maxent.auditing_records import audit_records
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding
 from maxent.models.companions import Fact, read_facts
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import InvalidInput, Problem, check_unused, invalid
 from maxent.models.frames import Source
+from maxent.models.published_records import Published, is_records
 from maxent.models.reader import load_release
 from maxent.models.release import Release
 from maxent.models.table import QITable, read_qi
@@ -28,7 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def audit(
-    release: Release | str | PathLike[str],
+    release: Release | Published,
     qi: Source | None = None,
     *,
     min_size: int = 1,
@@ -37,6 +40,7 @@ def audit(
     count: str | None = None,
     rounding: Rounding = "auto",
     risk: bool = False,
+    target: str | None = None,
 ) -> dict[str, Any]:
     """What the structural attacks find in a release; `audit_release` has the tables, too.
 
@@ -46,7 +50,8 @@ def audit(
 
     Parameters
     ----------
-    release : Release or path of a ``maxent/1`` document
+    release : Release, path of a ``maxent/1`` document, or generalised records
+        Records as for `maxent.estimate`; they need ``qi``, and there are no ``facts`` and no ``risk`` of them.
     qi : DataFrame, path or pattern, optional
         The adversary's table, as for `maxent.estimate`.
     min_size : int
@@ -62,6 +67,8 @@ def audit(
     risk : bool
         Whether the information that re-identifying people takes is measured, see `maxent.models.risk`. Leaves state how
         many records they have; a tree that splits numbers needs ``qi``, which has their ranges.
+    target : str, optional
+        Of records, the column of the class; by default the only one that ``qi`` lacks.
 
     Returns
     -------
@@ -97,14 +104,67 @@ def audit(
         With several trees ``individuals`` are those exposed by one tree at least, which needs ``qi``; without it, and
         for ``background`` and ``facts``, those of the tree that exposes most: there may be more.
 
+        Of records the groups of rows that are alike stand for leaves; ``spans`` are people whom the same groups cover,
+        and ``k_anonymous`` is how many rows are alike at the least. Besides
+
+        - ``rows``, and ``gcp``, the global certainty penalty of the table;
+        - ``covering``: the fewest ``rows_per_person`` that cover somebody, and ``people_per_row`` that a row covers;
+          ``kk_anonymous`` is the smaller of the two;
+        - ``assignment``, as every row is one person's: whether it can be ``complete``; how many pairs of a distinct
+          quasi-identifier and a group that has ``ruled_out``; the fewest rows that are left for somebody, and people
+          for a row; individuals for whom that has ``narrowed`` the rows, those left with fewer than ``kk_anonymous``
+          (``below_k``), and those ``exposed``, all of whose rows have one class;
+        - ``exposed``, by the first attack, are those ``unique`` (one row covers them), then by their ``span`` (all rows
+          that cover them have one class), then by ``assignment``.
+
     Raises
     ------
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    return audit_release(
-        release, qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding, risk=risk
+    return audit_published(
+        release,
+        qi,
+        min_size=min_size,
+        background=background,
+        facts=facts,
+        count=count,
+        rounding=rounding,
+        risk=risk,
+        target=target,
     ).summary
+
+
+def audit_published(
+    release: Release | Published,
+    qi: Source | None = None,
+    *,
+    facts: Source | None = None,
+    risk: bool = False,
+    target: str | None = None,
+    min_size: int = 1,
+    background: int = 1,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+) -> Audit | RecordsAudit:
+    """What `audit` summarises: `audit_records` of generalised records, `audit_release` of everything else."""
+    if not is_records(release):
+        check_unused("records, and this is a tree", target=target)
+        return audit_release(
+            cast("Release | str | PathLike[str]", release),
+            qi,
+            min_size=min_size,
+            background=background,
+            facts=facts,
+            count=count,
+            rounding=rounding,
+            risk=risk,
+        )
+    check_unused("trees, and these are records", facts=facts, risk=risk or None)
+    _check_options(qi, min_size=min_size, background=background, facts=None, count=count, rounding=rounding)
+    if qi is None:
+        raise invalid("options", "option", "qi", "the adversary's table, which says what the records are of", "none")
+    return audit_records(release, qi, min_size=min_size, background=background, count=count, target=target)
 
 
 def audit_release(
@@ -187,7 +247,8 @@ def _notes(
     if release.sampling_rate < 1:
         yield (
             f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
-            "sample is no proof for the people it was drawn from"
+            "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
+            "table (maxent estimate takes that in)"
         )
     if release.suppressed_below > 1:
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"

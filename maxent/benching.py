@@ -139,7 +139,7 @@ class BenchResult:
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.plots import draw_bench, save_bench_plot
+        from maxent.plotting.bench import draw_bench, save_bench_plot
 
         if isinstance(target, (str, PathLike)):
             save_bench_plot(self.rows, target)

@@ -21,6 +21,7 @@ from maxent.commands.defend import defend_command
 from maxent.commands.estimate import estimate_command
 from maxent.commands.explain import explain_command
 from maxent.commands.jobs import DONE, WRONG, Job, tell
+from maxent.commands.sweep import sweep_command
 from maxent.models.errors import InvalidInput, MaxentError
 
 LISTED = 50
@@ -31,6 +32,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., Job], str]] = {
     "audit": (audit_command, "Whom the leaves of a release single out or give away."),
     "defend": (defend_command, "Grow a tree, prune it so that no leaf singles people out, write it."),
     "compare": (compare_command, "Releases side by side: disclosure, attacks and accuracy."),
+    "sweep": (sweep_command, "A study: a grid of data, defenses and adversaries, a row for each."),
     "explain": (explain_command, "Every constraint a release implies, with the node it comes from."),
     "bench": (bench_command, "The same problem on several solver back ends, side by side."),
     "backends": (backends_command, "Which solver back ends are installed, and what each can solve."),

@@ -42,16 +42,19 @@ _GROUPS: Sequence[Mapping[str, tuple[str, Callable[[Any], str]]]] = (
         "exposed": ("exposed individuals", _WHOLE),
         "removed_leaves": ("removed leaves", _WHOLE),
         "recovered_leaves": ("recovered leaves", _WHOLE),
+        "fewest_bits": ("fewest bits to re-identify", _DECIMALS),
+        "mean_bits": ("mean bits", _DECIMALS),
     },
     {
         "leaves": ("leaves", _WHOLE),
+        "gcp": ("global certainty penalty", _DECIMALS),
         "train_accuracy": ("train accuracy", _DECIMALS),
         "test_accuracy": ("test accuracy", _DECIMALS),
     },
 )
 """Keys of the rows -> what a line is called, and how its values are written; a blank line parts the groups."""
 
-_IF_ANY = ("defense", "infinite", "removed_leaves", "recovered_leaves")
+_IF_ANY = ("defense", "infinite", "removed_leaves", "recovered_leaves", "fewest_bits", "mean_bits")
 """Lines that are left out when no release has anything to say there."""
 
 _NARROWEST = 2

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from itertools import count as count_from
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from maxent.attacks.risk import bits_to_identify
 from maxent.auditing import audit
 from maxent.comparison import Comparison, Scores, comparison_row, described
+from maxent.constraints.records import records_release
 from maxent.engine import Progress, estimate
+from maxent.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.frames import shorten, shorten_list
 from maxent.models.predict import tested_attributes
+from maxent.models.published_records import Published as Records
+from maxent.models.published_records import is_records, read_published
 from maxent.models.reader import load_release
 from maxent.models.release import Release
 from maxent.scoring import read_cases, score
@@ -24,8 +29,12 @@ if TYPE_CHECKING:
     from maxent.constraints.rounding import Rounding
     from maxent.models.frames import Source
     from maxent.models.release import Impurity
+    from maxent.result import Estimate
 
-Published: TypeAlias = Release | str | PathLike[str]
+Published: TypeAlias = "Release | Records"
+
+ALIKE = "records in groups of rows that are alike, which are called leaves"
+"""What a reader of a comparison should know of generalised records."""
 
 
 def compare(
@@ -54,14 +63,16 @@ def compare(
     top: int = 10,
     interruptible: bool = False,
     progress: Progress | None = None,
+    each: Callable[[Estimate, Mapping[str, Any]], None] | None = None,
+    target: str | None = None,
 ) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
 
     Parameters
     ----------
-    releases : iterable or mapping of Release or path
-        The first is what the others are compared with. A mapping gives them names; otherwise files go by their names,
-        and releases by what was done to them.
+    releases : iterable or mapping of Release, path, or generalised records
+        What `maxent.estimate` takes. The first is what the others are compared with. A mapping gives them names;
+        otherwise files go by their names, and releases by what was done to them.
     qi : DataFrame, path or pattern
         The adversary's table, with the public attributes of every release.
     truth : DataFrame or path, optional
@@ -79,8 +90,12 @@ def compare(
         Whether Ctrl-C while solving returns the releases compared so far; it raises KeyboardInterrupt before the first.
     progress : callable, optional
         Told ``(what, done, total)``.
+    each : callable, optional
+        Given the estimate of each release, which is not kept, and its row of the comparison.
+    target : str, optional
+        Of generalised records, the column of the class; by default that of the first tree, if there is one.
     knowledge, impurity, marginal, facts, count, rounding, confidence
-        As for `maxent.estimate`.
+        As for `maxent.estimate`; the first three are used for trees only.
     backend, tolerance, presolve, starts, seed, jobs, floor
         As for `maxent.estimate`.
 
@@ -96,29 +111,39 @@ def compare(
         the same target and classes.
     """
     told = progress or (lambda text, done, total: None)
-    published = _load(releases)
+    published = _load(releases, qi, count, target)
     notes: list[str] = []
     found = []
     # What is quick comes first, so that what is wrong with a table is told before hours of solving.
-    for i, (name, release) in enumerate(published.items()):
+    for i, (name, (release, given)) in enumerate(published.items()):
         told(f"{name}: attacks", i, len(published))
         attacks = audit(
-            release, qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding
+            given,
+            qi,
+            min_size=min_size,
+            background=background,
+            facts=None if is_records(given) else facts,
+            count=count,
+            rounding=rounding,
+            target=release.target.name if is_records(given) else None,
         )
-        scores = _scores(release, truth, test, count)
+        scores = Scores(None, None, (ALIKE,)) if is_records(given) else _scores(release, truth, test, count)
         notes += [f"{name}: {note}" for note in scores.notes]
         found.append((attacks, scores))
+    if any("gcp" in attacks for attacks, _ in found):
+        found = [({"gcp": None, **attacks}, scores) for attacks, scores in found]
     rows: list[dict[str, Any]] = []
+    people: list[Individuals] = []
     interrupted = False
-    for i, (name, release) in enumerate(published.items()):
+    for i, (name, (release, given)) in enumerate(published.items()):
         try:
             result = estimate(
-                release,
+                given,
                 qi,
                 truth,
-                knowledge=knowledge,
-                impurity=impurity,
-                marginal=marginal,
+                knowledge=None if is_records(given) else knowledge,
+                impurity=None if is_records(given) else impurity,
+                marginal=None if is_records(given) else marginal,
                 facts=facts,
                 count=count,
                 backend=backend,
@@ -133,22 +158,32 @@ def compare(
                 floor=floor,
                 top=top,
                 progress=_within(told, f"{name} ({i + 1} of {len(published)})"),
+                target=release.target.name if is_records(given) else None,
             )
         except KeyboardInterrupt:
             if not interruptible or not rows:
                 raise
             interrupted = True
             break
-        rows.append(comparison_row(name, release, result, *found[i], top))
+        bits = (None, None) if is_records(given) else bits_to_identify(release, result.program.table)
+        rows.append(comparison_row(name, release, result, *found[i], top, tested=test is not None, bits=bits))
+        if each is not None:
+            each(result, rows[-1])
+        people.append(Individuals.of(result))
         notes += [f"{name}: {note}" for note in result.notes]
-    return Comparison(tuple(rows), tuple(dict.fromkeys(notes)), interrupted)
+    return Comparison(tuple(rows), tuple(dict.fromkeys(notes)), interrupted, tuple(people))
 
 
 # --- The releases ------------------------------------------------------------------------------------------------
 
 
-def _load(releases: Iterable[Published] | Mapping[str, Published]) -> dict[str, Release]:
-    """Read the releases under names of their own, once they are about the same target and classes."""
+def _load(
+    releases: Iterable[Published] | Mapping[str, Published], qi: Source, count: str | None, target: str | None
+) -> dict[str, tuple[Release, Published]]:
+    """Read the releases under names of their own, once they are about the same target and classes.
+
+    Each comes with what is to be audited and estimated: the same, or of records these.
+    """
     if isinstance(releases, (str, PathLike, Release)):
         raise InvalidInput("call", [Problem("argument", "releases", "a list of releases", shorten(releases))])
     given = list(releases.values() if isinstance(releases, Mapping) else releases)
@@ -156,10 +191,19 @@ def _load(releases: Iterable[Published] | Mapping[str, Published]) -> dict[str, 
     if not given:
         raise InvalidInput("call", [Problem("argument", "releases", "at least one release", "none")])
     loaded: dict[str, Release] = {}
+    whole: dict[str, Published] = {}
     refused: list[InvalidInput] = []
-    for name, release in zip(names, given, strict=True):
+    # Trees first: their target is that of the records.
+    for name, release in sorted(zip(names, given, strict=True), key=lambda pair: is_records(pair[1])):
         try:
-            loaded[name] = release if isinstance(release, Release) else load_release(release)
+            if is_records(release):
+                known = target or next((other.target.name for other in loaded.values()), None)
+                loaded[name] = records_release(read_published(release, qi, target=known, count=count)[0])
+                whole[name] = release
+            else:
+                unread = cast("Release | str | PathLike[str]", release)
+                loaded[name] = unread if isinstance(unread, Release) else load_release(unread)
+                whole[name] = loaded[name]
         except InvalidInput as error:
             refused.append(error)
     if len(refused) == 1:
@@ -167,22 +211,29 @@ def _load(releases: Iterable[Published] | Mapping[str, Published]) -> dict[str, 
     problems = [
         Problem(f"{error.source}, {p.where}", p.field, p.expected, p.found) for error in refused for p in error.problems
     ]
-    problems = problems or list(_mismatches(loaded))
+    if not problems:
+        loaded = {name: loaded[name] for name in names}
+        problems = list(_mismatches(loaded))
     if problems:
         raise InvalidInput("releases", problems)
-    return loaded
+    return {name: (loaded[name], whole[name]) for name in names}
 
 
 def _names(given: Sequence[Published]) -> list[str]:
     """A name for each release: that of its file, with the folder where those of several files are alike."""
-    names = [
-        described(release) or "release" if isinstance(release, Release) else Path(release).stem for release in given
-    ]
+    names = [_name(release) for release in given]
     often = Counter(names)
     for i, release in enumerate(given):
-        if not isinstance(release, Release) and often[names[i]] > 1:
+        if isinstance(release, (str, PathLike)) and often[names[i]] > 1:
             names[i] = "/".join(Path(release).with_suffix("").parts[-2:])
     return names
+
+
+def _name(release: Published) -> str:
+    """What a release is called without the others."""
+    if isinstance(release, Release):
+        return described(release) or "release"
+    return Path(release).stem if isinstance(release, (str, PathLike)) else "records"
 
 
 def _numbered(names: Iterable[str]) -> list[str]:

@@ -10,13 +10,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from maxent.models.release import Release
 from maxent.scoring import Score
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
+    from maxent.individuals import Individuals
     from maxent.result import Estimate
 
 NUMBERS = (
@@ -24,7 +27,7 @@ NUMBERS = (
     *("divergence", "divergence_max", "divergence_top", "divergence_min", "infinite"),
     *("unique_leaves", "homogeneous_leaves", "homogeneous_individuals", "background_leaves", "background_individuals"),
     *("spans", "min_population", "exposed", "removed_leaves", "recovered_leaves"),
-    *("leaves", "train_accuracy", "test_accuracy"),
+    *("fewest_bits", "mean_bits", "leaves", "gcp", "train_accuracy", "test_accuracy"),
 )
 """Keys of a row of `Comparison` whose values are numbers."""
 
@@ -44,16 +47,22 @@ class Comparison:
     - what the attacks of `maxent.audit` find: ``unique_leaves``, ``homogeneous_leaves``, ``homogeneous_individuals``,
       ``background_leaves``, ``background_individuals``, ``spans``, ``min_population``, ``exposed``, ``removed_leaves``,
       ``recovered_leaves``;
-    - ``leaves`` that are published; ``train_accuracy`` with a truth, ``test_accuracy`` with a test;
+    - ``fewest_bits``, ``mean_bits``: how much information it takes to re-identify somebody of a leaf, the smallest and
+      the mean over records (Yang et al. 2019, (5)); None of generalised records, and where leaves do not state how
+      many records they have or the range of a number is not known;
+    - ``leaves`` that are published; of generalised records groups of rows that are alike, and ``gcp`` (where there are
+      such), their global certainty penalty; ``train_accuracy`` with a truth, ``test_accuracy`` with a test, of trees;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
       right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``).
 
-    ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early.
+    ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
+    ``people`` has what is known of the individuals for each row, which `plot` draws curves of.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    people: tuple[Individuals, ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -81,6 +90,37 @@ class Comparison:
         import pandas as pd
 
         return pd.DataFrame(_without_people(self.rows))
+
+    def plot(self, kind: str = "bars", *, ax: Axes | None = None) -> Axes:
+        """Draw the releases side by side.
+
+        Parameters
+        ----------
+        kind : {"bars", "tradeoff", "posterior", "divergence"}
+            ``bars``: what is disclosed, and accuracies; ``tradeoff``, with a truth: accuracy against the overall
+            divergence, with a line for each method of several k; ``posterior`` and ``divergence`` (with a truth): the
+            curves of `Estimate.plot`, one for each release.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure of pyplot by default, which is not shown.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        MissingExtra
+            When matplotlib is not installed.
+        InvalidInput
+            For another kind, naming those that there are; without the truth, or any accuracy, that a kind needs.
+        """
+        from maxent.plotting.comparisons import check_comparison_plot, draw_comparison, size_of
+        from maxent.plotting.figures import axes_or_new
+
+        check_comparison_plot(kind, self)
+        axes = axes_or_new(ax, size_of(self, kind))
+        draw_comparison(axes, self, kind)
+        return axes
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
@@ -112,12 +152,31 @@ def comparison_row(
     attacks: Mapping[str, Any],
     scores: Scores,
     top: int,
+    *,
+    tested: bool = False,
+    bits: tuple[float | None, float | None] = (None, None),
 ) -> dict[str, Any]:
-    """All that is said of one release, see `Comparison`."""
-    found = result.disclosure
+    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean."""
     row: dict[str, Any] = {
         "release": name,
         "defense": described(release),
+        **estimate_numbers(result),
+        **attack_numbers(attacks),
+        "fewest_bits": bits[0],
+        "mean_bits": bits[1],
+    }
+    if result.disclosure.individual is not None:
+        row["train_accuracy"] = None if scores.train is None else scores.train.accuracy
+    if tested:
+        row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
+    row["most_disclosed"] = _most_disclosed(result, top)
+    return row
+
+
+def estimate_numbers(result: Estimate) -> dict[str, Any]:
+    """What a row says of an estimate: how it ended, what it discloses, and with a truth the divergences."""
+    found = result.disclosure
+    row: dict[str, Any] = {
         "status": result.outcome.status,
         "certificate": result.certificate,
         "individuals": result.program.table.individuals,
@@ -135,7 +194,12 @@ def comparison_row(
             "divergence_min": float(individual.min()),
             "infinite": found.divergence.infinite,
         }
-    row |= {
+    return row
+
+
+def attack_numbers(attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of the structural attacks, from what `maxent.audit` finds with a table."""
+    return {
         "unique_leaves": attacks["uniqueness"]["leaves"],
         "homogeneous_leaves": attacks["homogeneity"]["leaves"],
         "homogeneous_individuals": attacks["homogeneity"]["individuals"],
@@ -147,25 +211,27 @@ def comparison_row(
         "removed_leaves": attacks["differencing"]["removed"],
         "recovered_leaves": attacks["differencing"]["recovered"],
         "leaves": attacks["leaves"],
+        **{key: attacks[key] for key in ("gcp",) if key in attacks},
     }
-    if found.individual is not None:
-        row["train_accuracy"] = None if scores.train is None else scores.train.accuracy
-    if scores.test is not None:
-        row["test_accuracy"] = scores.test.accuracy
-    row["most_disclosed"] = _most_disclosed(result, top)
-    return row
 
 
-def _most_disclosed(result: Estimate, top: int) -> list[dict[str, Any]]:
-    """The quasi-identifiers that an adversary is surest of and, if there is a truth, right about.
+def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:
+    """Quasi-identifiers, rows of the table, those first that an adversary is surest of and, with a truth, right about.
 
     Nats of doubt (the logarithm of the largest posterior) and of error (the divergence) are added up; of equal ones the
     one with the most people comes first.
     """
+    table, individual = result.program.table, result.disclosure.individual
+    surest = result.probabilities.max(axis=1)
+    hidden = -np.log(surest) if individual is None else individual - np.log(surest)
+    return np.lexsort((table.lines, -table.counts, hidden)).astype(np.int64)
+
+
+def _most_disclosed(result: Estimate, top: int) -> list[dict[str, Any]]:
+    """The first quasi-identifiers of `exposure_order`, with what is inferred of them."""
     table, p, individual = result.program.table, result.probabilities, result.disclosure.individual
     surest = p.max(axis=1)
-    hidden = -np.log(surest) if individual is None else individual - np.log(surest)
-    order = np.lexsort((table.lines, -table.counts, hidden))[:top]
+    order = exposure_order(result)[:top]
     classes = result.program.release.target.classes
     names = [attribute.name for attribute in table.attributes]
     listed = []

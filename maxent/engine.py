@@ -7,23 +7,26 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from math import isfinite
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Program
+from maxent.constraints.records import compile_records, records_release
 from maxent.constraints.rounding import Rounding
 from maxent.disclosure import measure
 from maxent.models.companions import read_facts, read_marginal, read_truth
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import InvalidInput, Problem, check_unused
 from maxent.models.frames import Source
+from maxent.models.published_records import Published, is_records, read_published
 from maxent.models.reader import load_release
 from maxent.models.release import Impurity, Release
 from maxent.models.table import read_qi
 from maxent.result import Estimate
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
+from maxent.solvers.cluster import connected
 from maxent.solvers.parts import PRESOLVE
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve import Outcome, solve_program
@@ -33,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def compile_release(
-    release: Release | str | PathLike[str],
+    release: Release | Published,
     qi: Source,
     *,
     knowledge: str | Iterable[str] | None = None,
@@ -43,12 +46,19 @@ def compile_release(
     count: str | None = None,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    target: str | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`.
 
     The parameters are those of `estimate`, which solves it.
     """
-    release = release if isinstance(release, Release) else load_release(release)
+    if is_records(release):
+        check_unused("trees, and these are records", knowledge=knowledge, impurity=impurity, marginal=marginal)
+        records, people = read_published(release, qi, target=target, count=count)
+        told = () if facts is None else read_facts(facts, records_release(records), people)
+        return compile_records(records, people, told)
+    check_unused("records, and this is a tree", target=target)
+    release = release if isinstance(release, Release) else load_release(cast("str | PathLike[str]", release))
     table = read_qi(qi, release, count=count)
     if not (knowledge is None or isinstance(knowledge, Iterable)):
         expected = "a string or strings, such as 'label,rate'"
@@ -67,7 +77,7 @@ def compile_release(
 
 
 def estimate(
-    release: Release | str | PathLike[str],
+    release: Release | Published,
     qi: Source,
     truth: Source | None = None,
     *,
@@ -85,10 +95,12 @@ def estimate(
     seed: int = 0,
     time_limit: float | None = None,
     jobs: int = 1,
+    dask: str | None = None,
     floor: float = 1e-6,
     top: int = 10,
     interruptible: bool = False,
     progress: Progress | None = None,
+    target: str | None = None,
 ) -> Estimate:
     """What an adversary who holds the quasi-identifiers infers from a release: P(class | quasi-identifier).
 
@@ -97,7 +109,9 @@ def estimate(
 
     Parameters
     ----------
-    release : Release or path of a ``maxent/1`` document
+    release : Release, path of a ``maxent/1`` document, or generalised records
+        Records are a `GeneralizedTable`, a DataFrame like its ``frame()``, or the path of a file with that, CSV or
+        Parquet by its suffix: every row stands for one individual of ``qi``, whose values lie in its ranges and sets.
     qi : DataFrame, path or pattern
         The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet;
         large files and patterns (``part-*.parquet``) are merged out of core.
@@ -131,6 +145,9 @@ def estimate(
         the status ``time_limit``.
     jobs : int
         Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit.
+    dask : str, optional
+        The address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers solve independent
+        parts instead; see `maxent.solvers.cluster`.
     floor : float
         Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split compared by
         entropy would push it to 0: the optimum does not rule out a class that the truth may have.
@@ -141,6 +158,9 @@ def estimate(
         otherwise the first, raises KeyboardInterrupt.
     progress : callable, optional
         Told ``(what, done, total)`` while solving.
+    target : str, optional
+        Of records, the column of the class; by default the only one that ``qi`` lacks. What trees alone state
+        (``knowledge``, ``impurity``, ``marginal``) cannot be given for them.
 
     Returns
     -------
@@ -167,15 +187,24 @@ def estimate(
         count=count,
         rounding=rounding,
         confidence=confidence,
+        target=target,
     )
     people = None if truth is None else read_truth(truth, program.release, program.table, count=count)
     compiled = time.perf_counter()
     clock = Clock(time_limit)
-    options = Options(
-        tolerance=tolerance, starts=starts, seed=seed, presolve=presolve, floor=floor, jobs=jobs, clock=clock
-    )
-    with clock.listening() if interruptible else nullcontext():
-        outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
+    with connected(dask) if dask is not None else nullcontext() as cluster:
+        options = Options(
+            tolerance=tolerance,
+            starts=starts,
+            seed=seed,
+            presolve=presolve,
+            floor=floor,
+            jobs=jobs,
+            cluster=cluster,
+            clock=clock,
+        )
+        with clock.listening() if interruptible else nullcontext():
+            outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
     solved = time.perf_counter()
     posterior = program.posterior(outcome.masses)
     return Estimate(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 POSTERIOR = (".csv", ".parquet", ".json")
 """Suffixes of the files that a result can be written to."""
 
+REPORT = (".html",)
+"""Suffixes of the files that a report can be written to."""
+
 SHOWN_ROWS = 20
 SHOWN_CONTRADICTIONS = 10
 SOURCE = "command line"
@@ -237,6 +240,12 @@ def print_estimate(estimate: Estimate) -> None:
         out.print(Text(printable(line)), soft_wrap=True)
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of text to standard output."""
+    for line in lines:
+        print(printable(line))
+
+
 def _plain_lines(out: Console, table: Any) -> list[str]:
     """A table as lines of text without spaces at their ends."""
     with out.capture() as captured:
@@ -261,12 +270,13 @@ def summary_lines(estimate: Estimate) -> list[str]:
     program, found = estimate.program, estimate.disclosure
     title = program.release.target.name
     target = title.lower() if title.istitle() and len(title) > 1 else title
+    published = "tree" if program.scaling is None else "records"
     certain = f"the {target} of {found.certain} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
         f"{_plural(program.table.individuals, 'individual')}, "
         f"{_plural(len(program.table), 'distinct quasi-identifier')}; {certain}",
         f"an adversary who guesses everybody's class is right for {found.bayes_vulnerability:.1%}".replace("%", " %")
-        + f" of them ({100 * found.gain.vulnerability_before:.1f} % without the tree)",
+        + f" of them ({100 * found.gain.vulnerability_before:.1f} % without the {published})",
         *_divergence_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",

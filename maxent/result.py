@@ -19,6 +19,7 @@ from maxent.solvers.parts import PROVED
 from maxent.solvers.solve import Outcome
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 FloatArray = npt.NDArray[np.float64]
@@ -195,6 +196,39 @@ class Estimate:
         table = self.program.table
         values = (level[code] for level, code in zip(table.levels, table.codes[row], strict=True))
         return [v if isinstance(v, str) else float(v) for v in values]
+
+    def plot(self, kind: str = "leaves", *, ax: Axes | None = None, tree: int = 0) -> Axes:
+        """Draw what is disclosed.
+
+        Parameters
+        ----------
+        kind : {"leaves", "posterior", "divergence"}
+            ``leaves``: the individuals of each leaf and how well they are known; ``posterior``: how many individuals
+            have a class of at least a probability; ``divergence``, with a truth: the mean divergence (nats) of the K
+            most disclosed individuals against K, after Zhu and Du (2010), Fig. 8.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure of pyplot by default, which is not shown.
+        tree : int
+            Whose leaves, of a release of several trees, from 0.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        MissingExtra
+            When matplotlib is not installed.
+        InvalidInput
+            For another kind, naming those that there are; without the truth that a kind needs; for another tree.
+        """
+        from maxent.plotting.estimates import check_estimate_plot, draw_estimate
+        from maxent.plotting.figures import axes_or_new
+
+        check_estimate_plot(kind, truth=self.disclosure.individual is not None)
+        axes = axes_or_new(ax)
+        draw_estimate(axes, self, kind, tree)
+        return axes
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Release
 from maxent.models.risk import Risk, measure_risk, ranges_of
@@ -33,6 +35,24 @@ def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
     if problems:
         raise InvalidInput("risk", problems)
     return tuple(measure_risk(release, ranges, tree=number) for number in range(len(release.trees)))
+
+
+def bits_to_identify(release: Release, people: QITable) -> tuple[float | None, float | None]:
+    """Bits that it takes to re-identify somebody, R(t) of leaves: the fewest, and the mean over records.
+
+    Of several trees those of the one that makes it easiest; None where leaves or ranges do not say enough.
+    """
+    try:
+        risks = audit_risk(release, people)
+    except InvalidInput:
+        return None, None
+    fewest, mean = [], []
+    for risk in risks:
+        held = ~risk.inner & (risk.n > 0)
+        if held.any():
+            fewest.append(float(risk.total[held].min()))
+            mean.append(float(np.average(risk.total[held], weights=risk.n[held])))
+    return min(fewest, default=None), min(mean, default=None)
 
 
 def risk_rows(risks: Sequence[Risk]) -> Iterator[dict[str, Any]]:

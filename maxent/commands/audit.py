@@ -12,7 +12,7 @@ from maxent.commands.jobs import DONE, UNRELIABLE, Job, tell
 
 
 def audit_command(
-    tree: opt.Tree,
+    tree: opt.Published,
     qi: Annotated[
         str | None,
         typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet."),
@@ -21,6 +21,7 @@ def audit_command(
     background: opt.Background = 1,
     facts: opt.Facts = None,
     count: opt.Count = None,
+    target: opt.Target = None,
     rounding: opt.Rounding = opt.RoundingMode.auto,
     risk: Annotated[
         bool,
@@ -57,6 +58,7 @@ def audit_command(
         "count": count,
         "rounding": rounding.value,
         "risk": risk,
+        "target": target,
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table})
 
@@ -66,9 +68,9 @@ def _run(tree: str, qi: str | None, options: dict[str, Any], as_json: bool, outp
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
     from maxent.audit_text import print_audit
-    from maxent.auditing import audit_release
+    from maxent.auditing import audit_published
 
-    found = audit_release(tree, qi, **options)
+    found = audit_published(tree, qi, **options)
     if outputs["-o"] is not None:
         found.save(outputs["-o"])
     if outputs["--as-table"] is not None:

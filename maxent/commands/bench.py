@@ -76,7 +76,7 @@ def backends_command(as_json: opt.Json = False) -> Job:
 
 
 def _run_bench(tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None]) -> int:
-    from maxent.plots import PLOTS, check_matplotlib
+    from maxent.plotting.figures import PLOTS, check_matplotlib
     from maxent.report import POSTERIOR, as_json_text, check_outputs
 
     allowed = {"-o": POSTERIOR, "--plot": PLOTS}

@@ -12,13 +12,14 @@ from maxent.commands.jobs import DONE, Job, tell
 
 
 def explain_command(
-    tree: opt.Tree,
+    tree: opt.Published,
     qi: opt.QI,
     knowledge: opt.Knowledge = None,
     impurity: opt.Impurity = None,
     facts: opt.Facts = None,
     marginal: opt.Marginal = None,
     count: opt.Count = None,
+    target: opt.Target = None,
     rounding: opt.Rounding = opt.RoundingMode.auto,
     confidence: opt.Confidence = 0.99,
     latex: Annotated[bool, typer.Option("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
@@ -35,7 +36,7 @@ def explain_command(
     """List every constraint that a release implies, with the node it comes from."""
     if latex and as_json:
         raise typer.BadParameter("--latex and --json both print to standard output: choose one")
-    options = opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence)
+    options = {**opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence), "target": target}
     form = "latex" if latex else "json" if as_json else "text"
     return partial(_run, tree, qi, options, form, {"-o": output, "--pyomo": pyomo, "--nl": nl})
 

@@ -41,6 +41,7 @@ def progress() -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import Progress as Bars
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    # Time left is by all that was done so far: a piece of the work may take long.
+    with Bars(console=Console(stderr=True), transient=True, speed_estimate_period=1e6) as bars:
         task = bars.add_task("reading and compiling", total=None)
         yield lambda text, done, total: bars.update(task, description=text, completed=done, total=total or None)

@@ -24,7 +24,34 @@ class RoundingMode(StrEnum):
     exact = "exact"
 
 
+class EstimatePlot(StrEnum):
+    """Choices of ``estimate --plot``."""
+
+    leaves = "leaves"
+    posterior = "posterior"
+    divergence = "divergence"
+
+
+class ComparisonPlot(StrEnum):
+    """Choices of ``compare --plot``."""
+
+    bars = "bars"
+    tradeoff = "tradeoff"
+    posterior = "posterior"
+    divergence = "divergence"
+
+
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="What is published: a maxent/1 JSON file.")]
+Published = Annotated[
+    str,
+    typer.Argument(
+        metavar="TREE", help="What is published: a maxent/1 JSON file, or generalised records, .csv or .parquet."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of records, the column of the class; default: the one that QI lacks."),
+]
 QI = Annotated[str, typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet.")]
 Knowledge = Annotated[
     str | None,
@@ -70,6 +97,10 @@ Starts = Annotated[
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Makes the starting points repeatable.")]
 Jobs = Annotated[int, typer.Option(metavar="N", help="Processes that solve independent parts; -1: one for each core.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Let the workers of a Dask cluster do that: tcp://scheduler:8786."),
+]
 Floor = Annotated[
     float,
     typer.Option(metavar="P", help="Smallest probability that newton leaves where entropies would push it to 0."),
@@ -82,6 +113,33 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Output = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write the result, by suffix: .csv, .parquet or .json."),
+]
+
+OutputOrPlot = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf.",
+    ),
+]
+
+Report = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write a report for whoever decides: one .html file that opens anywhere."),
+]
+MaxPosterior = Annotated[
+    float | None, typer.Option(metavar="P", help="Limit: the largest probability that may be inferred of anybody.")
+]
+MinK = Annotated[
+    int | None, typer.Option(metavar="K", help="Limit: the fewest individuals in a group that is not told apart.")
+]
+MaxCertain = Annotated[
+    int | None, typer.Option(metavar="N", help="Limit: the most individuals whose class may be certain.")
+]
+Enforce = Annotated[
+    bool, typer.Option("--enforce", help="Exit status 1 unless all limits are kept; else they are only reported.")
 ]
 
 
@@ -108,4 +166,9 @@ def problem(
 
 def inputs(options: dict[str, Any]) -> list[str | None]:
     """The files among the arguments of `maxent.estimate` that go with the table."""
-    return [options.get(name) for name in ("truth", "facts", "marginal")]
+    return [path for _, path in named_inputs(options)]
+
+
+def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """The same, each with what it is."""
+    return [(name, options.get(name)) for name in ("truth", "facts", "marginal")]

@@ -19,7 +19,7 @@ import toys
 import maxent
 from maxent import benching
 from maxent.__main__ import main
-from maxent.plots import save_bench_plot
+from maxent.plotting.bench import save_bench_plot
 from maxent.solvers.registry import UnknownBackend
 
 ROOT = Path(__file__).parents[2]
@@ -324,7 +324,7 @@ def test_labels_of_the_plot_do_not_overlap(rows):
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    from maxent.plots import draw_bench
+    from maxent.plotting.bench import draw_bench
 
     times = [(0.01, 0.004), (7.3, 24.0), (7.4, 400.0), (0.2, 600.0), (7.0, 0.0), (None, None)]
     rows = [

@@ -1,41 +1,23 @@
-"""Plots, with matplotlib (the extra ``plot``)."""
+"""The plot of ``maxent bench``: how long each back end took, and how good its answer is."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
-from maxent.report import check_outputs, printable, write_atomically
-from maxent.solvers.registry import MissingExtra
+from maxent.plotting.figures import check_matplotlib, save_plot
+from maxent.report import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-PLOTS = (".svg", ".png", ".pdf")
-"""Suffixes of the files that a plot can be written to."""
 
 NOISE = 1e-10
 """Differences of entropies (nats) below which the axis is linear."""
 
 _TICKS = 5
 _BUILD, _SOLVE = "#9aa5b1", "#1f5fa8"
-_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 10.0}
-"""Texts of an SVG stay text, and the same rows give the same file."""
-
-
-def check_matplotlib() -> None:
-    """Refuse to go on where no plot can be drawn.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
-    """
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("a plot needs matplotlib: pip install 'maxent[plot]'")
 
 
 def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -48,18 +30,7 @@ def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
     InvalidInput
         For another suffix, or a place that cannot be written; nothing is left behind.
     """
-    check_outputs({"plot": (os.fspath(path), PLOTS)})
-    check_matplotlib()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    suffix = os.fspath(path).lower().rpartition(".")[2]
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(9.0, 1.6 + 0.36 * len(rows)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        draw_bench(rows, left, right)
-        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
-        write_atomically(path, lambda temporary: figure.savefig(temporary, format=suffix, dpi=150, metadata=undated))
+    save_plot(lambda figure: draw_bench(rows, *figure.subplots(1, 2, sharey=True)), path, (9.0, 1.6 + 0.36 * len(rows)))
 
 
 def draw_bench(rows: Sequence[Mapping[str, Any]], seconds: Axes, gap: Axes) -> None:

@@ -1,0 +1,42 @@
+"""Draw the figures of docs/plots.md: python examples/diabetes.py, then python examples/plots.py [OUT_DIR [DIABETES]].
+
+The tree of 442 diabetes patients that examples/diabetes.py publishes, and what is left of it when it is pruned until
+no leaf has fewer than k patients, in two ways.
+"""
+
+import argparse
+from pathlib import Path
+
+import maxent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.plotting.comparisons import save_comparison_plot
+from maxent.plotting.estimates import save_estimate_plot
+
+KS = (8, 10, 20, 50)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", nargs="?", type=Path, default=Path("docs/figures"), metavar="OUT_DIR")
+    parser.add_argument("diabetes", nargs="?", type=Path, default=Path("demo/diabetes"), metavar="DIABETES")
+    call = parser.parse_args()
+    qi, truth = call.diabetes / "qi.csv", call.diabetes / "truth.csv"
+
+    tree = maxent.load_release(call.diabetes / "tree.json")
+    releases = {"before": tree}
+    for method in (prune_leaf, prune_parent):
+        releases |= {f"{method.__name__} k={k}": method(tree, k) for k in KS}
+    result = maxent.estimate(tree, qi, truth)
+    comparison = maxent.compare(releases, qi, truth)
+    before_and_after = maxent.compare({name: releases[name] for name in ("before", "prune_parent k=10")}, qi, truth)
+
+    call.out.mkdir(parents=True, exist_ok=True)
+    for kind in ("leaves", "posterior"):
+        save_estimate_plot(result, call.out / f"plots_{kind}.svg", kind)
+    save_comparison_plot(comparison, call.out / "plots_tradeoff.svg", "tradeoff")
+    for kind in ("bars", "divergence"):
+        save_comparison_plot(before_and_after, call.out / f"plots_{kind}.svg", kind)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""The structural attacks on generalised records: what rows that are alike give away, and what being one person's does.
+
+Groups of rows with the same box stand where the leaves of a tree do. Boxes may overlap: then nobody is known to be in a
+group, as uniqueness, homogeneity and background knowledge assume, and an adversary looks at all rows that cover a
+person, or at those that may be theirs when every row is somebody's (`maxent.constraints.assignments`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.attacks.bounds import Bounds
+from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, uniqueness
+from maxent.constraints.assignments import Assignment
+from maxent.constraints.program import Contradiction
+from maxent.models.frames import BoolArray, IntArray
+from maxent.models.published_records import PublishedRecords
+from maxent.models.table import QITable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RECORD_ATTACKS = ("unique", "span", "assignment")
+"""The attacks on people, see `RecordsAudit`. Who is open to several is said to be so to the first."""
+
+NAMED = 5
+"""Groups that are named of each attack."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The rows that may be a person's, as some pairs of quasi-identifiers and groups of rows have it.
+
+    ``rows`` and ``groups`` (n_qi,) are how many there are; ``only`` (n_qi,) the class that all of them have, `NO_CLASS`
+    where there are several or no rows; ``people`` (n_groups,) the individuals whom each row of a group may be.
+    """
+
+    rows: IntArray
+    groups: IntArray
+    only: IntArray
+    people: IntArray
+
+    @classmethod
+    def of(cls, owner: IntArray, group: IntArray, counts: IntArray, individuals: IntArray) -> Candidates:
+        """From pairs; ``counts`` has shape (n_groups, n_classes)."""
+        n = len(individuals)
+        rows = np.bincount(owner, counts.sum(axis=1)[group], n).astype(np.int64)
+        classes = np.column_stack([np.bincount(owner, held[group] > 0, n) > 0 for held in counts.T])
+        only = np.where(classes.sum(axis=1) == 1, classes.argmax(axis=1), NO_CLASS)
+        people = np.bincount(group, individuals[owner], len(counts)).astype(np.int64)
+        return cls(rows, np.bincount(owner, minlength=n).astype(np.int64), only.astype(np.int64), people)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordsAudit:
+    """What the structure of generalised records gives away.
+
+    `summary` is the JSON summary; `individuals`, `groups` and `table` are DataFrames. ``owner`` and ``group``, shapes
+    (n_pairs,), are the quasi-identifiers of ``people`` and the groups of ``records`` that cover them; ``assignment``
+    says which of these pairs can be, ``contradictions`` why the rows cannot be those of the people. The attacks:
+
+    ``unique``      a single row covers the person
+    ``span``        all rows that cover the person are of one class
+    ``assignment``  all rows are that may be theirs when every row is one person's
+    """
+
+    records: PublishedRecords
+    people: QITable
+    owner: IntArray
+    group: IntArray
+    assignment: Assignment
+    min_size: int
+    known: int
+    contradictions: tuple[Contradiction, ...]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the rows can be those of the people."""
+        return not self.contradictions
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Rows of each group and class, and in all."""
+        counts = np.column_stack([self.records.counts, self.records.counts.sum(axis=1)]).astype(np.float64)
+        return Bounds(counts, counts, np.full(len(counts), -1))
+
+    @cached_property
+    def covering(self) -> Candidates:
+        """The rows whose boxes hold a person's values."""
+        return Candidates.of(self.owner, self.group, self.records.counts, self.people.counts)
+
+    @cached_property
+    def possible(self) -> Candidates:
+        """Those of them that some complete assignment makes theirs; all of them where there is none."""
+        kept = self.assignment.possible if self.reliable else np.ones(len(self.owner), bool)
+        return Candidates.of(self.owner[kept], self.group[kept], self.records.counts, self.people.counts)
+
+    @cached_property
+    def span(self) -> IntArray:
+        """People whom the same groups cover have the same number, from 0; -1 whom none covers; shape (n_qi,)."""
+        order = np.argsort(self.owner, kind="stable")
+        groups = np.split(self.group[order], np.cumsum(self.covering.groups)[:-1])
+        number: dict[bytes, int] = {b"": -1}
+        return np.array([number.setdefault(some.tobytes(), len(number) - 1) for some in groups], np.int64)
+
+    @cached_property
+    def attack(self) -> IntArray:
+        """The first of `RECORD_ATTACKS` that each quasi-identifier is open to, -1 for none; shape (n_qi,)."""
+        works = (self.covering.rows == 1, self.covering.only != NO_CLASS, self.possible.only != NO_CLASS)
+        return np.select(works, range(len(works)), -1).astype(np.int64)
+
+    def individuals_in(self, rows: BoolArray) -> int:
+        """Individuals of some quasi-identifiers."""
+        return int(self.people.counts[rows].sum())
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        alike, rows = homogeneity(self.bounds, self.min_size), self.bounds.low[:, -1]
+        settled = background_knowledge(self.bounds, self.known)
+        beyond = settled.leaves & ~homogeneity(self.bounds).leaves
+        kk, sizes = self.kk_anonymous, np.bincount(self.span[self.span >= 0], self.people.counts[self.span >= 0])
+        return {
+            "leaves": len(self.records),
+            "individuals": self.people.individuals,
+            "rows": len(self.records.lines),
+            "uniqueness": {"leaves": uniqueness(self.bounds).n_leaves},
+            "homogeneity": {"min_size": self.min_size, "leaves": alike.n_leaves, "individuals": alike.n_individuals},
+            "background": {
+                "known": self.known,
+                "leaves": settled.n_leaves,
+                "individuals": settled.n_individuals,
+                "beyond_homogeneity": {
+                    "leaves": int(beyond.sum()),
+                    "individuals": int(settled.individuals[beyond].sum()),
+                },
+            },
+            "spans": {
+                "count": len(sizes),
+                "min_population": int(sizes.min(initial=self.people.individuals)) if len(sizes) else None,
+                "k_anonymous": int(rows.min()),
+                "exposed": self.individuals_in(self.covering.only != NO_CLASS),
+                "unlinked": self.individuals_in(self.covering.rows == 0),
+            },
+            "exposed": {name: self.individuals_in(self.attack == i) for i, name in enumerate(RECORD_ATTACKS)},
+            "differencing": {"removed": 0, "recovered": 0},
+            "gcp": self.records.table.gcp(),
+            "covering": {"kk_anonymous": kk, **self._fewest(self.covering)},
+            "assignment": {
+                "complete": self.reliable,
+                "ruled_out": int(self.covering.groups.sum() - self.possible.groups.sum()),
+                **self._fewest(self.possible),
+                "narrowed": self.individuals_in(self.possible.rows < self.covering.rows),
+                "below_k": self.individuals_in(self.possible.rows < kk),
+                "exposed": self.individuals_in(self.possible.only != NO_CLASS),
+            },
+            "worst": list(self._worst(alike)),
+            "reliable": self.reliable,
+            "notes": [f"{text}: not to be relied on" for text in self.contradictions],
+        }
+
+    @property
+    def kk_anonymous(self) -> int:
+        """The k of (k,k)-anonymity: at least k rows cover each person, and each row covers at least k people."""
+        return min(self._fewest(self.covering).values())
+
+    def _fewest(self, candidates: Candidates) -> dict[str, int]:
+        return {"rows_per_person": int(candidates.rows.min()), "people_per_row": int(candidates.people.min())}
+
+    def _worst(self, alike: Attacked) -> Iterator[dict[str, Any]]:
+        """The largest groups of rows that are alike and of one class."""
+        texts = self.table
+        for i in np.argsort(-alike.individuals, kind="stable")[:NAMED].tolist():
+            if alike.leaves[i]:
+                values = texts.iloc[i, 1 : 1 + len(self.records.table.attributes)]
+                yield {
+                    "attack": "homogeneity",
+                    "leaf": str(self.records.first[i]),
+                    "n": int(alike.individuals[i]),
+                    "class": self.records.table.target.classes[alike.disclosed[i]],
+                    "path": ", ".join(f"{name}={value}" for name, value in values.items()),
+                }
+
+    @property
+    def individuals(self) -> DataFrame:
+        """One row per distinct quasi-identifier, in the order in which they were read.
+
+        Columns: the attributes, ``count``; ``rows`` and ``groups`` that cover it, ``possible rows`` of them that may be
+        a person's; ``span`` (from 1) and its ``population``; ``attack`` (of `RECORD_ATTACKS`) and ``disclosed``.
+        """
+        found = self.people.frame()
+        at = len(found.columns)
+        population = np.bincount(self.span + 1, self.people.counts).astype(np.int64)[self.span + 1]
+        columns: list[tuple[str, npt.NDArray[Any]]] = [
+            ("rows", self.covering.rows),
+            ("groups", self.covering.groups),
+            ("possible rows", self.possible.rows),
+            ("span", self.span + 1),
+            ("population", np.where(self.span < 0, 0, population)),
+            ("attack", np.array([*RECORD_ATTACKS, ""], object)[self.attack]),
+            ("disclosed", np.array([*self.records.table.target.classes, None], object)[self.possible.only]),
+        ]
+        for i, (name, values) in enumerate(columns):
+            found.insert(at + i, name, values, allow_duplicates=True)
+        return found.iloc[np.argsort(self.people.lines, kind="stable")].reset_index(drop=True)
+
+    @property
+    def table(self) -> DataFrame:
+        """One row per group of rows that are alike, in the order of the first of them.
+
+        Columns: ``leaf``, where its first row is (`PublishedRecords.lines`); the attributes as they are published;
+        ``n``, ``count(<class>)`` for each class; and ``people``, individuals whom each of its rows may be.
+        """
+        groups = np.arange(len(self.records))
+        boxes = replace(self.records.table, box=groups, y=np.zeros(len(groups), np.int64)).frame(in_order=True)
+        found = boxes.iloc[:, :-1].copy()
+        found.insert(0, "leaf", self.records.first, allow_duplicates=True)
+        for name, values in (
+            ("n", self.records.counts.sum(axis=1)),
+            *(
+                (f"count({x})", n)
+                for x, n in zip(self.records.table.target.classes, self.records.counts.T, strict=True)
+            ),
+            ("people", self.possible.people),
+        ):
+            found.insert(len(found.columns), name, values, allow_duplicates=True)
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `individuals` by suffix (.csv, .parquet, .json with the summary); errors as in `Audit.save`."""
+        from maxent.report import save_frame
+
+        save_frame(path, self.individuals, lambda rows: {**self.summary, "rows": rows})
+
+    def save_table(self, path: str | PathLike[str]) -> None:
+        """Write `table` by suffix (.csv, .parquet, .json); errors as in `save`."""
+        from maxent.report import save_frame
+
+        save_frame(path, self.table, lambda rows: {"rows": rows})

@@ -1,0 +1,80 @@
+"""The plots of `maxent.comparison.Comparison`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from maxent.plotting.bars import WRITTEN, draw_bars, shown_measures
+from maxent.plotting.curves import draw_divergences, draw_posteriors
+from maxent.plotting.figures import SIZE, check_kind, missing, save_plot
+from maxent.plotting.tradeoff import accuracy_of, draw_tradeoff
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from maxent.comparison import Comparison
+
+KINDS = ("bars", "tradeoff", "posterior", "divergence")
+"""The first is the default; ``tradeoff`` and ``divergence`` need a truth."""
+
+_BAR = 0.2
+"""Inches that a bar with its number takes."""
+
+_NAMES = 2.2
+"""Inches that the names of lines take."""
+
+
+def check_comparison_kind(kind: str, *, truth: bool) -> None:
+    """Refuse kinds that there are not, and those that need a truth where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        Naming what there is, or what is missing.
+    """
+    check_kind(kind, KINDS)
+    if kind in ("tradeoff", "divergence") and not truth:
+        raise missing("truth", "the confidential data, which divergences need", "none")
+
+
+def check_comparison_plot(kind: str, comparison: Comparison) -> None:
+    """Refuse, besides, what some comparison has not: an accuracy to trade off, the individuals for curves of them.
+
+    Raises
+    ------
+    InvalidInput
+        Naming what is missing.
+    """
+    check_comparison_kind(kind, truth="divergence" in comparison.rows[0])
+    if kind == "tradeoff":
+        accuracy_of(comparison.rows)
+    elif kind != "bars" and len(comparison.people) != len(comparison.rows):
+        raise missing("people", "the individuals of every release, as `maxent.compare` keeps them", "none")
+
+
+def draw_comparison(axes: Axes, comparison: Comparison, kind: str = KINDS[0]) -> None:
+    """Draw one of `KINDS`; errors as in `check_comparison_plot`."""
+    check_comparison_plot(kind, comparison)
+    if kind == "bars":
+        draw_bars(axes, comparison.rows)
+    elif kind == "tradeoff":
+        draw_tradeoff(axes, comparison.rows)
+    else:
+        people = dict(zip((row["release"] for row in comparison.rows), comparison.people, strict=True))
+        (draw_posteriors if kind == "posterior" else draw_divergences)(axes, people)
+
+
+def size_of(comparison: Comparison, kind: str) -> tuple[float, float]:
+    """Width and height (inches) that a plot takes: bars as many as there are, lines with their names beside them."""
+    if kind != "bars":
+        return SIZE[0] + _NAMES, SIZE[1]
+    n = len(comparison.rows)
+    bars = _BAR if n <= WRITTEN else _BAR / 2
+    return SIZE[0], max(SIZE[1], 1.2 + bars * n * len(shown_measures(comparison.rows)) + 0.1 * n)
+
+
+def save_comparison_plot(comparison: Comparison, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
+    """Write the plot to a file, by suffix; errors as in `check_comparison_plot` and `save_plot`."""
+    check_comparison_plot(kind, comparison)
+    save_plot(lambda figure: draw_comparison(figure.add_subplot(), comparison, kind), path, size_of(comparison, kind))

@@ -1,0 +1,52 @@
+"""A small study: ninety people whose secret is not quite what their attributes say."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+
+PEOPLE = 90
+
+STUDY = """
+[data.people]
+file = "people.csv"
+target = "secret"
+qi = ["job", "sex", "age"]
+missing = "refuse"
+[[grid]]
+method = "none"
+"""
+
+
+def people(folder):
+    """Write people.csv, and return it."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "job": rng.choice(["clerk", "cook", "nurse"], PEOPLE),
+            "sex": rng.choice(["f", "m"], PEOPLE),
+            "age": rng.integers(20, 30, PEOPLE),
+        }
+    )
+    odds = 0.2 + 0.5 * (table["job"] == "cook") + 0.2 * (table["age"] > 25)
+    table["secret"] = np.where(rng.random(PEOPLE) < odds, "yes", "no")
+    table.to_csv(folder / "people.csv", index=False)
+    return table
+
+
+def die_at_k_4(point, packed, protocol):
+    """Run a point, unless its k is 4: no process survives that."""
+    from maxent.study_rows import run_point
+
+    if dict(point.options).get("k") == 4:
+        os._exit(9)
+    return run_point(point, packed, protocol)
+
+
+def write_study(folder, text):
+    """Write study.toml."""
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,115 @@
+"""Limits and verdicts, in Python and on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from maxent import InvalidInput
+from maxent.__main__ import main
+from maxent.limits import SLACK, Limits, judge, judge_rows
+
+ROOT = Path(__file__).parents[2]
+D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
+
+
+def status(limits, *, reliable=True, max_posterior=0.9, certain=3, k=5):
+    return judge(limits, "r", reliable=reliable, max_posterior=max_posterior, certain=certain, k=k).status
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond"),
+    [
+        (Limits(max_posterior=0.9), Limits(max_posterior=0.89)),
+        (Limits(min_k=5), Limits(min_k=6)),
+        (Limits(max_certain=3), Limits(max_certain=2)),
+    ],
+)
+def test_a_limit_may_be_reached_but_not_passed(within, beyond):
+    assert (status(within), status(beyond)) == ("pass", "fail")
+
+
+def test_round_off_is_within_a_limit():
+    assert status(Limits(max_posterior=0.9), max_posterior=0.9 + SLACK / 2) == "pass"
+    assert status(Limits(max_posterior=0.9), max_posterior=0.9 + SLACK * 2) == "fail"
+
+
+def test_what_is_not_known_is_no_permission():
+    assert status(Limits(min_k=2), k=None) == "unknown"
+    assert status(Limits(max_posterior=0.95), reliable=False) == "unknown"
+    assert status(Limits(max_certain=2, max_posterior=0.95), reliable=False) == "fail"
+    assert status(Limits(min_k=5), reliable=False) == "pass"  # groups are counted, not estimated
+
+
+def test_nothing_is_said_without_limits():
+    assert status(Limits()) == "not stated"
+    assert judge_rows(Limits(), [row()]).lines() == []
+
+
+def row(name="r", **found):
+    return {"release": name, "status": "optimal", "max_posterior": 0.9, "certain": 3, "min_population": 5, **found}
+
+
+def test_the_first_of_several_releases_is_only_compared_with():
+    before, after = row("before", certain=9), row("after", certain=0)
+    limits = Limits(max_certain=3)
+    assert judge_rows(limits, [before, after]).status == "pass"
+    assert judge_rows(limits, [after, before]).status == "fail"
+    assert judge_rows(limits, [before, after, before]).status == "fail"
+    assert judge_rows(limits, [before]).status == "fail"
+    assert judge_rows(limits, [after], of=2).status == "unknown"  # interrupted before the one that counts
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_posterior": 1.1}, {"max_posterior": float("nan")}, {"min_k": 0}, {"max_certain": -1}]
+)
+def test_limits_out_of_range_are_refused(limits):
+    with pytest.raises(InvalidInput, match=next(iter(limits))):
+        Limits(**limits)
+
+
+def call(capsys, *options, expected=0):
+    assert main(["estimate", *D1, *options]) == expected
+    return capsys.readouterr()
+
+
+def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
+    strict, loose = ["--max-certain", "4"], ["--max-certain", "5", "--min-k", "2", "--max-posterior", "1"]
+    printed = call(capsys, *strict)
+    assert printed.err == ""
+    assert printed.out.endswith(
+        "verdict: FAIL, beyond the stated limits\n"
+        "  tree: individuals whose class is certain 5, at most 4: beyond the limit\n"
+    )
+    assert call(capsys, *strict, "--enforce", expected=1).err.startswith("maxent: limits are enforced: beyond")
+    assert "verdict: PASS" in call(capsys, *loose, "--enforce").out
+    assert "verdict" not in call(capsys).out
+
+
+def test_the_verdict_in_json(capsys):
+    found = json.loads(call(capsys, "--json", "--max-certain", "4", "--min-k", "2", "--enforce", expected=1).out)
+    assert found["disclosure"]["certain"] == 5
+    verdict = found["verdict"]
+    assert (verdict["status"], verdict["limits"]) == ("fail", {"min_k": 2, "max_certain": 4})
+    [release] = verdict["releases"]
+    assert {check["limit"]: (check["found"], check["status"]) for check in release["checks"]} == {
+        "min_k": (2, "pass"),
+        "max_certain": (5, "fail"),
+    }
+    assert "verdict" not in json.loads(call(capsys, "--json").out)
+
+
+def test_a_comparison_is_judged_by_what_comes_after(capsys):
+    compare = ["compare", D1[0], D1[0], "--qi", D1[1], "--max-certain", "4", "--enforce"]
+    assert main([*compare, "--json"]) == 1
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert [(one["release"], one["decisive"]) for one in verdict["releases"]] == [
+        ("d1/tree", False),
+        ("d1/tree (2)", True),
+    ]
+
+
+@pytest.mark.parametrize("wrong", [["--enforce"], ["--max-posterior", "2"], ["--report", "out.txt"], ["--min-k", "0"]])
+def test_a_wrong_call_is_refused_before_any_work(capsys, wrong, monkeypatch):
+    monkeypatch.setattr("maxent.engine.estimate", None)
+    assert wrong[0].strip("-").replace("-", "_")[:6] in call(capsys, *wrong, expected=2).err.replace("-", "_")
