@@ -7,6 +7,7 @@ numbers: there are no hierarchies), as long as both sides hold at least k record
                         few on a side, of the next one (LeFevre et al. 2006, strict partitioning)
 `information_gain_cut`  the cut of the smallest weighted entropy of the classes, and on until there is none that leaves
                         enough records on both sides (LeFevre et al. 2008)
+`positive_gain_cut`     the same, but on only until no cut tells anything of the classes
 
 A partition is published as a release, whose leaves are the groups: `maxent.models.routing.assign` finds the group of
 a record, and `maxent.models.generalize.uniform` generalises them.
@@ -41,9 +42,9 @@ def median_cut(training: Training, rows: np.ndarray, k: int) -> Cut | None:
     return None
 
 
-def information_gain_cut(training: Training, rows: np.ndarray, k: int) -> Cut | None:
-    """The cut with the smallest weighted entropy; of equally good ones the first."""
-    best, chosen = np.inf, None
+def information_gain_cut(training: Training, rows: np.ndarray, k: int, *, below: float = np.inf) -> Cut | None:
+    """The cut with the smallest weighted entropy, if that is below a limit; of equally good ones the first."""
+    best, chosen = below, None
     n, classes = len(rows), training.y[rows]
     for j, column in enumerate(training.columns):
         values = column[rows]
@@ -60,6 +61,12 @@ def information_gain_cut(training: Training, rows: np.ndarray, k: int) -> Cut | 
         if entropy[at] < best - 1e-9:
             best, chosen = entropy[at], (j, ordered[allowed[at]])
     return chosen
+
+
+def positive_gain_cut(training: Training, rows: np.ndarray, k: int) -> Cut | None:
+    """The cut with the smallest weighted entropy, if that is smaller than it was."""
+    counts = np.bincount(training.y[rows], minlength=len(training.target.classes))
+    return information_gain_cut(training, rows, k, below=float(xlogx(counts.sum()) - xlogx(counts).sum()))
 
 
 def xlogx(counts: np.ndarray) -> np.ndarray:

@@ -1,39 +1,24 @@
-"""The tables of docs/reproduction.md: what is printed beside what comes out, and the verdict."""
+"""The tables of docs/pruning.md: what is printed beside what comes out, and the verdict."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from math import sqrt
 
 from pruning_protocol import SPLITS, Found, Summary
 from pruning_published import METRICS, Rows
+from verdicts import VERDICTS, difference, of
 
 SYMBOL = {"unique": "U", "people": "H_u", "leaves": "H_leaf", "accuracy": "ACC"}
 DECIMALS = {"unique": 1, "people": 1, "leaves": 1, "accuracy": 5}
-VERDICTS = ("exact", "cut off", "twice", "tied", "near", "off")
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[^>]*) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def verdict(printed: str, found: Found) -> str:
-    """What a printed number is of ours, one of `VERDICTS`.
-
-    It is our mean, rounded (``exact``), cut off, or rounded twice, first to one more digit (``twice``); or between the
-    means of trees that are equally good (``tied``); or less than the standard error away from ours (``near``).
-    """
-    number, exact = Decimal(printed), Decimal(repr(round(found.mean, 9)))
-    unit = Decimal(1).scaleb(-len(printed.partition(".")[2]))
-    if number in (exact.quantize(unit, ROUND_HALF_UP), exact.quantize(unit, ROUND_HALF_EVEN)):
-        return "exact"
-    if number == exact.quantize(unit, ROUND_DOWN):
-        return "cut off"
-    if number == exact.quantize(unit / 10, ROUND_HALF_UP).quantize(unit, ROUND_HALF_UP):
-        return "twice"
-    if found.low - 1e-9 <= float(number) <= found.high + 1e-9:
-        return "tied"
-    return "near" if abs(float(number) - found.mean) < found.deviation / sqrt(len(SPLITS)) else "off"
+    """What a printed number is of ours, see benchmarks/verdicts.py."""
+    return of(printed, found.mean, found.deviation / sqrt(len(SPLITS)), (found.low, found.high))
 
 
 def verdicts(printed: Rows, ours: Mapping[str, Summary]) -> list[str]:
@@ -62,7 +47,7 @@ def compared(first: str, printed: Rows, ours: Mapping[str, Summary]) -> str:
             line += [
                 cells[m],
                 f"{mean:.{digits}f}",
-                _difference(mean - float(cells[m]), digits),
+                difference(mean - float(cells[m]), digits),
                 f"{deviation:.{digits}f}",
             ]
         line.append(
@@ -74,11 +59,6 @@ def compared(first: str, printed: Rows, ours: Mapping[str, Summary]) -> str:
         )
         body.append(line)
     return aligned([head, *body])
-
-
-def _difference(difference: float, digits: int) -> str:
-    text = f"{difference:+.{digits}f}"
-    return "0" if not float(text) else text
 
 
 def _said(label: str, found: Sequence[str], metrics: Sequence[str]) -> str:

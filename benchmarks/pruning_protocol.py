@@ -2,7 +2,7 @@
 
 Ten times, with seeds 0 to 9 for the split and for the tree: scikit-learn's ``train_test_split`` sets a fifth of the
 records aside, and its ``DecisionTreeClassifier`` grows a tree on the others. Data sets are read from the folder in the
-environment variable MAXENT_DATA.
+environment variable MAXENT_DATA, numbers from examples/studies/papers/wakabayashi-2024.toml.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from papers import protocol
 
 import maxent
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
@@ -29,8 +30,9 @@ from maxent.models.training import Training, read_training
 if TYPE_CHECKING:
     import pandas as pd
 
-SPLITS = range(10)
-DEPTH = 7
+PROTOCOL = protocol("wakabayashi-2024")
+SPLITS = range(PROTOCOL["runs"])
+DEPTH: int = PROTOCOL["depth"]
 """Splits between the root and the deepest leaf of the trees that are pruned."""
 
 PRUNE = {"prune-leaf": prune_leaf, "prune-parent": prune_parent}
@@ -90,25 +92,28 @@ class Data:
         """The rows a tree is grown from, and those that it is tested on."""
         from sklearn.model_selection import train_test_split
 
-        train, test = train_test_split(np.arange(len(self.training)), test_size=0.2, random_state=seed)
+        train, test = train_test_split(
+            np.arange(len(self.training)), test_size=PROTOCOL["test_share"], random_state=seed
+        )
         return train, test
 
     def tested(self, split: int) -> Training:
         """The records that the tree of a split is tested on."""
         return self.training.take(self.split(split)[1])
 
-    def grow(self, depth: int, split: int, seed: int | None = None) -> Release:
+    def grow(self, depth: int | None, split: int, seed: int | None = None) -> Release:
         """A tree; another ``seed`` than that of the split decides otherwise between splits that are equally good."""
         growth = Growth("cart", max_depth=depth, encoding=self.encoding, seed=split if seed is None else seed)
         return induce(self.training.take(self.split(split)[0]), growth)
 
-    def forest(self, depth: int, others: Iterable[int] = ()) -> Forest:
+    def forest(self, depth: int | None, others: Iterable[int] = ()) -> Forest:
         """The tree of every split, and those of the same split with other seeds."""
         return [[self.grow(depth, split, seed) for seed in (None, *others)] for split in SPLITS]
 
 
 ADULT = Data("adult.csv", "class", ("fold",))
 LOAN = Data("bank_loan.csv", "Personal Loan", ("ID",))
+LENDING_CLUB = Data("lending_club.csv", "not.fully.paid")
 MUSHROOM = Data("mushroom.csv", "class")
 NURSERY = Data("nursery.csv", "assessment")
 NURSERY_IN_ORDER = Data("nursery.csv", "assessment", encoding="appearance")

@@ -22,6 +22,7 @@ from pruning_protocol import (  # noqa: E402
     ADULT,
     ADULT_NUMBERED,
     DEPTH,
+    LENDING_CLUB,
     LOAN,
     LOAN_NUMBERED,
     MUSHROOM,
@@ -42,13 +43,13 @@ PRINTED = {"exact", "cut off", "twice"}
 
 @pytest.fixture(autouse=True)
 def files() -> None:
-    for data in (ADULT, LOAN, MUSHROOM, NURSERY):
+    for data in (ADULT, LENDING_CLUB, LOAN, MUSHROOM, NURSERY):
         if not (data_folder() / data.file).is_file():
             pytest.skip(f"needs real data: no file {data_folder() / data.file}")
 
 
 def page() -> str:
-    return (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    return (ROOT / "docs" / "pruning.md").read_text(encoding="utf-8")
 
 
 @cache
@@ -197,8 +198,8 @@ def test_homogeneity_survives_pruning_on_adult() -> None:
 
 @pytest.mark.slow
 def test_the_page_and_its_figure_are_what_the_script_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "reproduction.md").write_text(page(), encoding="utf-8")
+    (tmp_path / "pruning.md").write_text(page(), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["pruning.py", str(tmp_path)])
     assert pruning.main() == 0
-    for name in ("reproduction.md", "figures/adult_pruning.svg"):
+    for name in ("pruning.md", "figures/adult_pruning.svg"):
         assert (tmp_path / name).read_bytes() == (ROOT / "docs" / name).read_bytes()

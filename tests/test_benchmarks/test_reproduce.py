@@ -1,0 +1,282 @@
+"""docs/reproduction.md is what the study files and the pages say, and everything that is printed is in it once."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from maxent.models.errors import InvalidInput
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+
+import pages  # noqa: E402
+import papers  # noqa: E402
+import reproduce  # noqa: E402
+import verdicts  # noqa: E402
+from reproduce_page import MARK, compose  # noqa: E402
+
+DOCS = ROOT / "docs"
+PRINTED = {
+    "friedman-2006": "table1 figure1 adult text_figures figure3 figure4 figure5 figure6",
+    "wakabayashi-2024": "table4_figure3_tree_leaves table5_uniqueness_leaves table6_homogeneity table7_method1 "
+    "table7_method2",
+    "waseda-2025": "table5_Nt_delta table6_accuracy table6_text_claims table7 tableA1_plain_sklearn_tree "
+    "original_tree_accuracy_text",
+    "yang-2019": "worked_example table1 ncp_examples table2",
+    "zhu-2010": "D1 D2 figure5 figure7 adult_experiment figure3 figure4 figure6 figure8 figure9",
+}
+"""Every table, figure and number of the text that the papers print about examples or experiments."""
+
+
+def test_everything_that_is_printed_is_in_one_place() -> None:
+    for paper in papers.load_papers():
+        names = Counter(name for item in paper.published for name in item.names)
+        assert names == Counter(PRINTED[paper.name].split()), paper.name
+    assert sorted(PRINTED) == [paper.name for paper in papers.load_papers()]
+
+
+def test_the_page_is_what_the_studies_say() -> None:
+    assert compose(papers.load_papers(), DOCS) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+
+
+def test_every_figure_of_a_program_is_on_its_page_and_on_this_one() -> None:
+    shown = pages.figures((DOCS / "reproduction.md").read_text(encoding="utf-8"))
+    for paper in papers.load_papers():
+        for program in paper.programs:
+            assert (BENCHMARKS / f"{program.name}.py").is_file()
+            there = pages.figures((DOCS / program.page).read_text(encoding="utf-8"))
+            for figure in program.figures:
+                assert (DOCS / "figures" / figure).is_file()
+                assert figure in there
+                assert figure in shown
+
+
+def test_what_is_asserted_by_a_test_is() -> None:
+    for paper in papers.load_papers():
+        for item in paper.published:
+            assert item.verdict in ("", "exact", "not reproducible")
+            if item.test:
+                file, _, function = item.test.partition("::")
+                assert f"\ndef {function}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_number_of_a_protocol_is_read() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in BENCHMARKS.glob("*.py"))
+    for path in papers.PAPERS.glob("*.toml"):
+        if "[protocol]" in path.read_text(encoding="utf-8"):
+            assert f'protocol("{path.stem}")' in code
+            assert all(f'["{key}"]' in code for key in papers.protocol(path.stem))
+
+
+def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
+    planned = list(reproduce.steps(papers.load_papers(), reproduce.SWEEPS, DOCS))
+    names = [step.name for step in planned]
+    assert len({*names}) == len(names)
+    *_, sweep, page = planned
+    assert sweep.command[1:4] == ("-m", "maxent", "sweep")
+    assert all(Path(file).is_file() for file in (sweep.command[4], page.command[1]))
+    assert {"adult.csv", "nursery.csv", "mushroom.csv"} <= {*sweep.data}
+
+
+# --- A study of its own ----------------------------------------------------------------------------------------
+
+STUDY = """
+[paper]
+short = "Nobody (2000)"
+reference = "Nobody, *Nothing*."
+
+[[program]]
+name = "tiny"
+page = "tiny.md"
+figures = ["tiny.svg"]
+data = ["tiny.csv"]
+
+[[published]]
+names = ["table1"]
+title = "Table 1"
+tables = ["one", "two"]
+
+[[published]]
+names = ["figure1"]
+title = "Figure 1"
+verdict = "not reproducible"
+why = "without numbers"
+"""
+PAGE = """# Tiny
+
+## Table 1: `k`, once more
+
+See [above](#tiny).
+
+<!-- table: one -->
+```
+k    U  ours  diff   sd  ACC  ours  diff   sd  verdict
+# 5  0   1.0  +1.0  0.1  0.5   0.5     0  0.1  U off; ACC exact
+# 6  0   0.0     0  0.1  0.5   0.4  -0.1  0.1  ACC near; U cut off
+# 6*  0   0.0     0  0.1  0.5   0.4  -0.1  0.1  exact
+```
+<!-- end -->
+
+### The text
+
+<!-- table: two -->
+| says | verdict |
+| --- | ---: |
+| a \\| b | does not hold: no |
+| c | holds |
+| d |  |
+<!-- end -->
+
+## Other
+
+![a figure](figures/tiny.svg)
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of studies, docs and benchmarks, with a program that fills in nothing and says where it was called."""
+    for name, text in {
+        "papers/tiny.toml": STUDY,
+        "docs/tiny.md": PAGE,
+        "docs/reproduction.md": f"# Words\n{MARK}old\n",
+        "benchmarks/tiny.py": "import pathlib, sys; pathlib.Path(sys.argv[1], 'called').touch()",
+        "data/tiny.csv": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(reproduce, "load_papers", lambda: papers.load_papers(folder=tmp_path / "papers"))
+    monkeypatch.setattr(reproduce, "PAPERS", tmp_path / "papers")
+    monkeypatch.setattr(reproduce, "BENCHMARKS", tmp_path / "benchmarks")
+    monkeypatch.setattr(reproduce, "SWEEPS", ())
+    monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+def call(folder: Path, *more: str) -> int:
+    return int(reproduce.main(["--docs", str(folder / "docs"), *more]))
+
+
+def test_a_study_is_run_and_summed_up(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(tiny, "--only", "tiny") == 0
+    assert (tiny / "docs" / "called").exists()
+    assert "[1/1] tiny ..." in capsys.readouterr().err
+    text = (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# Words\n{MARK}\n|  | cells | exact | within noise | off |\n")
+    assert "\n| Nobody (2000) | 6 | 3 | 1 | 2 |\n\n### Nobody (2000): verdicts\n" in text
+    assert (
+        "| [Table 1](tiny.md#table-1-k-once-more) | 6 | 3 exact, 1 within noise, 2 off | U +1.0, ACC -0.1 |\n"
+        "| Figure 1 |  | not reproducible |  |\n\n- Figure 1: without numbers.\n"
+    ) in text
+    assert "### Table 1: `k`, once more\n\nSee [above](tiny.md#tiny).\n" in text
+    assert "\n#### The text\n\n| says | verdict |" in text
+    assert "\n# 5  0 " in text  # code has no headings
+    assert "table: one" not in text
+    assert text.endswith("### Other figures\n\n![a figure](figures/tiny.svg)\n")
+
+
+def test_the_page_alone(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAXENT_DATA")
+    assert call(tiny, "--page") == 0
+    assert not (tiny / "docs" / "called").exists()
+    assert "Nobody (2000)" in (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+
+
+def test_missing_data_are_named_before_anything_runs(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tiny / "data" / "tiny.csv").unlink()
+    assert call(tiny) == 2
+    assert "tiny.csv, for tiny" in capsys.readouterr().err
+    monkeypatch.delenv("MAXENT_DATA")
+    assert call(tiny) == 2
+    assert "set the environment variable MAXENT_DATA to the folder that holds tiny.csv" in capsys.readouterr().err
+    assert not (tiny / "docs" / "called").exists()
+
+
+def test_a_program_that_fails_is_named(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tiny / "benchmarks" / "tiny.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    assert call(tiny) == 1
+    assert "failed: tiny" in capsys.readouterr().err
+    assert "Nobody (2000)" in (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("<!-- table: two -->", "<!-- table: 2 -->", "tiny.md: there is no table two"),
+        ("### The text", "## The text", "tiny.md: the tables one, two are not in one section"),
+        ("| holds |", "| perhaps |", "tiny.md: no verdict on the row: 'perhaps'"),
+        ("U off; ACC exact", "U off", "tiny.md: no verdict on U, ACC: 'U off'"),
+        ("| says | verdict |", "| says | so |", "tiny.md: the table two has no verdicts"),
+    ],
+)
+def test_a_page_that_cannot_be_summed_up_is_named(
+    tiny: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
+) -> None:
+    (tiny / "docs" / "tiny.md").write_text(PAGE.replace(old, new), encoding="utf-8")
+    assert call(tiny, "--page") == 1
+    assert said in capsys.readouterr().err
+    assert (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8") == f"# Words\n{MARK}old\n"
+
+
+def test_a_study_file_that_is_wrong_is_told_line_by_line(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = STUDY.replace("short", "shrt").replace('tables = ["one", "two"]', "").replace("why = ", "test = 1\nwhy = ")
+    (tiny / "papers" / "tiny.toml").write_text(wrong.replace('page = "tiny.md"', "page = 7"), encoding="utf-8")
+    with pytest.raises(InvalidInput) as refused:
+        papers.load_paper(tiny / "papers" / "tiny.toml")
+    assert {problem.field for problem in refused.value.problems} == {"short", "shrt", "tables", "test", "page"}
+    assert call(tiny, "--page") == 2
+    assert "shrt" in capsys.readouterr().err
+
+
+# --- Verdicts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "mean", "error", "said"),
+    [
+        ("0.937", 0.93704, 0, "exact"),
+        ("7863.9", 7863.900000000001, 0, "exact"),
+        ("4.66e-7", 4.6571e-7, 0, "exact"),
+        ("7863", 7863.9, 0, "cut off"),
+        ("0.855", 0.85448, 0, "twice"),
+        ("0.855", 0.8530, 0.0021, "near"),
+        ("0.855", 0.8530, 0.0019, "off"),
+        ("24", 23.5, 0, "exact"),
+    ],
+)
+def test_verdicts(printed: str, mean: float, error: float, said: str) -> None:
+    assert verdicts.of(printed, mean, error) == said
+
+
+def test_a_number_between_ties_and_a_mean_of_runs() -> None:
+    assert verdicts.of("7.0", 7.4, ties=(6.9, 7.4)) == "tied"
+    assert verdicts.of("6.0", 7.4, ties=(6.9, 7.4)) == "off"
+    assert verdicts.of_runs("2.5", [1.0, 2.0, 3.0]) == "near"
+    assert verdicts.of_runs("2.7", [1.0, 2.0, 3.0]) == "off"
+
+
+def test_the_words_of_a_verdict_are_read_back() -> None:
+    assert verdicts.read("U, H_u cut off; ACC off", ["U", "H_u", "ACC"]) == [
+        ("U", "cut off"),
+        ("H_u", "cut off"),
+        ("ACC", "off"),
+    ]
+    assert verdicts.read("does not hold: of trees; of others") == [("", "does not hold")]
+    assert {group for group, words in verdicts.GROUPS.items() if {*words} & {*verdicts.VERDICTS}} == {*verdicts.GROUPS}
+
+
+def test_sections_have_the_anchors_of_the_site() -> None:
+    toc = import_module("markdown.extensions.toc")
+    for path in DOCS.glob("*.md"):
+        for section in pages.sections(path.read_text(encoding="utf-8")):
+            plain = re.sub(r"`", "", section.title)
+            assert section.anchor == toc.slugify(plain, "-")
