@@ -215,9 +215,10 @@ def defend(
             rows.append(grown_row(each, grown, counted, train, tested))
         notes += [] if tested is None else [f"test: {note}" for note in tested.notes]
     if method == RDT:
-        notes = [*drawn_notes(rows, random, stated.unstated(training)), *dict.fromkeys(notes)]
+        said = drawn_notes(rows, random, stated.unstated(training))
     else:
-        notes = [*grown_notes(chosen, ks, releases, rows, publish, asked), *dict.fromkeys(notes)]
+        said = grown_notes(chosen, ks, releases, rows, publish, asked)
+    notes = [*said, *training.notes, *dict.fromkeys(notes)]
     return Defended(method, tuple(releases), tuple(rows), len(training), tuple(notes))
 
 
@@ -238,5 +239,6 @@ def _generalized(name: str, grown: Grown, ks: Sequence[int]) -> Defended:
     notes = (
         "guaranteed: " + COVERED[grown.generalization].format(k=ks[0] if len(ks) == 1 else "k"),
         "classes are not hidden: each row has the class of its record",
+        *grown.training.notes,
     )
     return Defended(name, (), rows, len(grown.training), notes, tables)
