@@ -208,7 +208,7 @@ def adult() -> str:
     return table(
         ["k", "beta", "trees", "D_overall", "certain individuals", "test accuracy"],
         [
-            [f"{k}", f"{beta:g}", f"{trees}", "inf" if far is None else f"{far:.3f}", f"{certain:,}", f"{accuracy:.3f}"]
+            [f"{k}", f"{beta:g}", f"{trees}", f"{far:.3f}", f"{certain:,}", f"{accuracy:.3f}"]
             for k, beta, trees, far, certain, accuracy in rows
         ],
     )

@@ -88,7 +88,7 @@ def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fac
         tuple(linear),
         (),
         contradictions,
-        tuple(_notes(owner, group, rows, found, people)),
+        (*left_out(records, people), *_notes(owner, group, rows, found, people)),
         scaling,
     )
 
@@ -151,6 +151,13 @@ def _listed(unit: str, lines: IntArray) -> str:
     some = np.sort(lines)[:NAMED].tolist()
     more = f", ... ({len(lines)} in all)" if len(lines) > NAMED else ""
     return f"{unit}{'s' if len(lines) > 1 else ''} {', '.join(map(str, some))}{more}"
+
+
+def left_out(records: PublishedRecords, people: QITable) -> Iterator[str]:
+    """Which columns of the records an adversary cannot compare with anything."""
+    if records.private:
+        names = ", ".join(map(repr, records.private))
+        yield f"{people.source} has no {names}: taken for what an adversary does not know"
 
 
 def _notes(owner: IntArray, group: IntArray, rows: IntArray, found: Assignment, people: QITable) -> Iterator[str]:

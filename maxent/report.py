@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -68,8 +69,8 @@ def check_outputs(outputs: Mapping[str, tuple[str | None, Sequence[str]]], input
     Raises
     ------
     InvalidInput
-        Naming every option whose file has another suffix, is a directory, is in a folder that does not exist or
-        cannot be written to, or is an input or another output.
+        Naming every option whose file has another suffix, is a directory or a device, is in a folder that does not
+        exist or cannot be written to, or is an input or another output.
     """
     problems = []
     taken = {os.path.realpath(path): "an input" for path in inputs if path is not None and "\0" not in path}
@@ -83,6 +84,8 @@ def check_outputs(outputs: Mapping[str, tuple[str | None, Sequence[str]]], input
             found = _short(path)
         elif not folder or not os.path.basename(path) or os.path.isdir(path):
             found = f"{_short(path)}, " + ("which is a directory" if folder else "which is no file name")
+        elif _is_special(path):
+            found = f"{_short(path)}, which is no regular file"
         elif not os.path.isdir(folder):
             found = f"{_short(path)}, whose folder does not exist"
         elif not os.access(folder, os.W_OK):
@@ -110,6 +113,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None])
         When the operating system refuses; nothing is left behind.
     """
     source = os.fspath(path)
+    if _is_special(source):
+        raise unusable_file(source, "a file that can be written", OSError(errno.EINVAL, "no regular file"))
     target = os.path.realpath(source)  # through a symbolic link, so that the link stays one
     temporary = os.path.join(os.path.dirname(target), f".maxent-{secrets.token_hex(8)}.tmp")
     try:
@@ -120,6 +125,11 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None])
     finally:
         with suppress(OSError):
             os.unlink(temporary)  # after a success it is no longer there
+
+
+def _is_special(path: str) -> bool:
+    """Whether something other than a file is there, say a device, which must not be replaced."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

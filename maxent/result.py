@@ -70,10 +70,13 @@ class Estimate:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first."""
+        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first.
+
+        Where solving was ended early, those that an answer does not satisfy yet contradict nothing, and are left out.
+        """
         program, tolerance = self.program, self.tolerance
         found = list(program.contradictions)
-        if not self.reliable:
+        if self.outcome.status in ("inconsistent", "not_converged"):
             evaluator = Evaluator(program)
             linear, rows = evaluator.linear, evaluator.internal
             missed = linear.violation(self.outcome.masses)

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import InvalidInput, MaxentError, Problem
-from maxent.solvers.cluster import connected
+from maxent.solvers.cluster import SchedulerLost, connected
 from maxent.solvers.jobs import WorkerLost, deaf, one_thread, serve
 from maxent.studies import Point, Study, load_study
 from maxent.study_data import Packed, Protocol
@@ -212,6 +212,8 @@ def _on_cluster(points: Sequence[Point], pickled: Mapping[str, bytes], protocol:
             for point, answer in answers:
                 try:
                     row = answer()
+                except SchedulerLost:
+                    raise
                 except MaxentError as error:
                     row = {**parameters(point), **failure(error)}
                 yield row

@@ -115,13 +115,18 @@ def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:
     ]
 
 
+def alike(name: str, header: Sequence[str]) -> list[str]:
+    """Columns that may have been meant by a name that is none."""
+    same = [other for other in header if other.strip().lower() == name.strip().lower()]
+    return same or get_close_matches(name, header[:1000], n=1)
+
+
 def _suggestion(name: str, header: Sequence[str]) -> str:
     """Say which column may have been meant, or which there are."""
     separators = [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]
     if separators:
         return f" in {shorten(header[0])} (cells are separated by commas, not by {separators[0]!r})"
-    alike = [other for other in header if other.strip().lower() == name.strip().lower()]
-    close = alike or get_close_matches(name, header[:1000], n=1)
+    close = alike(name, header)
     if close and close[0].strip() == name.strip():
         return f", but {shorten(close[0])} (spaces count)"
     return f"; did you mean {shorten(close[0])}?" if close else f" among {shorten_list(header)}"

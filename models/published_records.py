@@ -23,7 +23,7 @@ from maxent.models.boxes import GeneralizedTable
 from maxent.models.cellvalues import categorical, numbers, refused
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import read_frame
-from maxent.models.frames import Column, Frame, IntArray, Source, missing_columns, shorten_list
+from maxent.models.frames import Column, Frame, IntArray, Source, alike, missing_columns, shorten_list
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.table import QITable, read_counted, read_qi, row_keys
 
@@ -51,12 +51,15 @@ class PublishedRecords:
         Where each row is: the line of a CSV file (the header is line 1), else the number of the row, from 1.
     source, unit : str
         What the rows were read from, and what ``lines`` are: ``line`` or ``row``.
+    private : tuple of str
+        Columns that were left out, as the adversary's table has none of these names.
     """
 
     table: GeneralizedTable
     lines: IntArray
     source: str
     unit: Literal["line", "row"]
+    private: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.table.boxes[0])
@@ -91,9 +94,11 @@ def read_published(
     source : GeneralizedTable, DataFrame or path
         CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out.
     qi : DataFrame, path or pattern
-        The adversary's table, as for `maxent.models.table.read_qi`, with every column of the records but the class.
+        The adversary's table, as for `maxent.models.table.read_qi`.
     target : str, optional
-        The column of the class; by default the only one that the adversary's table lacks.
+        The column of the class; by default the only one that the adversary's table lacks. With it, other columns that
+        the table lacks are left out: an adversary cannot compare them. One that is called almost like a column
+        of the table is refused.
     count : str, optional
         The column of ``qi`` with the number of individuals a row stands for.
 
@@ -117,11 +122,15 @@ def read_published(
     problems: list[Problem] = list(frame.problems)
     people, _ = read_counted(qi, "qi", [name for name in header if name != target], None, [], merge=True)
     target = _target(frame, people, target, problems)
-    names = [name for name in dict.fromkeys(header) if name != target]
+    attributes_of = [name for name in dict.fromkeys(header) if name != target]
+    names = [name for name in attributes_of if name in people.header]
+    private = tuple(name for name in attributes_of if name not in people.header)
     if target is not None:
-        problems += [replace(p, where=f"{people.source}, {p.where}") for p in missing_columns(people, names)]
-    if not names:
-        problems.append(Problem(frame.heading, "attributes", "a column beside the class", "none"))
+        misspelt = missing_columns(people, [name for name in private if alike(name, people.header)])
+        problems += [replace(p, where=f"{people.source}, {p.where}") for p in misspelt]
+        if not names and not misspelt:
+            expected = f"a column beside the class that {people.source} has, too"
+            problems.append(Problem(frame.heading, "attributes", expected, shorten_list(private) or "none"))
     if not len(frame.lines):
         problems.append(Problem("rows", "records", "at least one row", "none"))
     if problems:
@@ -140,7 +149,7 @@ def read_published(
     boxes = tuple(boxes[codes[first]] for _, boxes, codes in read)
     table = GeneralizedTable(Target(target, found), attributes, boxes, number[box], y)
     release = Release(table.target, attributes, ())
-    records = PublishedRecords(table, frame.lines, frame.source, frame.unit)
+    records = PublishedRecords(table, frame.lines, frame.source, frame.unit, private)
     return records, read_qi(qi, release, count=count)
 
 

@@ -6,11 +6,13 @@ made again by another one; Dask gives up on those that took several workers with
 
 from __future__ import annotations
 
+import logging
 import pickle
+import re
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +34,10 @@ _ONE = threading.Lock()
 
 class ClusterLost(MaxentError, RuntimeError):
     """A cluster that cannot be reached, or cannot do what it is for."""
+
+
+class SchedulerLost(ClusterLost):
+    """A cluster whose scheduler has gone: there is nobody left who could make calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,18 @@ def _however_large() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """Keep the client's log of lost connections, tracebacks and all, from what we say about them."""
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
     """Make a call, in a worker, whose threads take turns: solvers, and what limits threads, work for the process."""
     from maxent.solvers.jobs import one_thread
@@ -98,6 +116,8 @@ def _result(future: Future[bytes]) -> Any:
         return pickle.loads(future.result())
     except MaxentError:
         raise
+    except CancelledError as error:
+        raise SchedulerLost("the scheduler of the Dask cluster has gone") from error
     except Exception as error:
         if type(error).__name__ != "KilledWorker":
             raise
@@ -119,11 +139,13 @@ def connected(address: str) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError as error:
         raise MissingExtra("a Dask cluster needs: pip install 'maxent[dask]'") from error
+    if not re.fullmatch(r"[a-z]+://\S+|\S+:[0-9]+", address):  # distributed would complain for twenty seconds
+        raise ClusterLost(f"no address of a Dask scheduler, such as tcp://host:8786: {address!r}")
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError
         raise ClusterLost(f"no Dask scheduler at {address!r}: {error}") from error
-    with client:
+    with _own_words(), client:
         try:
             client.wait_for_workers(1, timeout=CONNECT)
             found = client.run(version, "maxent")

@@ -21,6 +21,7 @@ from maxent.attacks.bounds import Bounds
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, uniqueness
 from maxent.constraints.assignments import Assignment
 from maxent.constraints.program import Contradiction
+from maxent.constraints.records import left_out
 from maxent.models.frames import BoolArray, IntArray
 from maxent.models.published_records import PublishedRecords
 from maxent.models.table import QITable
@@ -168,7 +169,10 @@ class RecordsAudit:
             },
             "worst": list(self._worst(alike)),
             "reliable": self.reliable,
-            "notes": [f"{text}: not to be relied on" for text in self.contradictions],
+            "notes": [
+                *left_out(self.records, self.people),
+                *(f"{text}: not to be relied on" for text in self.contradictions),
+            ],
         }
 
     @property

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import maxent
 from maxent.__main__ import main
+from maxent.report import write_text
 
 BASE = {
     "format": "maxent/1",
@@ -319,6 +321,20 @@ def test_a_call(folder, capsys, case):
     assert message in printed.err
     assert ", found " in printed.err
     assert sorted(os.listdir(folder)) == before
+
+
+def test_a_device_is_never_replaced(folder, capsys):
+    """By a link with a suitable name; a named pipe stands for devices, which tests must not touch."""
+    os.mkfifo(folder / "pipe")
+    (folder / "out.csv").symlink_to(folder / "pipe")
+    assert main(["estimate", "tree.json", "qi.csv", "-o", "out.csv"]) == 2
+    assert "argument: -o: expected a file that can be written, found 'out.csv', which is no regular file" in (
+        capsys.readouterr().err
+    )
+    assert (folder / "pipe").is_fifo()
+    with pytest.raises(maxent.InvalidInput, match="no regular file"):
+        write_text(folder / "out.csv", "text")
+    assert (folder / "pipe").is_fifo()
 
 
 CHOICES = {

@@ -140,6 +140,15 @@ def test_columns_that_are_missing_in_either_table_are_named():
     assert problems(ROWS[["T"]])[0].startswith("columns: attributes")
 
 
+def test_columns_that_the_adversary_lacks_are_left_out_when_the_class_is_named():
+    records, people = read_published(ROWS, QI.drop(columns="Job"), target="T")
+    assert records.private == ("Job",)
+    assert [a.name for a in people.attributes] == ["Age"]
+    expected, _ = read_published(ROWS.drop(columns="Job"), QI.drop(columns="Job"))
+    assert records.counts.tolist() == expected.counts.tolist()
+    assert problems(ROWS, QI[[]].assign(Other="1"), target="T")[0].startswith("columns: attributes")
+
+
 def test_what_else_is_refused():
     assert problems(ROWS.iloc[:0])[0].startswith("rows: records")
     assert problems(ROWS, QI.iloc[:0])[0].startswith("rows: individuals")

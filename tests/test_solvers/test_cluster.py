@@ -135,6 +135,8 @@ def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
     release, frame = contested("gini")
     with pytest.raises(cluster.ClusterLost, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
         maxent.estimate(release, frame, dask="tcp://127.0.0.1:1")
+    with pytest.raises(cluster.ClusterLost, match="no address of a Dask scheduler, such as tcp://host:8786: 'there'"):
+        maxent.estimate(release, frame, dask="there")
     with pytest.raises(cluster.ClusterLost, match="no Dask scheduler at 'gopher://x'"):
         maxent.estimate(release, frame, dask="gopher://x")
     with (
@@ -214,6 +216,26 @@ def test_a_worker_that_is_killed_changes_nothing(processes, tmp_path):
     here = maxent.sweep(path, tmp_path / "here")
     pd.testing.assert_frame_equal(there.frame.drop(columns=list(TIMES)), here.frame.drop(columns=list(TIMES)))
     assert {row["status"] for row in there.rows} == {"optimal", "failed"}
+
+
+@pytest.mark.slow
+def test_without_its_scheduler_a_study_ends_in_a_line_and_can_go_on(processes, tmp_path, capfd):
+    people(tmp_path)
+    path = write_study(tmp_path, POINTS.replace("seeds = 2", "seeds = 20"))
+    parts = tmp_path / "there" / "parts"
+
+    def kill():
+        while len(list(parts.glob("*.parquet"))) < 3:
+            time.sleep(0.02)
+        processes.shutdown()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises(cluster.SchedulerLost, match="has gone"):
+        maxent.sweep(path, tmp_path / "there", dask=processes.scheduler.address)
+    thread.join()
+    assert 3 <= len(list(parts.glob("*.parquet"))) < 60
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.slow
