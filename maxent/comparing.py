@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 Published: TypeAlias = "Release | Records"
 
-ALIKE = "records in groups of rows that are alike, which are called leaves"
+ALIKE = (
+    "records in groups of rows that are alike, which are called leaves; the individuals in them are rows, and only who "
+    "knows which rows can be a person's can use what they say"
+)
 """What a reader of a comparison should know of generalised records."""
 
 

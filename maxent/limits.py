@@ -13,6 +13,12 @@ SLACK = 1e-6
 
 Status = Literal["pass", "fail", "unknown", "not stated"]
 
+Origin = Literal["estimate", "groups"]
+"""What a number comes from: the estimate, or what the leaves and groups of a release prove by themselves."""
+
+PROVED = "by what their leaf or group proves"
+"""How a number that comes from groups, and is worse than that of the estimate, is told."""
+
 WORDS: Mapping[str, str] = {
     "pass": "within the stated limits",
     "fail": "beyond the stated limits",
@@ -73,12 +79,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit, what was found (None: it cannot be said), and whether that is within it."""
+    """One limit, what was found (None: it cannot be said) and where, and whether that is within it."""
 
     limit: str
     stated: float
     found: float | None
     status: Status
+    origin: Origin
+
+    @property
+    def proved(self) -> bool:
+        """Whether groups prove a worse number than the estimate has."""
+        return self.origin == "groups" and self.limit != "min_k"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The check as plain numbers and strings."""
+        return {name: getattr(self, name) for name in ("limit", "stated", "found", "status", "origin")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +137,7 @@ class Verdict:
                 "release": judged.release,
                 "decisive": judged.decisive,
                 "status": judged.status,
-                "checks": [
-                    {"limit": check.limit, "stated": check.stated, "found": check.found, "status": check.status}
-                    for check in judged.checks
-                ],
+                "checks": [check.as_dict() for check in judged.checks],
             }
             for judged in self.releases
         ]
@@ -148,10 +161,14 @@ def judge(
     reliable: bool,
     max_posterior: float,
     certain: int,
+    exposed: int | None,
     k: int | None,
     decisive: bool = True,
 ) -> Judged:
-    """Hold what was found in one release against the limits.
+    """Hold what was found in one release against the limits: the worse of what the estimate says and groups prove.
+
+    An estimate alone would not do: a leaf of one person with a label, for instance, gives their class away, while the
+    maximum-entropy estimate, which knows shares and no whole people, may leave it in doubt.
 
     Parameters
     ----------
@@ -162,23 +179,37 @@ def judge(
         Whether the estimate can be relied on. If not, numbers that seem to be within a limit prove nothing.
     max_posterior, certain : float, int
         As in `maxent.disclosure.Disclosure`.
+    exposed : int or None
+        Individuals whose leaf or group has a single class, as `maxent.audit` finds them; None where it cannot be said.
     k : int or None
         Individuals in the smallest group, None where it cannot be said.
     decisive : bool
         Whether the release counts for the verdict.
     """
     checks = []
+    sure = reliable and exposed is not None
     if limits.max_posterior is not None:
-        within = max_posterior <= limits.max_posterior + SLACK
-        checks.append(Check("max_posterior", limits.max_posterior, max_posterior, _status(within, reliable)))
+        worse, origin = worse_posterior(max_posterior, exposed)
+        status = _status(worse <= limits.max_posterior + SLACK, sure)
+        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin))
     if limits.min_k is not None:
-        status: Status = "unknown" if k is None else _status(k >= limits.min_k, sure=True)
-        checks.append(Check("min_k", limits.min_k, k, status))
+        status = "unknown" if k is None else _status(k >= limits.min_k, sure=True)
+        checks.append(Check("min_k", limits.min_k, k, status, "groups"))
     if limits.max_certain is not None:
-        checks.append(
-            Check("max_certain", limits.max_certain, certain, _status(certain <= limits.max_certain, reliable))
-        )
+        most, origin = worse_certain(certain, exposed)
+        status = _status(most <= limits.max_certain, sure)
+        checks.append(Check("max_certain", limits.max_certain, most, status, origin))
     return Judged(release, decisive, _worst([check.status for check in checks]), tuple(checks))
+
+
+def worse_certain(certain: int, exposed: int | None) -> tuple[int, Origin]:
+    """Individuals whose class is certain, by the estimate or by what groups prove, whichever are more."""
+    return (exposed, "groups") if exposed is not None and exposed > certain else (certain, "estimate")
+
+
+def worse_posterior(max_posterior: float, exposed: int | None) -> tuple[float, Origin]:
+    """The largest posterior: 1 where groups prove somebody's class, else that of the estimate."""
+    return (1.0, "groups") if exposed and max_posterior < 1 - SLACK else (max_posterior, "estimate")
 
 
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
@@ -193,6 +224,7 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
             reliable=row["status"] == "optimal",
             max_posterior=row["max_posterior"],
             certain=row["certain"],
+            exposed=row.get("exposed"),
             k=row.get("min_population"),
             decisive=i > 0 or (of or len(rows)) == 1,
         )
@@ -202,9 +234,10 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
 
 
 def in_words(check: Check) -> str:
-    """``largest posterior 1.000, at most 0.9: beyond the limit``."""
+    """``largest posterior 0.950, at most 0.9: beyond the limit``."""
     form = "{:.3f}".format if check.limit == "max_posterior" else "{:,.0f}".format
     found = "not known" if check.found is None else form(check.found)
+    found += f" {PROVED}" if check.proved else ""
     bound = "at least" if check.limit == "min_k" else "at most"
     told = {"pass": "within the limit", "fail": "beyond the limit", "unknown": "cannot be said"}[check.status]
     return f"{NAMES[check.limit]} {found}, {bound} {check.stated:g}: {told}"

@@ -285,7 +285,9 @@ def summary_lines(estimate: Estimate) -> list[str]:
     lines = [
         f"{_plural(program.table.individuals, 'individual')}, "
         f"{_plural(len(program.table), 'distinct quasi-identifier')}; {certain}",
-        f"an adversary who guesses everybody's class is right for {found.bayes_vulnerability:.1%}".replace("%", " %")
+        f"an adversary who guesses by this estimate expects to be right for {found.bayes_vulnerability:.1%}".replace(
+            "%", " %"
+        )
         + f" of them ({100 * found.gain.vulnerability_before:.1f} % without the {published})",
         *_divergence_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "

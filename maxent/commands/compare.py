@@ -115,7 +115,7 @@ def _run(
     from maxent.comparing import compare
     from maxent.limits import judge_rows
 
-    report = ReportFile(asked.report, ["compare", *trees], {"qi": qi, **options})
+    report = ReportFile(asked, ["compare", *trees], {"qi": qi, **options})
     releases = [("release", tree) for tree in trees]
     report.begin([*releases, ("table", qi), *opt.named_inputs(options), ("test", options["test"])])
     with progress() as told:

@@ -55,9 +55,9 @@ class Asked:
 
 @dataclass(slots=True)
 class ReportFile:
-    """The report that a command writes to ``path``, if it is asked to: it is called with each release."""
+    """The report that a command writes, if it is asked to: ``each`` is called with each release."""
 
-    path: str | None
+    asked: Asked
     command: Sequence[str]
     options: Mapping[str, Any]
     gatherer: Gatherer | None = field(init=False, default=None)
@@ -65,7 +65,7 @@ class ReportFile:
 
     def begin(self, files: Sequence[tuple[str, str | None]]) -> None:
         """Note the files that are read, as (what for, path), before they are."""
-        if self.path is not None:
+        if self.asked.report is not None:
             from maxent.reporting.provenance import read_inputs
             from maxent.reporting.reports import Gatherer
 
@@ -79,11 +79,12 @@ class ReportFile:
 
     def write(self, verdict: Verdict, notes: Sequence[str] = (), *, interrupted: bool = False) -> None:
         """Write the report on what was gathered."""
-        if self.path is None or self.gatherer is None:
+        path = self.asked.report
+        if path is None or self.gatherer is None:
             return
         from maxent.report import write_text
         from maxent.reporting.provenance import provenance
 
-        options = {**self.options, **verdict.limits.as_dict()}
+        options = {**self.options, **verdict.limits.as_dict(), "enforce": self.asked.enforce or None, "report": path}
         source = provenance(self.command, options, self.inputs, self.gatherer.backends)
-        write_text(self.path, self.gatherer.report(verdict, source, notes, interrupted=interrupted))
+        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted))

@@ -88,12 +88,12 @@ def _run(
     from maxent.limits import judge_rows
     from maxent.report import as_json_text, print_estimate, print_lines, save_estimate
 
-    report = ReportFile(asked.report, ["estimate", tree, qi], options)
+    report = ReportFile(asked, ["estimate", tree, qi], options)
     report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
     with progress() as told:
         result: Estimate = estimate(tree, qi, progress=told, interruptible=True, **options)
-    # Groups are counted by the attacks, which take little time where solving was possible.
-    row = _row(tree, qi, result, options, attacked=limits.min_k is not None or asked.report is not None)
+    # Attacks find what an estimate of shares does not, and take little time where solving was possible.
+    row = _row(tree, qi, result, options, attacked=limits.stated or asked.report is not None)
     verdict = judge_rows(limits, [row])
     if report.each is not None:
         report.each(result, row)

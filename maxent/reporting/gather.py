@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isfinite
+from math import isfinite, log
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.comparison import exposure_order
 from maxent.reporting.measures import measures
 from maxent.reporting.trees import DRAWN, drawn_trees, tree_views
 from maxent.reporting.view import Person, ReleaseView
@@ -19,6 +18,9 @@ from maxent.result import Estimate
 IntArray = npt.NDArray[np.int64]
 
 SHOWN_CONTRADICTIONS = 50
+
+MISLED = log(2)
+"""Nats from the truth from which on an estimate is mostly wrong: it gives one person's true class at most one half."""
 
 
 def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
@@ -36,7 +38,7 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
     """
     program, found = result.program, result.disclosure
     release, table = program.release, program.table
-    exposure = exposure_order(result)
+    exposure = _exposure(result)
     pool: dict[int, int] = {}
     trees = drawn_trees(result, budget)
     views = tree_views(result, exposure, lambda q: pool.setdefault(q, len(pool)), trees)
@@ -56,6 +58,8 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
         people=tuple(_person(result, q) for q in pool),
         trees=views,
         undrawn=len(release.trees) - trees,
+        records=program.scaling is not None,
+        uncertain=not program.single,
         constraints=tuple((kind, count, KINDS[kind]) for kind, count in program.kinds().items() if count),
         reliable=result.reliable,
         worth=WORTH[result.certificate],
@@ -63,6 +67,14 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
         notes=tuple(map(shown, result.notes)),
         contradictions=tuple(shown(c) for c in result.contradictions[:SHOWN_CONTRADICTIONS]),
     )
+
+
+def _exposure(result: Estimate) -> IntArray:
+    """Quasi-identifiers, rows of the table: the surest first, those about whom the estimate is mostly wrong last."""
+    table, individual = result.program.table, result.disclosure.individual
+    surest = result.probabilities.max(axis=1)
+    misled = np.zeros(len(table), bool) if individual is None else individual >= MISLED
+    return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
 
 
 def _person(result: Estimate, q: int) -> Person:

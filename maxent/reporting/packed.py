@@ -61,6 +61,7 @@ def _release(release: ReleaseView) -> dict[str, Any]:
         "attributes": list(release.attributes),
         "baseline": release.baseline,
         "undrawn": release.undrawn,
+        "uncertain": release.uncertain,
         "people": people,
         "trees": trees,
         "texts": list(pool.texts),

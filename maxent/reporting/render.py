@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from maxent import limits
 from maxent.reporting import drawing, summaries, words
+from maxent.reporting.gather import MISLED
 from maxent.reporting.packed import packed
 from maxent.reporting.view import ReportView
 
@@ -47,6 +48,7 @@ def render(view: ReportView) -> str:
             bars=summaries.bars(view),
             prices=tuple(summaries.prices(view)),
             static_trees=STATIC_TREES,
+            misled=MISLED,
         )
     )
 
@@ -71,6 +73,7 @@ def _environment() -> Environment:
         "listed": summaries.listed,
         "plural": words.plural,
         "limit_names": limits.NAMES,
+        "proved": limits.PROVED,
     }
     return environment
 

@@ -60,7 +60,7 @@ def _side_by_side(view: ReportView, key: str) -> Bars:
     drawn = []
     for release, measure in zip(view.releases, found, strict=True):
         if measure is None or measure.value is None:
-            drawn.append(Bar(release.name, None, "not known", "", ""))
+            drawn.append(Bar(release.name, None, "not measured", "", ""))
             continue
         width = measure.share
         if width is None and largest:

@@ -87,7 +87,8 @@ class ReleaseView:
     """Everything a report says of one release.
 
     ``baseline`` is the share of right guesses without the release; ``trees`` are those that are drawn, ``undrawn`` the
-    number of the others. ``row`` is that of a `Comparison`.
+    number of the others. ``row`` is that of a `Comparison`. ``records`` says whether generalised records are published,
+    ``uncertain`` whether somebody may be in one of several leaves (or rows), and so is counted in each of them.
     """
 
     name: str
@@ -104,6 +105,8 @@ class ReleaseView:
     people: tuple[Person, ...]
     trees: tuple[TreeView, ...]
     undrawn: int
+    records: bool
+    uncertain: bool
     constraints: tuple[tuple[str, int, str], ...]
     reliable: bool
     worth: str
@@ -148,6 +151,15 @@ class ReportView:
     def compared(self) -> bool:
         """Whether there is more than one release."""
         return len(self.releases) > 1
+
+    @property
+    def found(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What was found of the releases that the verdict is about: status -> their names, those that exceed first."""
+        names: dict[str, list[str]] = {"fail": [], "unknown": [], "pass": []}
+        for judged in self.verdict.releases:
+            if judged.decisive and judged.status in names:
+                names[judged.status].append(judged.release)
+        return tuple((status, tuple(found)) for status, found in names.items() if found)
 
     @property
     def decisive(self) -> tuple[tuple[ReleaseView, Judged], ...]:

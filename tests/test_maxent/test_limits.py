@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from reported import written
 
 from maxent import InvalidInput
 from maxent.__main__ import main
@@ -13,8 +14,9 @@ ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 
-def status(limits, *, reliable=True, max_posterior=0.9, certain=3, k=5):
-    return judge(limits, "r", reliable=reliable, max_posterior=max_posterior, certain=certain, k=k).status
+def status(limits, *, reliable=True, max_posterior=0.9, certain=3, exposed=0, k=5):
+    found = {"max_posterior": max_posterior, "certain": certain, "exposed": exposed, "k": k}
+    return judge(limits, "r", reliable=reliable, **found).status
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,9 @@ def test_round_off_is_within_a_limit():
 def test_what_is_not_known_is_no_permission():
     assert status(Limits(min_k=2), k=None) == "unknown"
     assert status(Limits(max_posterior=0.95), reliable=False) == "unknown"
+    assert status(Limits(max_posterior=0.95), exposed=None) == "unknown"
+    assert status(Limits(max_certain=3), exposed=None) == "unknown"
+    assert status(Limits(max_certain=2), exposed=3, reliable=False) == "fail"
     assert status(Limits(max_certain=2, max_posterior=0.95), reliable=False) == "fail"
     assert status(Limits(min_k=5), reliable=False) == "pass"  # groups are counted, not estimated
 
@@ -47,7 +52,43 @@ def test_nothing_is_said_without_limits():
 
 
 def row(name="r", **found):
-    return {"release": name, "status": "optimal", "max_posterior": 0.9, "certain": 3, "min_population": 5, **found}
+    estimated = {"status": "optimal", "max_posterior": 0.9, "certain": 3}
+    return {"release": name, **estimated, "exposed": 0, "min_population": 5, **found}
+
+
+def test_what_groups_prove_counts_where_it_is_worse():
+    assert status(Limits(max_certain=3), exposed=3) == "pass"
+    assert status(Limits(max_certain=3), exposed=4) == "fail"
+    assert status(Limits(max_posterior=0.95), exposed=0) == "pass"
+    assert status(Limits(max_posterior=0.95), exposed=1) == "fail"
+    limits = Limits(max_posterior=0.95, max_certain=3)
+    [_, *told] = judge_rows(limits, [row(exposed=7)]).lines()
+    assert [line.split(": ", 1)[1] for line in told] == [
+        "largest posterior 1.000 by what their leaf or group proves, at most 0.95: beyond the limit",
+        "individuals whose class is certain 7 by what their leaf or group proves, at most 3: beyond the limit",
+    ]
+    [_, *told] = judge_rows(limits, [row(max_posterior=1.0, certain=7, exposed=7)]).lines()
+    assert not any("proves" in line for line in told)
+
+
+def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
+    split = {"id": "r", "attribute": "A", "branches": [{"in": ["a"], "child": "p"}, {"in": ["b"], "child": "q"}]}
+    leaves = [{"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}]
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "T", "classes": ["x", "y"]},
+        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
+        "trees": [{"nodes": [split, *leaves]}],
+    }
+    files = written(tmp_path, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
+    limits = ["--max-certain", "0", "--max-posterior", "0.9", "--enforce", "--json"]
+    for call in (["estimate", *files], ["compare", files[0], "--qi", files[1]]):
+        assert main([*call, *limits]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert (found["disclosure"] if "disclosure" in found else found["releases"][0])["certain"] == 0
+        [release] = found["verdict"]["releases"]
+        checks = {check["limit"]: (check["found"], check["status"], check["origin"]) for check in release["checks"]}
+        assert checks == {"max_posterior": (1.0, "fail", "groups"), "max_certain": (1, "fail", "groups")}
 
 
 def test_the_first_of_several_releases_is_only_compared_with():

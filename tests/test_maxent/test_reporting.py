@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import log
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from maxent.comparison import attack_numbers, estimate_numbers
 from maxent.limits import Limits, judge_rows
 from maxent.reporting.drawing import Drawing, draw, opened
 from maxent.reporting.gather import release_view
+from maxent.reporting.measures import measures
 from maxent.reporting.packed import packed, rounded
 from maxent.reporting.provenance import read_inputs, shown_command
 from maxent.reporting.trees import drawn_trees
@@ -111,7 +113,7 @@ def test_it_is_one_file_that_asks_for_nothing(tmp_path):
 
 def test_the_same_input_makes_the_same_report(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    texts = [report(tmp_path, "estimate", *D1, name=name)[0] for name in ("a.html", "b.html")]
+    texts = [report(tmp_path, "estimate", *D1)[0] for _ in range(2)]
     stable = [re.sub(r"<td>compile [^<]*</td>", "", text) for text in texts]
     assert stable[0] == stable[1]
     assert "1970-01-01 00:00:00 UTC" in texts[0]
@@ -133,6 +135,111 @@ def test_before_and_after(tmp_path):
     assert "less accurate on test data" in page.text
     assert "\N{MINUS SIGN}5 better" in page.text
     assert [one["name"] for one in data(text)["releases"]] == ["tree", "after"]
+
+
+def test_the_banner_names_the_releases(tmp_path):
+    document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
+    root = {"trees": [{"nodes": [{"id": "N1", "label": ">50K", "n": 11}]}]}
+    (tmp_path / "after.json").write_text(json.dumps(document | root), encoding="utf-8")
+    call = ["compare", D1[0], D1[0], str(tmp_path / "after.json"), "--qi", D1[1], "--max-certain", "0", "--enforce"]
+    text, page = report(tmp_path, *call, status=1)
+    assert "Not every release may be published as it is. Beyond: d1/tree (2) Within: after " in page.text
+    found = re.search(r'aria-label="Command"><code>(.*?)</code>', text)[1]
+    assert "--max-certain 0 --enforce --report " in found
+
+
+def test_a_class_that_a_group_proves_is_certain(tmp_path):
+    _, page = report(tmp_path, "estimate", *lone(tmp_path))
+    assert "1 of 4 (25.0 %)" in page.text
+    assert "by what their leaf or group proves; 0 by the estimate" in page.text
+    assert "Here, by what their leaf or group proves; the estimate has 0.500." in page.text
+    _, page = report(tmp_path, "estimate", *D1)
+    assert "5 of 11 (45.5 %)" in page.text
+    assert "by what their leaf" not in page.text
+
+
+def lone(folder):
+    """A leaf of one person and a label: the estimate, which knows shares and no whole people, is in doubt."""
+    split = {"id": "r", "attribute": "A", "branches": [{"in": ["a"], "child": "p"}, {"in": ["b"], "child": "q"}]}
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "T", "classes": ["x", "y"]},
+        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
+        "trees": [{"nodes": [split, {"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}]}],
+    }
+    return written(folder, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
+
+
+@pytest.mark.parametrize(
+    ("predicted", "value", "text"),
+    [(None, 0.6, "60.0 % by the estimate"), (0.5, 0.6, "60.0 % by the estimate"), (0.7, 0.7, "70.0 % as predicted")],
+)
+def test_right_guesses_are_those_of_who_guesses_best(predicted, value, text):
+    row = {**estimate_numbers(maxent.estimate(*D1)), "bayes_vulnerability": 0.6, "train_accuracy": predicted}
+    found = next(measure for measure in measures(row, "T", 2) if measure.key == "bayes_vulnerability")
+    assert (found.value, found.text) == (value, text)
+    assert ("known only with the truth" in found.says) == (predicted is None)
+
+
+def test_the_surest_come_first_and_those_the_estimate_is_wrong_about_last(tmp_path):
+    truth = tmp_path / "truth.csv"
+    truth.write_text(
+        Path(TRUTH1[1]).read_text(encoding="utf-8").replace("Canada,Male,<=50K", "Canada,Male,>50K"), encoding="utf-8"
+    )
+    found = release(D1, str(truth)).exposed
+    right = [person.divergence < log(2) for person in found]
+    assert right == sorted(right, reverse=True)
+    assert not all(right)
+    for part in (True, False):
+        surest = [person.probability for person, is_right in zip(found, right, strict=True) if is_right == part]
+        assert surest == sorted(surest, reverse=True)
+    surest = [person.probability for person in release(D1).exposed]
+    assert surest == sorted(surest, reverse=True)
+
+
+def release(files, truth=None):
+    result = maxent.estimate(*files, truth)
+    return release_view(result, {"release": "r", "defense": None, **estimate_numbers(result)})
+
+
+def test_of_records_rows_are_counted_and_people_may_be_there(tmp_path):
+    files = records(tmp_path)
+    _, page = report(tmp_path, "estimate", *files)
+    assert "Rows in groups of one class" in page.text
+    assert "people in leaves" not in page.text.lower()
+    assert "whoever knows that a person is there" not in page.text
+    assert "Each box is a group of rows that are alike: the people who may get there" in page.text
+    assert "Who may get there" in page.text
+    assert "counted in each of them. Choose one" in page.text
+
+
+def test_rows_of_records_are_not_compared_with_people_in_leaves(tmp_path):
+    *files, _, _ = records(tmp_path)
+    nodes = [{"id": "L", "counts": {"x": 8, "y": 4}}]
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "T", "classes": ["x", "y"]},
+        "attributes": [{"name": "A", "type": "numeric"}],
+        "trees": [{"nodes": nodes}],
+    }
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    _, page = report(tmp_path, "compare", str(tmp_path / "tree.json"), files[0], "--qi", files[1])
+    assert "People in leaves of a single class less is better" in page.text
+    assert "Rows in groups of one class less is better" in page.text
+    assert page.text.count("not measured") == 2
+
+
+def records(folder):
+    """Generalised records of twelve people."""
+    import pandas as pd
+
+    people = pd.DataFrame({"A": range(12), "T": ["x", "y", "x"] * 4})
+    people.to_csv(folder / "truth.csv", index=False)
+    people[["A"]].to_csv(folder / "qi.csv", index=False)
+    call = ["defend", "erp", "truth.csv", "--target", "T", "--qi", "A", "--k", "3", "--publish", "records"]
+    call[2] = str(folder / "truth.csv")
+    assert main([*call, "-o", str(folder / "records.csv")]) == 0
+    return [str(folder / "records.csv"), str(folder / "qi.csv"), "--target", "T"]
 
 
 def test_hostile_names_are_text(tmp_path):
@@ -171,6 +278,9 @@ def test_forests_removed_leaves_and_private_attributes(tmp_path):
     assert trees[0]["kind"] == [1, 0, 2]
     assert "removed leaf" in page.text
     assert "Tree 2" in page.text
+    assert "the people who may get there" in page.text
+    assert data(text)["releases"][0]["uncertain"]
+    assert not data(report(tmp_path, "estimate", *D1)[0])["releases"][0]["uncertain"]
 
 
 def test_a_release_that_states_nothing(tmp_path):

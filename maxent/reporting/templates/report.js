@@ -123,9 +123,8 @@
     if (!cards.has(state.focus)) state.focus = 0;
     cards.get(state.focus).setAttribute("tabindex", "0");
     if (keepFocus) cards.get(state.focus).focus({ preventScroll: true });
-    const leaves = t.kind.filter((kind) => kind !== 1).length;
-    const visible = order.filter((place) => t.kind[place] !== 1).length;
-    told.textContent = visible < leaves ? `${count(visible)} of ${count(leaves)} leaves are shown; open a node to see more.` : "";
+    told.textContent = order.length < t.kind.length ? `${count(order.length)} of ${count(t.kind.length)} nodes are shown; open one (+) to see more.` : "";
+    byId("drawn").textContent = `${release().name}: ${t.name}`;
   }
   function drawCard(place, x, y) {
     const t = tree(), level = shade(place), inner = t.children[place].length > 0, open = state.open.has(place);
@@ -212,7 +211,7 @@
       body.append(make("tr", {}, make("th", { scope: "row" }, release().classes[i], bar), make("td", { class: "n" }, percent(share))));
     }
     table.append(make("caption", { class: "hidden" }, "Estimated classes"), body);
-    const facts = [`A guess of ${t.people[place] === 1 ? "this person’s" : "each person’s"} class is right ${percent(t.right[place])} of the time.`,
+    const facts = [`A guess of ${t.people[place] === 1 ? "this person’s" : "each person’s"} class is right ${percent(t.right[place])} of the time, by the estimate.`,
       `The surest guess about anybody here has a probability of ${t.surest[place].toFixed(3)}.`,
       t.certain[place] ? `${people(t.certain[place])}: the class is certain.` : "Nobody’s class is certain.",
       `Doubt that is left: ${nats(t.entropy[place])}.`];
@@ -223,7 +222,7 @@
   }
   function behind(place) {
     const t = tree(), r = release(), kinds = t.quasi[place];
-    const intro = `${people(t.people[place])} with ${kinds === 1 ? "one quasi-identifier" : count(kinds) + " quasi-identifiers"}` + (t.who[place].length < kinds ? "; the most exposed:" : ":");
+    const intro = `${people(t.people[place])}${r.uncertain ? " who may be here," : ""} with ${kinds === 1 ? "one quasi-identifier" : count(kinds) + " quasi-identifiers"}` + (t.who[place].length < kinds ? "; the most exposed:" : ":");
     const entries = t.who[place].map((i) => {
       const [values, n, klass, probability, distance] = r.people[i];
       const item = make("li", {});
