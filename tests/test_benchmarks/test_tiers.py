@@ -15,7 +15,7 @@ from maxent.models.release import Attribute
 from maxent.models.training import read_training
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-tiers, page = map(import_module, ("tiers", "records_page"))
+tiers = import_module("tiers")
 
 
 def test_names_are_alike_when_boxes_are():
@@ -50,12 +50,6 @@ def test_sets_grow_to_the_groups_of_a_hierarchy():
     table = uniform(training, np.array([0, 0, 1, 1]), 2)
     assert table.gcp() == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
     assert tiers.hierarchical_gcp(table) == pytest.approx((1 + 0 + 0.75 + 1) / 4)
-
-
-def test_verdicts():
-    assert page.verdict(0.4174, [0.41741, 0.41739]) == "exact"
-    assert page.verdict(0.43, [0.41, 0.43]) == "near"
-    assert page.verdict(0.45, [0.41, 0.42]) == "off"
 
 
 def test_a_cut_that_tells_nothing_is_not_made():
