@@ -27,7 +27,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _WHOLE = 1e-13
-"""Ratios this close to a whole number, relatively, are that number: rounding must not move a strict inequality."""
+"""Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality."""
 
 _BLOCK = 64
 """Values of m that are looked at together."""
@@ -41,6 +41,18 @@ def smallest_valid_epsilon(beta: npt.ArrayLike) -> Any:
 def gamma(beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
     """``(e^epsilon - 1 + beta) / e^epsilon``, a probability above beta (Waseda et al. 2025, Theorem 1)."""
     return 1.0 - (1.0 - np.asarray(beta, np.float64)) * np.exp(-np.asarray(epsilon, np.float64))
+
+
+def n_m(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
+    """``ceil(k / gamma - 1)``, the number of people from which on a published count can exceed ``gamma n``.
+
+    Parameters and errors as in `kanon_delta` (Waseda et al. 2025, Theorem 1).
+    """
+    return broadcast(
+        "n_m",
+        lambda k, beta, epsilon: int(_last(np.array([k]), beta, epsilon)[0]),
+        **{"k": k, "beta": beta, "epsilon": epsilon},
+    )
 
 
 def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
@@ -57,7 +69,8 @@ def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -
     Returns
     -------
     float, or float64 array of the shape that the arguments broadcast to
-        Accurate to a relative 1e-12; what is too small for a float is rounded up to the smallest positive one.
+        Accurate to a relative 1e-12, where ``m / gamma`` that is whole but for rounding counts as whole; what is too
+        small for a float is rounded up to the smallest positive one.
 
     Raises
     ------
@@ -140,15 +153,15 @@ def _last_n(m: IntArray, beta: float, delta: float) -> IntArray:
 def _largest_beta(k: int, epsilon: float, delta: float) -> float:
     from scipy.special import betaincinv
 
-    beta = -float(np.expm1(-epsilon))
+    beta = min(-float(np.expm1(-epsilon)), float(delta ** (1 / k)))  # k people alike are shown with beta^k at least
     while True:
         lower = beta
         for m, n, tail in _teeth(k, beta, epsilon, down_to=delta):
             m, n = m[tail > delta], n[tail > delta]
             if len(m):
-                # Along a tooth the tail grows with beta; below its foot n is one larger, and the tail too.
-                foot = (1.0 - (1.0 - m / (n + 1)) * np.exp(epsilon)) * (1.0 - 10 * _WHOLE)
-                lower = min(lower, float(np.maximum(betaincinv(m, n - m + 1, delta) * (1.0 - _WHOLE), foot).min()))
+                # The n of smaller rates are no smaller, and so are the tails: at least those of these n.
+                enough = float(betaincinv(m, n - m + 1, delta).min()) * (1.0 - _WHOLE)
+                lower = min(lower, enough, float(np.nextafter(beta, 0.0)))
         if lower == beta:
             return beta
         beta = lower
@@ -162,20 +175,27 @@ def _teeth(
     Without it: all that can be the largest.
     """
     share = float(gamma(beta, epsilon))
-    if share >= 1.0:
-        return  # e^-epsilon is below what a float can tell from 0
     rate, best = _divergence(share, beta), 0.0
     m = np.arange(k, k + _BLOCK)
     while True:
-        ratio = m / share
-        whole = np.rint(ratio)
-        n = np.where(np.abs(ratio - whole) <= _WHOLE * ratio, whole, np.ceil(ratio)).astype(np.int64) - 1
+        n = _last(m, beta, epsilon)
         tail = upper_tail(m, n, beta)
         yield m, n, tail
         best = max(best, float(tail.max()))
         m = m + _BLOCK
         if np.exp(-(np.ceil(m[0] / share) - 2) * rate) <= (best if down_to is None else down_to):
             return
+
+
+def _last(m: IntArray, beta: float, epsilon: float) -> IntArray:
+    """``ceil(m / gamma) - 1``, the largest n of each m: with gamma = 1 - c, m / gamma is m + m c / gamma.
+
+    However small c is, it is not 0, though a float may be.
+    """
+    beyond = m * ((1.0 - beta) * np.exp(-epsilon) / gamma(beta, epsilon))
+    whole = np.rint(beyond)
+    beyond = np.where(np.abs(beyond - whole) <= _WHOLE * beyond, whole, np.ceil(beyond))
+    return m - 1 + np.maximum(beyond, 1.0).astype(np.int64)
 
 
 def upper_tail(m: IntArray, n: IntArray, beta: float) -> FloatArray:
@@ -187,7 +207,8 @@ def upper_tail(m: IntArray, n: IntArray, beta: float) -> FloatArray:
 
 def _divergence(p: float, q: float) -> float:
     """Kullback-Leibler divergence of two coins, nats."""
-    return float(p * np.log(p / q) + (1 - p) * (np.log1p(-p) - np.log1p(-q)))
+    tails = (1 - p) * (np.log1p(-p) - np.log1p(-q)) if p < 1.0 else 0.0
+    return float(p * np.log(p / q) + tails)
 
 
 # --- Arguments -------------------------------------------------------------------------------------------------

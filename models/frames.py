@@ -181,6 +181,8 @@ def from_arrow(array: Any) -> Column:
     """Return an Arrow chunked array as a column; nulls and NaN are missing."""
     import pyarrow as pa
 
+    if pa.types.is_float16(array.type) and array.num_chunks > 1:
+        array = pa.chunked_array([pa.concat_arrays(array.chunks)])  # unifying takes their bits for numbers
     coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     coded = coded.unify_dictionaries().combine_chunks()
     if isinstance(coded, pa.ChunkedArray):

@@ -126,3 +126,32 @@ def test_trees_compose():
     epsilon, delta = privacy.composed([1, 4000], 0.5, 0.001)
     assert epsilon.tolist() == [0.5, 2000.0]
     assert delta.tolist() == [0.001, 1.0]
+
+
+@pytest.mark.parametrize("epsilon", [29.0, 30.0, 40.0, 800.0])
+def test_where_gamma_is_1_but_for_rounding_k_people_alike_still_tell(epsilon):
+    assert privacy.kanon_delta(5, 0.1, epsilon) == pytest.approx(1e-5, rel=1e-12)
+    assert privacy.smallest_k(0.1, epsilon, 1.1e-6) == 6
+    assert privacy.largest_beta(5, epsilon, 1e-6) == pytest.approx(1e-6**0.2, rel=1e-11)
+    assert privacy.n_m(5, 0.1, epsilon) == 5
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta"),
+    [(1, 0.07, 1e-9), (5, 0.2, 1e-6), (7, 0.61, 1e-6), (10, 0.6, 1e-6), (1, 1e-9, 1e-6), (20, 1e-4, 1e-6)],
+)
+def test_the_largest_rate_is_safe_and_no_larger_one_is(k, epsilon, delta):
+    """Also where the teeth of delta are far closer together than rates are from 0."""
+    found = privacy.largest_beta(k, epsilon, delta)
+    assert privacy.kanon_delta(k, found, epsilon) <= delta
+    larger = found + (-np.expm1(-epsilon) - found) * np.geomspace(1e-9, 1, 200)[:-1]
+    assert (privacy.kanon_delta(k, larger, epsilon) > delta).all()
+
+
+def test_n_m_is_that_of_the_theorem():
+    """ceil(k / gamma - 1), also where k / gamma is whole: beta = 1/2 and epsilon = ln 2 give gamma = 3/4."""
+    assert privacy.n_m([3, 4, 6], 0.5, np.log(2)).tolist() == [3, 5, 7]
+    k, beta, epsilon = 20, 0.1, 0.3
+    assert privacy.n_m(k, beta, epsilon) == np.ceil(k / privacy.gamma(beta, epsilon) - 1)
+    with pytest.raises(InvalidInput, match="where the theorem begins"):
+        privacy.n_m(5, 0.9, 0.1)

@@ -21,6 +21,7 @@ from pyarrow import parquet
 from maxent.models import aggregate, files
 from maxent.models.companions import read_truth
 from maxent.models.errors import InvalidInput
+from maxent.models.frames import from_arrow
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.table import read_qi, read_records
 
@@ -142,6 +143,11 @@ TYPES = {
     "null": ([None] * 4, pa.null()),
     "lists": ([["a"], [], None, ["a"]], pa.list_(pa.string())),
 }
+
+
+def test_half_precision_in_several_chunks():
+    halves = [pa.array(np.array(part, np.float16)) for part in ([0.1, 1.5], [-0.0, 0.1])]
+    assert from_arrow(pa.chunked_array(halves)).texts() == ["0.1", "1.5", "-0.0"]
 
 
 @pytest.mark.parametrize(("values", "kind"), TYPES.values(), ids=TYPES)
