@@ -48,11 +48,7 @@ def n_m(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
 
     Parameters and errors as in `kanon_delta` (Waseda et al. 2025, Theorem 1).
     """
-    return broadcast(
-        "n_m",
-        lambda k, beta, epsilon: int(_last(np.array([k]), beta, epsilon)[0]),
-        **{"k": k, "beta": beta, "epsilon": epsilon},
-    )
+    return broadcast("n_m", _n_m, k=k, beta=beta, epsilon=epsilon)
 
 
 def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
@@ -113,6 +109,10 @@ def composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike)
 
 
 # --- One set of arguments at a time ----------------------------------------------------------------------------
+
+
+def _n_m(k: int, beta: float, epsilon: float) -> int:
+    return int(_last(np.array([k]), beta, epsilon)[0])
 
 
 def _delta(k: int, beta: float, epsilon: float) -> float:
@@ -192,10 +192,11 @@ def _last(m: IntArray, beta: float, epsilon: float) -> IntArray:
 
     However small c is, it is not 0, though a float may be.
     """
-    beyond = m * ((1.0 - beta) * np.exp(-epsilon) / gamma(beta, epsilon))
+    beyond: FloatArray = m * ((1.0 - beta) * np.exp(-epsilon) / float(gamma(beta, epsilon)))
     whole = np.rint(beyond)
-    beyond = np.where(np.abs(beyond - whole) <= _WHOLE * beyond, whole, np.ceil(beyond))
-    return m - 1 + np.maximum(beyond, 1.0).astype(np.int64)
+    steps = np.where(np.abs(beyond - whole) <= _WHOLE * beyond, whole, np.ceil(beyond))
+    last: IntArray = m - 1 + np.maximum(steps, 1.0).astype(np.int64)
+    return last
 
 
 def upper_tail(m: IntArray, n: IntArray, beta: float) -> FloatArray:
