@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawings import check_same_drawing
 from test_real.instances import data_folder
 
 from maxent.constraints.evaluate import Evaluator
@@ -154,7 +155,7 @@ def test_the_page_and_its_figures_are_the_same_byte_for_byte(tmp_path: Path, mon
     for path in committed:
         text = path.read_bytes()
         if f"Matplotlib v{matplotlib.__version__}," in text.decode():
-            assert (tmp_path / "figures" / path.name).read_bytes() == text
+            check_same_drawing(tmp_path / "figures" / path.name, path)
 
 
 def test_the_study_says_what_it_lacks(
