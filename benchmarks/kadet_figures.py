@@ -46,6 +46,11 @@ def draw(axes: Any, lines: Sequence[Line], x: str, y: str, *, log: bool = True, 
         axes.set_xticks([2, 5, 10, 20, 50, 100, 200, 500, 1000])
         axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    finish(axes, x, y, zero=zero)
+
+
+def finish(axes: Any, x: str, y: str, *, zero: bool = True, legend: str = "small") -> None:
+    """Titles, a grid and a legend; from 0 on when asked for."""
     axes.set_xlabel(x)
     axes.set_title(y, loc="left", fontsize="medium")
     axes.grid(axis="y", color="0.93")
@@ -54,7 +59,7 @@ def draw(axes: Any, lines: Sequence[Line], x: str, y: str, *, log: bool = True, 
         axes.set_ylim(bottom=0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, fontsize="small")
+    axes.legend(frameon=False, fontsize=legend)
 
 
 NAMES = {"id3": "ID3", "c45": "C4.5"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kadet_figures import COLORS, panels
+from kadet_figures import COLORS, finish, panels
 from rdt_audit import BETAS, KS, PAIRS, SIZES, TREES, Grid
 from rdt_privacy import curves
 
@@ -33,15 +33,15 @@ def save_figures(audits: Mapping[str, Grid], folder: Path) -> None:
                 )
             for axes in (left, right):
                 axes.set_xticks(KS)
-            finish(left, "k", f"{NAMES[name]}, {TREES} trees: D_overall, nats")
-            finish(right, "k", f"{NAMES[name]}, {TREES} trees: test accuracy")
+            finish(left, "k", f"{NAMES[name]}, {TREES} trees: D_overall, nats", legend="x-small")
+            finish(right, "k", f"{NAMES[name]}, {TREES} trees: test accuracy", legend="x-small")
     with panels(folder / "rdt_trees.svg", len(audits)) as all_axes:
         for axes, (name, grid) in zip(all_axes, audits.items(), strict=True):
             for (k, beta), marker in zip(PAIRS, "os^d", strict=True):
                 values = [grid[k, beta, trees].divergence for trees in SIZES]
                 axes.plot(SIZES, values, color=BETA_STYLE[beta], marker=marker, label=f"k {k}, beta {beta:g}")
             axes.set_xticks(SIZES)
-            finish(axes, "trees", f"{NAMES[name]}: D_overall, nats")
+            finish(axes, "trees", f"{NAMES[name]}: D_overall, nats", legend="x-small")
 
 
 def _deltas(axes: Any, beta: float) -> None:
@@ -51,17 +51,4 @@ def _deltas(axes: Any, beta: float) -> None:
             axes.plot(list(points), list(points.values()), style, color=color, label=f"k {k}, {how}")
     axes.set_yscale("log")
     axes.set_ylim(1e-28, 2)
-    finish(axes, "epsilon of ten trees, nats", f"delta of ten trees, beta {beta:g}", zero=False)
-
-
-def finish(axes: Any, x: str, y: str, *, zero: bool = True) -> None:
-    """Titles, a grid and a legend; from 0 on when asked for."""
-    axes.set_xlabel(x)
-    axes.set_title(y, loc="left", fontsize="medium")
-    axes.grid(axis="y", color="0.93")
-    axes.set_axisbelow(True)
-    if zero:
-        axes.set_ylim(bottom=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, fontsize="x-small")
+    finish(axes, "epsilon of ten trees, nats", f"delta of ten trees, beta {beta:g}", zero=False, legend="x-small")

@@ -583,4 +583,4 @@ def test_the_studies_of_the_examples_can_run(tmp_path, file):
     elif os.environ.get("MAXENT_DATA"):
         assert len(load_study(file).points) > 10
     else:
-        pytest.skip("needs the data in the folder MAXENT_DATA")
+        pytest.skip("needs real data: the files of the study, in the folder that MAXENT_DATA names")

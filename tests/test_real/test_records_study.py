@@ -44,7 +44,7 @@ def test_tiers_lose_less_than_pruned_groups_in_every_fold() -> None:
 def test_the_page_says_what_is_disclosed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = data_folder()
     if not (folder / "contraceptive.csv").is_file():
-        pytest.skip("needs contraceptive.csv")
+        pytest.skip("needs real data: contraceptive.csv in the folder that MAXENT_DATA names")
     monkeypatch.setenv("MAXENT_DATA", str(folder))
     monkeypatch.setattr(study, "KS", (30,))
     found = dict(study.everything(tiers.load("contraceptive"), "contraceptive"))
