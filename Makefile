@@ -33,7 +33,7 @@ demo: $(BASE)
 	@echo '== The same patients, before and after pruning'
 	$(BIN)/maxent defend none $(PATIENTS) -o $(DEMO)/before.json
 	$(BIN)/maxent defend prune-parent $(PATIENTS) --k 10 -o $(DEMO)/after-k10.json
-	$(BIN)/maxent compare $(DEMO)/before.json $(DEMO)/after-k10.json --qi $(DEMO)/qi.csv --truth $(DEMO)/truth.csv \
+	$(BIN)/maxent compare $(DEMO)/before.json $(DEMO)/after-k10.json $(DEMO)/qi.csv --truth $(DEMO)/truth.csv \
 	  --max-certain 0 --min-k 10 --report $(DEMO)/report.html
 	@echo
 	@echo '== For whoever decides: open $(DEMO)/report.html in a browser'
@@ -60,7 +60,7 @@ docs: copy
 
 # Names of studies: make STUDIES='yang-2019 zhu-2010' reproduce
 reproduce: $(DEV)
-	$(BIN)/python benchmarks/reproduce.py $(addprefix --only ,$(STUDIES))
+	PYTHONPATH=examples $(BIN)/python -m papers.reproduce $(addprefix --only ,$(STUDIES))
 
 # What an earlier build left in build/ would end up in the wheel.
 wheel: $(DEV)

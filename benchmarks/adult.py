@@ -53,7 +53,7 @@ def instance(size: str, impurity: str, publish: str, seed: int) -> tuple[Any, An
     """(release, table of the adversary) of the people of ``size`` distinct quasi-identifiers drawn at random."""
     import numpy as np
 
-    from maxent.models.inducers import id3
+    from maxent.models.induction.inducers import id3
 
     example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "adult.py"))
     people, qi, target = example["adult"](), example["QI"], example["TARGET"]
@@ -67,16 +67,18 @@ def instance(size: str, impurity: str, publish: str, seed: int) -> tuple[Any, An
 
 def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> dict[str, Any]:
     """One run in this process. Build time is all that is not spent inside Ipopt, but for imports and reading data."""
-    import casadi  # noqa: F401
     import cyipopt
     import pyomo.environ  # noqa: F401
 
-    from maxent.constraints.evaluate import Evaluator
-    from maxent.disclosure import conditional_entropy
-    from maxent.engine import compile_release
+    if method == "textbook":
+        import casadi  # noqa: F401
+
+    from maxent.api.estimate import compile_release
+    from maxent.constraints.residuals import Evaluator
+    from maxent.disclosure.measures import conditional_entropy
     from maxent.solvers.backend import Options
     from maxent.solvers.registry import load_backend
-    from maxent.solvers.solve import solve_program
+    from maxent.solvers.solve.driver import solve_program
 
     inside = {"seconds": 0.0, "iterations": 0}
 
@@ -109,7 +111,7 @@ def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> d
     return {
         "individuals": program.table.individuals,
         "distinct_qi": len(program.table),
-        "internal": program.kinds()["internal"],
+        "internal": sum(found.rows for found in program.internal),
         "build_seconds": total - inside["seconds"],
         "solve_seconds": inside["seconds"],
         "iterations": inside["iterations"],
@@ -128,9 +130,9 @@ def solve_textbook(program: Any, seed: int) -> tuple[Any, str]:
     import numpy as np
     from textbook import Textbook
 
-    from maxent.constraints.evaluate import Evaluator
-    from maxent.constraints.leafwise import solve_leafwise
-    from maxent.constraints.reduce import known_totals, needed, unmerged
+    from maxent.constraints.presolve.closed_form import solve_leafwise
+    from maxent.constraints.presolve.merge import known_totals, needed, unmerged
+    from maxent.constraints.residuals import Evaluator
 
     keep = needed(program, known_totals(program), Evaluator(program).linear)
     masses, _ = solve_leafwise(program, unmerged(program), keep)

@@ -1,6 +1,6 @@
 """Reading an adversary's table that is far larger than memory: python benchmarks/aggregate.py [--rows N,N,...].
 
-Tables of people are written by DuckDB into a temporary folder (TMPDIR says where; CSV takes about 45 bytes a row), with
+Tables of people are written into a temporary folder (TMPDIR says where; CSV takes about 45 bytes a row), with
 the same number of distinct quasi-identifiers in random order, and read in a process of their own:
 
 read_qi  what `maxent estimate` does first: every cell checked, equal rows merged, in the order of first appearance
@@ -22,18 +22,15 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EDUCATIONS, COUNTRIES, RACES = 16, 40, 5
 QI = ("Education", "Gender", "Age", "Country", "Race", "Hours")
-PEOPLE = f"""
-    SELECT 'education ' || (h % {EDUCATIONS}) AS Education,
-           CASE WHEN (h >> 8) % 2 = 0 THEN 'Male' ELSE 'Female' END AS Gender,
-           CAST(17 + (h >> 16) % 60 AS INT) AS Age,
-           'country ' || ((h >> 24) % {COUNTRIES}) AS Country,
-           'race ' || ((h >> 32) % {RACES}) AS Race,
-           ((h >> 40) % 1000) / 10.0 AS Hours
-    FROM (SELECT hash(hash(i) % $distinct) AS h FROM range($rows) people(i))
-"""
+PIECE = 1_000_000
+"""People that are written at once."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +51,42 @@ class Run:
         return self.processor / self.rows * 1e6
 
 
-def generate(path: Path, rows: int, distinct: int) -> None:
-    """Write a table, never holding much of it in memory."""
-    import duckdb
+def people(rows: int, distinct: int, seed: int) -> pd.DataFrame:
+    """Some people, drawn from ``distinct`` kinds of them, which are the same for every ``seed``."""
+    import numpy as np
+    import pandas as pd
 
-    with duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(path.parent)}) as connection:
-        connection.execute("SET preserve_insertion_order = false")
-        query = PEOPLE.replace("$distinct", str(distinct)).replace("$rows", str(rows))
-        connection.execute(f"COPY ({query}) TO '{path}' (FORMAT {path.suffix[1:]})")
+    kind = np.random.default_rng(seed).integers(0, distinct, rows)
+    drawn = np.random.default_rng(0).integers(0, 2**63, distinct)[kind]
+    text = {
+        "Education": pd.Categorical.from_codes(drawn % EDUCATIONS, [f"education {i}" for i in range(EDUCATIONS)]),
+        "Gender": pd.Categorical.from_codes((drawn >> 8) % 2, ["Male", "Female"]),
+        "Age": 17 + (drawn >> 16) % 60,
+        "Country": pd.Categorical.from_codes((drawn >> 24) % COUNTRIES, [f"country {i}" for i in range(COUNTRIES)]),
+        "Race": pd.Categorical.from_codes((drawn >> 32) % RACES, [f"race {i}" for i in range(RACES)]),
+        "Hours": ((drawn >> 40) % 1000) / 10.0,
+    }
+    return pd.DataFrame(text)
+
+
+def generate(path: Path, rows: int, distinct: int) -> None:
+    """Write a table, piece by piece."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    sizes = [PIECE] * (rows // PIECE) + [rows % PIECE] * (rows % PIECE > 0)
+    pieces = (pa.Table.from_pandas(people(size, distinct, seed)) for seed, size in enumerate(sizes, 1))
+    first = next(pieces)
+    writer = (csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter)(path, first.schema)
+    with writer:
+        writer.write_table(first)
+        for piece in pieces:
+            writer.write_table(piece)
 
 
 def with_read_qi(path: Path) -> Callable[[], int]:
     from maxent.models.release import Attribute, Release, Target
-    from maxent.models.table import read_qi
+    from maxent.models.tables.qi_table import read_qi
 
     attributes = (
         Attribute("Education", values=tuple(f"education {i}" for i in range(EDUCATIONS))),

@@ -19,9 +19,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxent.models.erp import erp_cuts
+from maxent.models.defenses.error_risk.prune import erp_cuts
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.risk import measure_risk
+from maxent.models.trees.reidentification import measure_risk
 
 ATTRIBUTES = 6
 RANGES = {f"a{j}": (0.0, 1.0) for j in range(ATTRIBUTES)}

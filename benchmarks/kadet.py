@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.hierarchies import read_hierarchy
-from maxent.models.kadet import Kadet, kadet
+from maxent.models.defenses.kadet.parameters import Kadet, kadet
 from maxent.models.release import Release
-from maxent.models.training import Training, read_training
+from maxent.models.tables.hierarchies import read_hierarchy
+from maxent.models.tables.training import Training, read_training
 
 if TYPE_CHECKING:
     import pandas as pd

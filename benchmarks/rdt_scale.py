@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from maxent.models.predict import predict_columns
-from maxent.models.random_guarantee import RandomTrees
-from maxent.models.random_trees import draw_batches
-from maxent.models.training import Training, read_training
+from maxent.models.defenses.random_trees.guarantee import RandomTrees
+from maxent.models.defenses.random_trees.trees import draw_batches
+from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.predict import predict_columns
 
 CATEGORIES = (9, 16, 7, 15, 6, 5, 2, 42)
 PART = 100_000

@@ -102,7 +102,7 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
     import numpy as np
     import pandas as pd
 
-    from maxent.models.inducers import id3
+    from maxent.models.induction.inducers import id3
 
     codes, counts, classes = population(n, call.seed)
 
@@ -136,12 +136,12 @@ def measure(tree: str, qi: str, call: argparse.Namespace) -> dict[str, Any]:
     """The stages of an estimate in this process, without importing libraries."""
     from maxent import disclosure
     from maxent.constraints.compiler import compile_program
-    from maxent.constraints.evaluate import Evaluator
-    from maxent.models.reader import load_release
-    from maxent.models.table import read_qi
+    from maxent.constraints.residuals import Evaluator
+    from maxent.models.formats.maxent_json import load_release
+    from maxent.models.tables.qi_table import read_qi
     from maxent.solvers.backend import Options
     from maxent.solvers.registry import load_backend
-    from maxent.solvers.solve import solve_program
+    from maxent.solvers.solve.driver import solve_program
 
     backend = load_backend(call.backend)
     seconds: dict[str, float] = {}
@@ -169,7 +169,7 @@ def measure(tree: str, qi: str, call: argparse.Namespace) -> dict[str, Any]:
         "individuals": table.individuals,
         "distinct_qi": len(table),
         "leaves": len(release.trees[0].leaves),
-        "internal": program.kinds()["internal"],
+        "internal": sum(found.rows for found in program.internal),
         **seconds,
         "rounds": outcome.rounds,
         "parts": outcome.parts,

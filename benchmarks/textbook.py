@@ -127,7 +127,7 @@ def _splits(program: Program, comparison: Internal) -> tuple[list[IntArray], lis
 
 
 class Textbook:
-    """The model as cyipopt's callback object, through an NL file and CasADi."""
+    """The model as cyipopt's callback object, through an NL file and CasADi (of the extra ``dev``)."""
 
     def __init__(self, program: Program, start: FloatArray) -> None:
         import casadi

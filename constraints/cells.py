@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Branch, Release, Tree
-from maxent.models.routing import EVERYWHERE, Interval, Layout, branch_of_code, divided, interval_of, layout
-from maxent.models.table import QITable
+from maxent.models.tables.qi_table import QITable
+from maxent.models.trees.routing import EVERYWHERE, Interval, Layout, branch_of_code, divided, interval_of, layout
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

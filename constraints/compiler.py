@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.cells import build_cells, place_sizes
-from maxent.constraints.compete import internal
-from maxent.constraints.emit import EMITTERS, Context, says_why_left_out, stated_rate, table_contradictions
 from maxent.constraints.impurity import PHI_OF
-from maxent.constraints.program import Program, Regions
-from maxent.constraints.rounding import ROUNDINGS, RateReader, Rounding, rate_reader
-from maxent.constraints.sampling import Counting, left_out_of, n_countable
-from maxent.constraints.sums import CellSums
-from maxent.models.companions import Fact
-from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.constraints.kinds.context import Context
+from maxent.constraints.kinds.registry import KINDS
+from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
+from maxent.constraints.kinds.size import table_contradictions
+from maxent.constraints.place_sums import CellSums
+from maxent.constraints.program import Internal, Linear, Program, Regions
+from maxent.models.arguments import is_number
+from maxent.models.defenses.stated import stated
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Impurity, Release
-from maxent.models.table import QITable
+from maxent.models.sparse_counts import check_size
+from maxent.models.tables.frame import shorten
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 FloatArray = npt.NDArray[np.float64]
-
-KNOWLEDGE = ("label", "rate", "counts", "internal", "marginal")
-"""What an adversary may be given, the choices of ``--knowledge``."""
 
 
 def compile_program(
@@ -37,6 +40,7 @@ def compile_program(
     facts: tuple[Fact, ...] = (),
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -51,11 +55,13 @@ def compile_program(
         Overrides the release's statement of how splits were chosen.
     marginal : shape (n_classes,), optional
         Individuals of each class in the whole table; implied by counts where they suffice.
-    facts : background knowledge, from `maxent.models.table.read_facts`
+    facts : background knowledge, from `maxent.models.tables.qi_table.read_facts`
     rounding : {"auto", "digits", "exact"}
-        How printed error rates are read, see `maxent.constraints.rounding`.
+        How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : in (0, 1)
         Probability that all intervals of sampled counts hold together.
+    enough : callable
+        Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
 
     Raises
     ------
@@ -63,26 +69,27 @@ def compile_program(
         For knowledge that is unknown, or a marginal that neither is given nor follows from counts, or a
         quasi-identifier that reaches no leaf.
     """
-    known = frozenset(KNOWLEDGE if knowledge is None else knowledge)
+    known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     _check_options(known, impurity, rounding, confidence)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
     if "marginal" not in known:
         marginal = None
     cells = build_cells(release, table)
+    check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     sizes = place_sizes(cells, table.counts)
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
-    context = Context(release, table, cells, known, RateReader(0.0), marginal, facts, counting, sums, sizes)
-    context = replace(context, rates=_rate_reader(context, rounding))
-    linear = tuple(
-        constraint
-        for kind, emit in EMITTERS.items()
-        if kind in known or kind in ("n", "facts")
-        for constraint in emit(context)
+    rates = release_rates(release, sizes if release.sampling_rate >= 1.0 else None, rounding)
+    context = Context(
+        release, table, cells, known, rates, marginal, facts, counting, sums, sizes, impurity, enough=enough
     )
-    compared = tuple(internal(context, impurity)) if "internal" in known else ()
+    used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in known)
+    constraints = [found for kind in used if kind.emit is not None for found in kind.emit(context)]
+    linear = tuple(found for found in constraints if isinstance(found, Linear))
+    compared = tuple(found for found in constraints if isinstance(found, Internal))
+    unfinished = "internal" in known and enough()
     parts = context.regions.cells
     lengths = np.array([0, *map(len, parts)])
     indices = np.concatenate(parts) if parts else np.empty(0, np.int64)
@@ -95,21 +102,22 @@ def compile_program(
         linear,
         compared,
         tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
-        tuple(_notes(context, impurity if "internal" in known else None, confidence, countable)),
+        tuple(_notes(context, impurity if "internal" in known else None, confidence, countable, unfinished=unfinished)),
+        unfinished=unfinished,
     )
 
 
-def _check_options(known: frozenset[str], impurity: object, rounding: object, confidence: object) -> None:
+def _check_options(known: frozenset[str], impurity: object, rounding: object, confidence: Any) -> None:
     problems = [
-        Problem("option", "knowledge", "any of " + ", ".join(KNOWLEDGE), repr(kind))
-        for kind in sorted(known - set(KNOWLEDGE), key=repr)
+        Problem(ARGUMENT, "knowledge", "any of " + ", ".join(choices_of_knowledge()), shorten(kind))
+        for kind in sorted(known - set(choices_of_knowledge()), key=repr)
     ]
     if impurity is not None and impurity not in PHI_OF:
-        problems.append(Problem("option", "impurity", "one of " + ", ".join(PHI_OF), repr(impurity)))
+        problems.append(Problem(ARGUMENT, "impurity", "one of " + ", ".join(PHI_OF), shorten(impurity)))
     if rounding not in ROUNDINGS:
-        problems.append(Problem("option", "rounding", "one of " + ", ".join(ROUNDINGS), repr(rounding)))
-    if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
-        problems.append(Problem("option", "confidence", "a probability between 0 and 1", repr(confidence)))
+        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
+    if not (is_number(confidence) and 0 < confidence < 1):
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
     if problems:
         raise InvalidInput("options", problems)
 
@@ -132,21 +140,11 @@ def implied_marginal(release: Release) -> FloatArray:
                 )
     raise invalid(
         "options",
-        "option",
+        ARGUMENT,
         "marginal",
-        "a file with the number of individuals of each class (--marginal FILE), or counts that imply it",
+        "a file with the number of individuals of each class (marginal=), or counts that imply it",
         "neither",
     )
-
-
-def _rate_reader(context: Context, rounding: Rounding) -> RateReader:
-    stated = []
-    for t, place, node in context.nodes():
-        if stated_rate(context, node) is None or not node.is_leaf:
-            continue
-        if node.error_rate is not None:
-            stated.append((node.error_rate, context.records(t, place, node)))
-    return rate_reader(stated, rounding)
 
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
@@ -161,15 +159,15 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
         yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"
 
 
-def _notes(context: Context, impurity: Impurity | None, confidence: float, countable: int) -> list[str]:
+def _notes(
+    context: Context, impurity: Impurity | None, confidence: float, countable: int, *, unfinished: bool
+) -> list[str]:
     """What the reader of the result should know about how the release was read."""
     notes = []
-    if context.rates.half:
-        digits = round(-np.log10(2 * context.rates.half))
-        notes.append(
-            f"error rates look rounded to {digits} digits and are read as intervals"
-            " (rounding 'exact' takes them literally)"
-        )
+    if context.rates.note and "rate" in context.knowledge and not context.sampled:
+        notes.append(context.rates.note)
+    if unfinished:
+        notes.append("the time limit ended the comparison of splits: internal constraints are missing")
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
         notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")
     if "counts" in context.knowledge:
@@ -183,7 +181,7 @@ def _notes(context: Context, impurity: Impurity | None, confidence: float, count
         people, lines = int(context.table.counts[gone].sum()), np.sort(context.table.lines[gone])
         who = "1 individual reaches" if people == 1 else f"{people} individuals reach"
         what, so = "a removed leaf", ": no leaf states anything about them"
-        if says_why_left_out(context.release):
+        if stated(context.release).left_out_suppressed:
             what, so = "a part of a tree that was left out, as every count in it is published as 0", ""
         some = ", ".join(map(str, lines[:5])) + (", ..." if people > 5 else "")
         notes.append(f"{who} {what} ({context.table.source}, {context.table.unit}s {some}){so}")

@@ -7,7 +7,6 @@ The answer is the feasible point with the largest entropy ``-sum m ln(m / w_owne
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -16,16 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
-from maxent.constraints.sums import CellSums
+from maxent.constraints.place_sums import CellSums
 from maxent.models.errors import Origin
 from maxent.models.release import Release
-from maxent.models.table import QITable
+from maxent.models.tables.qi_table import QITable
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-KINDS = ("qi", "label", "rate", "counts", "n", "marginal", "internal", "facts")
-"""Every kind of constraint, in the order of reports."""
 
 CHUNK = 1 << 16
 """Cells that are looked at together, so that intermediate results stay small."""
@@ -88,7 +84,9 @@ class Contradiction:
     unit: Literal["individuals", "impurity"] = "individuals"
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.says} (off by {self.amount:.6g} {self.unit})"
+        whole = self.amount >= 1 and self.amount == round(self.amount)
+        amount = f"{self.amount:,.0f}" if whole else f"{self.amount:.6g}"
+        return f"{self.origin}: {self.says} (off by {amount} {self.unit})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +122,10 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Everything a release and the adversary's table say, over the cells; see the module's text."""
+    """Everything a release and the adversary's table say, over the cells; see the module's text.
+
+    ``unfinished`` is whether internal constraints are missing, for want of time.
+    """
 
     release: Release
     table: QITable
@@ -136,6 +137,7 @@ class Program:
     contradictions: tuple[Contradiction, ...] = ()
     notes: tuple[str, ...] = ()
     scaling: Scaling | None = None
+    unfinished: bool = False
 
     @property
     def n_classes(self) -> int:
@@ -159,14 +161,6 @@ class Program:
             return np.asarray(sizes, np.float64)
         owners = (np.unique(self.cells.owner[self.regions[r]]) for r in range(len(self.regions)))
         return np.array([self.table.counts[owner].sum() for owner in owners], np.float64)
-
-    def kinds(self) -> dict[str, int]:
-        """How many constraints of each kind the release implies."""
-        found = Counter({"qi": len(self.table)})
-        for constraint in self.linear:
-            found[constraint.kind] += constraint.rows
-        found["internal"] = sum(comparison.rows for comparison in self.internal)
-        return {kind: found[kind] for kind in KINDS}
 
     def posterior(self, masses: FloatArray) -> FloatArray:
         """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""

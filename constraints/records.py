@@ -2,7 +2,7 @@
 
 The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
 the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in
-which no complete assignment of rows to people puts it (`maxent.constraints.assignments`): its mass there is 0 in every
+which no complete assignment of rows to people puts it (`maxent.constraints.row_matching`): its mass there is 0 in every
 distribution that agrees with the rows. What is stated are the counts of each group.
 """
 
@@ -12,21 +12,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxent.constraints.assignments import Assignment, Shortage, assign_rows
 from maxent.constraints.cells import Cells, TreeCells
-from maxent.constraints.emit import Context, counts, facts
+from maxent.constraints.kinds.context import Context
+from maxent.constraints.kinds.counts import counts
+from maxent.constraints.kinds.facts import facts
+from maxent.constraints.kinds.sampling import Counting
+from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Contradiction, Linear, Program, Regions, Scaling
-from maxent.constraints.rounding import RateReader
-from maxent.constraints.sampling import Counting
-from maxent.constraints.sums import CellSums
-from maxent.models.companions import Fact
-from maxent.models.coverage import covering_pairs
+from maxent.constraints.row_matching import Assignment, Shortage, assign_rows
 from maxent.models.errors import Origin
-from maxent.models.frames import IntArray
-from maxent.models.published_records import PublishedRecords
+from maxent.models.formats.published_records import PublishedRecords
+from maxent.models.records.coverage import covering_pairs
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
-from maxent.models.routing import layout
-from maxent.models.table import QITable
+from maxent.models.tables.frame import IntArray
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.trees.printed_rates import RateReader
+from maxent.models.trees.routing import layout
 
 NAMED = 5
 """Lines that are named of a contradiction; of more, the number."""
@@ -54,9 +56,9 @@ def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fac
     Parameters
     ----------
     records, people
-        From `maxent.models.published_records.read_published`.
+        From `maxent.models.formats.published_records.read_published`.
     known : tuple of Fact, optional
-        Background knowledge, from `maxent.models.companions.read_facts`.
+        Background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`.
     """
     owner, group = covering_pairs(records.table.boxes, people)
     rows = records.counts.sum(axis=1)
@@ -68,7 +70,7 @@ def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fac
     cells = _cells(release, np.append(owner[kept], lost), np.append(group[kept], np.full(len(lost), len(records))))
     sums = CellSums(cells, people.codes, tuple(map(len, people.levels)))
     exact = Counting(1.0, 0, 0.0)
-    context = Context(release, people, cells, frozenset(), RateReader(0.0), None, known, exact, sums, ())
+    context = Context(release, people, cells, frozenset(), RateReader(), None, known, exact, sums, ())
     linear = [_named(constraint, records) for constraint in counts(context)] + list(facts(context))
     parts = context.regions.cells
     scaling = Scaling(

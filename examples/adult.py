@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from maxent.models.inducers import id3
+from maxent.models.induction.inducers import id3
 
 TARGET = "education"
 QI = ["workclass", "marital-status", "occupation", "relationship", "race", "sex", "native-country", "class"]

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier
 
-from maxent.models.from_sklearn import from_sklearn
+from maxent.models.formats.scikit_learn import from_sklearn
 
 PROGRESSION = ["low", "medium", "high"]
 
@@ -31,7 +31,8 @@ def main() -> None:
 
     features = table.assign(sex=table["sex"] - 1)  # 0, 1 in the order of the categories below
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=5, random_state=0).fit(features, progression)
-    release = from_sklearn(model, target="progression", classes=PROGRESSION, categories={"sex": ["1", "2"]})
+    categories = {"sex": ["1", "2"]}
+    release = from_sklearn(model, target="progression", classes=PROGRESSION, categories=categories, X=features)
 
     out.mkdir(parents=True, exist_ok=True)
     release.save(out / "tree.json")

@@ -9,52 +9,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxent.attacks.audited import Audit as Audit
-    from maxent.auditing import audit as audit
-    from maxent.auditing import audit_release as audit_release
-    from maxent.auditing_records import audit_records as audit_records
-    from maxent.benching import BenchResult as BenchResult
-    from maxent.benching import bench as bench
-    from maxent.comparing import compare as compare
-    from maxent.comparison import Comparison as Comparison
-    from maxent.defended import Defended as Defended
-    from maxent.defending import defend as defend
-    from maxent.engine import estimate as estimate
+    from maxent.api.audit import audit as audit
+    from maxent.api.audit import audit_release as audit_release
+    from maxent.api.audit_records import audit_records as audit_records
+    from maxent.api.bench import BenchResult as BenchResult
+    from maxent.api.bench import bench as bench
+    from maxent.api.compare import compare as compare
+    from maxent.api.defend import defend as defend
+    from maxent.api.estimate import estimate as estimate
+    from maxent.attacks.audit import Audit as Audit
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
-    from maxent.models.from_sklearn import from_sklearn as from_sklearn
-    from maxent.models.inducers import c45 as c45
-    from maxent.models.inducers import cart as cart
-    from maxent.models.inducers import id3 as id3
-    from maxent.models.reader import load_release as load_release
+    from maxent.models.errors import UnreliableResult as UnreliableResult
+    from maxent.models.formats.maxent_json import load_release as load_release
+    from maxent.models.formats.scikit_learn import from_sklearn as from_sklearn
+    from maxent.models.induction.inducers import c45 as c45
+    from maxent.models.induction.inducers import cart as cart
+    from maxent.models.induction.inducers import id3 as id3
+    from maxent.models.reading import Reading as Reading
     from maxent.models.release import Release as Release
-    from maxent.result import Estimate as Estimate
-    from maxent.sweeping import Sweep as Sweep
-    from maxent.sweeping import sweep as sweep
+    from maxent.results.comparison import Comparison as Comparison
+    from maxent.results.defended import Defended as Defended
+    from maxent.results.estimate import Estimate as Estimate
+    from maxent.studies.sweep import Sweep as Sweep
+    from maxent.studies.sweep import sweep as sweep
 
 _HOME = {
-    "Audit": "maxent.attacks.audited",
-    "audit": "maxent.auditing",
-    "audit_records": "maxent.auditing_records",
-    "audit_release": "maxent.auditing",
-    "BenchResult": "maxent.benching",
-    "bench": "maxent.benching",
-    "Comparison": "maxent.comparison",
-    "compare": "maxent.comparing",
-    "Defended": "maxent.defended",
-    "defend": "maxent.defending",
-    "Estimate": "maxent.result",
-    "estimate": "maxent.engine",
+    "Audit": "maxent.attacks.audit",
+    "audit": "maxent.api.audit",
+    "audit_records": "maxent.api.audit_records",
+    "audit_release": "maxent.api.audit",
+    "BenchResult": "maxent.api.bench",
+    "bench": "maxent.api.bench",
+    "Comparison": "maxent.results.comparison",
+    "compare": "maxent.api.compare",
+    "Defended": "maxent.results.defended",
+    "defend": "maxent.api.defend",
+    "Estimate": "maxent.results.estimate",
+    "estimate": "maxent.api.estimate",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
-    "from_sklearn": "maxent.models.from_sklearn",
-    "c45": "maxent.models.inducers",
-    "cart": "maxent.models.inducers",
-    "id3": "maxent.models.inducers",
-    "load_release": "maxent.models.reader",
+    "from_sklearn": "maxent.models.formats.scikit_learn",
+    "c45": "maxent.models.induction.inducers",
+    "cart": "maxent.models.induction.inducers",
+    "id3": "maxent.models.induction.inducers",
+    "load_release": "maxent.models.formats.maxent_json",
+    "Reading": "maxent.models.reading",
     "Release": "maxent.models.release",
-    "Sweep": "maxent.sweeping",
-    "sweep": "maxent.sweeping",
+    "Sweep": "maxent.studies.sweep",
+    "sweep": "maxent.studies.sweep",
+    "UnreliableResult": "maxent.models.errors",
 }
 
 _MODULES = ("disclosure", "privacy")

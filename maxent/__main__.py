@@ -6,44 +6,85 @@ import os
 import sys
 from collections.abc import Sequence
 
-INTERRUPTED = 130
-BROKEN_PIPE = 141
+CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+"""Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``maxent`` with some arguments (those of the process by default); the exit status."""
+    from maxent.command_line.streams import messages_may_be_lost, open_closed, silence
+
     args = list(sys.argv[1:] if argv is None else argv)
+    open_closed()
+    with messages_may_be_lost():
+        if sys.stdout is None:
+            return _cannot_write("standard output is closed (for none, send it to /dev/null)")
+        try:
+            return _status(args)
+        except BrokenPipeError:  # an OSError, too, but no mistake
+            silence(sys.stdout)
+            return BROKEN_PIPE
+        except OSError as error:
+            if error.filename is None:  # of a stream: that of results, a full disk, say
+                silence(sys.stdout)
+            return _cannot_write(str(error) if error.filename is not None else error.strerror or str(error))
+
+
+def _cannot_write(reason: str) -> int:
+    from maxent.models.printable import printable
+
+    print(f"maxent: cannot write: {printable(reason)}", file=sys.stderr)
+    return CANNOT_WRITE
+
+
+def _status(args: list[str]) -> int:
     try:
         status = _answer(args)
         sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
+        if "--json" in args:
+            from maxent.command_line.messages import as_object, plain
+            from maxent.text.terminal import print_json
+
+            print_json(as_object(INTERRUPTED, [plain("interrupted")]))
+            sys.stdout.flush()
         print("maxent: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # an OSError, too, but no mistake
-        # Nobody reads any more. What is still buffered must not fail again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except OSError as error:
-        # Standard output cannot be written (a full disk): whatever it still holds must not fail again at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"maxent: cannot write: {error.strerror or error}", file=sys.stderr)
-        return 2
-    return status
 
 
 def _answer(args: list[str]) -> int:
-    if not args or args[0] in ("--help", "-h"):
+    completing = "_MAXENT_COMPLETE" in os.environ  # a shell asks what may follow
+    if not completing and (not args or args[0] in ("--help", "-h")):
+        import shutil
+
         with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as file:
-            sys.stdout.write(file.read())
+            sys.stdout.write(fitted(file.read(), shutil.get_terminal_size().columns))
         return 0
-    if args[0] == "--version":
+    if args[:1] == ["--version"]:
         from maxent import __version__
 
         print(f"maxent {__version__}")
         return 0
-    from maxent.cli import run
+    from maxent.commands.main import run
+    from maxent.models.scratch import remove_dead
 
+    remove_dead()
     return run(args)
+
+
+def fitted(text: str, width: int) -> str:
+    """Break long lines, at blanks; what follows is below the last column of the line. Commands stay in one line."""
+    import re
+    import textwrap
+
+    lines = []
+    for line in text.splitlines():
+        columns = re.match(r" *(\S.*?  +)?", line)
+        indent = " " * columns.end() if columns else ""
+        whole = len(line) <= width or line.startswith("  maxent ")
+        lines += [line] if whole else textwrap.wrap(line, max(width, 2 * len(indent)), subsequent_indent=indent)
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

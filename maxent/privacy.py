@@ -1,6 +1,6 @@
 """What differential privacy guarantees for private random decision trees (Waseda et al. 2025)."""
 
-from maxent.models.accounting import (
+from maxent.models.defenses.random_trees.accounting import (
     composed,
     gamma,
     kanon_delta,
@@ -10,7 +10,7 @@ from maxent.models.accounting import (
     smallest_k,
     smallest_valid_epsilon,
 )
-from maxent.models.composition import forest_delta, forest_epsilon, optimally_composed
+from maxent.models.defenses.random_trees.composition import forest_delta, forest_epsilon, optimally_composed
 
 __all__ = [
     "composed",

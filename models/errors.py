@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+ARGUMENT = "argument"
+"""Where a `Problem` is that is about a parameter of the call; its field is the name that the parameter has in Python.
+
+Wherever else a message names a parameter, it writes ``name=`` or ``name='value'``. The command line shows both as it
+spells the option, and a study as it spells the key: `maxent.text.spelling`.
+"""
+
 
 class MaxentError(Exception):
     """Base of every error that `maxent` raises on purpose."""
+
+
+class MissingExtra(MaxentError, ImportError):
+    """An optional package that cannot be imported or found; says how to get it."""
+
+
+class UnreliableResult(UserWarning):
+    """A result that is there but is not to be relied on; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,24 @@ class InvalidInput(MaxentError, ValueError):
         self.problems = tuple(problems)
         super().__init__("\n".join(f"{source}: {problem}" for problem in self.problems))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling: errors come back from other processes."""
+        return _restored, (type(self), self.source, self.problems)
+
+
+class UnknownBackend(InvalidInput):
+    """A name that is no back end's, or an argument that a back end does not know; names the known ones."""
+
+    def __init__(self, expected: str, found: str, *, field: str = "backend") -> None:
+        super().__init__("options", [Problem(ARGUMENT, field, expected, found)])
+
+
+def _restored(kind: type[InvalidInput], source: str, problems: tuple[Problem, ...]) -> InvalidInput:
+    """An error as it was before it was pickled."""
+    error = kind.__new__(kind)
+    InvalidInput.__init__(error, source, problems)
+    return error
+
 
 def invalid(source: str, where: str, field: str, expected: str, found: str) -> InvalidInput:
     """An `InvalidInput` with a single problem."""
@@ -54,7 +87,7 @@ def check_unused(what: str, **options: object) -> None:
         Naming all of them.
     """
     problems = [
-        Problem("option", name, f"none: it is only about {what}", "one")
+        Problem(ARGUMENT, name, f"none: it is only about {what}", "one")
         for name, value in options.items()
         if value is not None
     ]

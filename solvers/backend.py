@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.lifted import LiftedProgram
+from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
-
-if TYPE_CHECKING:
-    from maxent.solvers.cluster import Cluster
 
 FloatArray = npt.NDArray[np.float64]
 Form = Literal["auto", "pyomo", "own"]
 
 FEW = 400
 """Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
+
+
+class Workers(Protocol):
+    """Other machines that make calls, see `maxent.solvers.solve.dask_cluster.Cluster`."""
+
+    def run(
+        self, calls: Mapping[int, tuple[Callable[..., Any], tuple[Any, ...]]], give_up: Callable[[], bool] = ...
+    ) -> Generator[tuple[int, Callable[[], Any]], None, None]:
+        """Make calls, and yield their keys as they are done, with functions that return or raise what they did."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Options:
     max_iterations: int | None = None
     floor: float = 1e-6
     jobs: int = 1
-    cluster: Cluster | None = None
+    cluster: Workers | None = None
     clock: Clock = field(default_factory=Clock)
 
     def iterations_for(self, program: LiftedProgram) -> int:

@@ -1,17 +1,42 @@
-"""When to stop: a time limit, and Ctrl-C, which back ends ask about between iterations."""
+"""When to stop: a time limit, and Ctrl-C, which whatever takes long asks about."""
 
 from __future__ import annotations
 
 import os
 import signal
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from types import FrameType
+from typing import TypeVar
 
+from maxent.models.scratch import scratch
 from maxent.solvers.solution import Stop
+
+T = TypeVar("T")
+
+SOON, GRACE = 0.5, 0.75
+"""Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.
+"""
+
+LAST = GRACE + 0.5
+"""The same for processes, which leave work of their own behind before: then they are ended."""
+
+ASKED_TO_END = (signal.SIGINT, signal.SIGTERM)
+"""Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first."""
+
+POLL = 0.05
+"""Seconds between looks at whether to wait any longer."""
+
+
+class OutOfTime(Exception):
+    """Work was given up halfway, because the clock said so."""
+
+    def __init__(self, why: Stop) -> None:
+        super().__init__(why.value)
+        self.why = why
 
 
 class Clock:
@@ -23,33 +48,62 @@ class Clock:
 
     def __init__(self, limit: float | None = None) -> None:
         self._deadline = None if limit is None else time.monotonic() + limit
-        self._interrupted = False
+        self._interrupted: float | None = None
         self._flag: str | None = None
+        self._heard = False
 
     def stop(self) -> Stop | None:
         """Why to stop now, None to go on; cheap enough to be asked in every iteration."""
-        if self._interrupted or (self._flag is not None and os.path.exists(self._flag)):
+        if self._interrupted is None and self._flag is not None and os.path.exists(self._flag):
+            self._interrupted = time.monotonic()
+        if self._interrupted is not None:
             return Stop.INTERRUPTED
         if self._deadline is not None and time.monotonic() >= self._deadline:
             return Stop.TIME_LIMIT
         return None
 
+    def check(self) -> None:
+        """Give up what is going on when it is time to stop.
+
+        Raises
+        ------
+        OutOfTime
+            With the reason.
+        """
+        why = self.stop()
+        if why is not None:
+            raise OutOfTime(why)
+
+    def late(self) -> float:
+        """Seconds since it was time to stop, 0 before."""
+        since = [at for at in (self._deadline, self._interrupted) if at is not None]
+        return max(0.0, time.monotonic() - min(since)) if self.stop() is not None and since else 0.0
+
     def left(self) -> float | None:
         """Seconds until the time limit, at least 0; None without one."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
+    @property
+    def runs(self) -> bool:
+        """Whether anything can make it say to stop: a limit, or somebody who is listening."""
+        return self._heard or self._flag is not None or self._deadline is not None
+
     def interrupt(self) -> None:
         """Ask whoever solves to stop."""
-        self._interrupted = True
+        if self._interrupted is None:
+            self._interrupted = time.monotonic()
         if self._flag is not None:
             os.close(os.open(self._flag, os.O_CREAT | os.O_WRONLY))
 
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Let copies of the clock that are made meanwhile hear of an interruption: it leaves a file behind."""
-        with tempfile.TemporaryDirectory(prefix="maxent-") as folder:
+        if self._flag is not None:  # a copy, whose copies hear the same
+            yield
+            return
+        with scratch() as folder:
             self._flag = os.path.join(folder, "interrupted")
-            if self._interrupted:
+            if self._interrupted is not None:
                 self.interrupt()
             try:
                 yield
@@ -58,17 +112,62 @@ class Clock:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C as `interrupt`; a second one raises KeyboardInterrupt. Without effect outside the main thread."""
+        """Take Ctrl-C and a request to terminate as `interrupt`; a second one does what it did before.
+
+        Without effect outside the main thread.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def on_signal(number: int, frame: FrameType | None) -> None:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(number, before[signal.Signals(number)])
             self.interrupt()
 
-        before = signal.signal(signal.SIGINT, on_signal)
+        before = {number: signal.signal(number, on_signal) for number in ASKED_TO_END}
+        self._heard = True
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            self._heard = False
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
+    """What ``work`` returns, None when it does not end within `GRACE` seconds of the moment when the clock says so.
+
+    Most solvers look at the clock, but no factorisation of a matrix does. So the work is done by another thread, which
+    is left behind, to end when it gets to look. Libraries that keep Python's lock while they compute cannot be waited
+    for like that: what they are given is small, or goes to a process of its own.
+
+    Raises
+    ------
+    BaseException
+        What the work raises; KeyboardInterrupt while waiting for it asks it to stop.
+    """
+    if not clock.runs:
+        return work()
+    found: list[T] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=copy_context().run, args=(run,), name="maxent-work", daemon=True).start()
+    try:
+        while not done.wait(POLL):
+            if clock.late() > GRACE:
+                return None
+    except BaseException:
+        clock.interrupt()
+        raise
+    if failed:
+        raise failed[0]
+    return found[0]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifted import LiftedProgram, Terms
+from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

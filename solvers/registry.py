@@ -10,30 +10,24 @@ method, too.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from maxent.models.errors import MaxentError
-from maxent.solvers.backend import Backend
+from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
+from maxent.models.hints import close_to
+
+if TYPE_CHECKING:
+    from maxent.solvers.backend import Backend
 
 GROUP = "maxent.backends"
 
-AUTO = EntryPoint("auto", "maxent.solvers.auto:AutoBackend", GROUP)
+AUTO = EntryPoint("auto", "maxent.solvers.backends.auto:AutoBackend", GROUP)
 """The default back end, which is there whatever is installed."""
 
 Factory = Callable[..., Any]
-
-
-class UnknownBackend(MaxentError, ValueError):
-    """A name that is no back end's, or an argument that a back end does not know; names those that there are."""
-
-
-class MissingExtra(MaxentError, ImportError):
-    """A back end whose solver cannot be imported or found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +64,9 @@ def load_backend(name: str) -> Backend:
     make = _factory(kind)
     if not _takes(make, *([argument] if colon else [])):
         if colon:
-            raise UnknownBackend(f"backend {kind!r} takes no argument, found {name!r}")
+            raise UnknownBackend(f"{kind!r} alone, which takes no argument", repr(name))
         here = ", ".join(_choices(make))
-        raise UnknownBackend(
-            f"backend {kind!r}: expected {kind}:NAME, found no NAME{here and '; available here: '}{here}"
-        )
+        raise UnknownBackend(f"{kind}:NAME{here and ', with a NAME that is here: '}{here}", repr(name))
     backend: Backend = make(argument) if colon else make()
     return backend
 
@@ -94,12 +86,6 @@ def usable_backends() -> tuple[str, ...]:
     return tuple(names)
 
 
-def close_to(name: str, known: Iterable[str]) -> str:
-    """``; did you mean ...?`` with the known names close to one that is not known, empty when there is none."""
-    close = get_close_matches(name, list(known), n=2)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-
-
 def _factory(kind: str) -> Factory:
     """What makes the back ends of an entry point: its class, usually."""
     entries = (AUTO,) if kind == AUTO.name else entry_points(group=GROUP, name=kind)
@@ -110,7 +96,7 @@ def _factory(kind: str) -> Factory:
             raise MissingExtra(f"backend {kind!r} cannot be loaded: {error}") from error
         return make
     names = backend_names()
-    raise UnknownBackend(f"no backend {kind!r}{close_to(kind, names)}; known: {', '.join(names)}")
+    raise UnknownBackend(f"one of {', '.join(names)}", f"{kind!r}{close_to(kind, names)}")
 
 
 def _takes(make: Factory, *arguments: str) -> bool:

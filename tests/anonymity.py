@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from strategies import Draw, People
 
-from maxent.models.hierarchies import Hierarchy
 from maxent.models.release import Release, Target
-from maxent.models.training import Training
+from maxent.models.tables.hierarchies import Hierarchy
+from maxent.models.tables.training import Training
 
 Bin = tuple[str, str]  # a leaf and a class
 Span = frozenset[Bin]

@@ -1,15 +1,79 @@
-"""What all tests share: the strategies are importable, and Hypothesis is repeatable unless told otherwise."""
+"""What all tests share: importable strategies, a Hypothesis that is repeatable, and limits of time for slow tests."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # --import-mode=importlib leaves it out
+sys.path.append(str(Path(__file__).parents[1] / "examples"))  # so that the package `papers` is found
+
+from slow_turns import circle, in_turn, turns_since
+
+NO_TIME = "no time left in this run; its turn comes with another commit"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True)  # pytest --hypothesis-profile=explore
 settings.register_profile("unshrunk", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--turn", type=int, help="begin with other tests: see tests/slow_turns.py; the number of commits")
+    parser.addoption("--stop-at", type=float, help="begin no test after, and end the running ones: seconds since 1970")
+    parser.addoption("--longest", type=float, default=0.0, help="seconds that a test may take; then it fails")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    turn = config.getoption("--turn")
+    if turn is not None:
+        items[:] = [items[i] for i in in_turn([item.nodeid for item in items], turn)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    stop = item.config.getoption("--stop-at")
+    if stop is not None and time.time() >= stop:
+        pytest.skip(NO_TIME)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    stop, longest = item.config.getoption("--stop-at"), item.config.getoption("--longest")
+    left = float("inf") if stop is None else max(stop - time.time(), 0.01)
+    if not longest and stop is None:
+        return (yield)
+
+    def over(*_):
+        if longest and longest <= left:
+            pytest.fail(f"took more than {longest:g} s: does it hang?")
+        pytest.skip(NO_TIME)
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, min(left, longest or left))
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say which tests had no time, and for how many commits they have had none."""
+    turn, reports = config.getoption("--turn"), terminalreporter.stats
+    skipped = [r.nodeid for r in reports.get("skipped", []) if NO_TIME in str(r.longrepr)]
+    if turn is None or not skipped:
+        return
+    ids = sorted({r.nodeid for kind in reports.values() for r in kind if hasattr(r, "when")})
+    around = [ids[i] for i in circle(ids)]
+    n, done = len(around), len(around) - len(skipped)
+    places = {nodeid: place for place, nodeid in enumerate(around)}
+    terminalreporter.section(f"{done} of {n} had time; the others, and the commits since they had")
+    for ago, nodeid in sorted(((turns_since(places[i], done, n, turn), i) for i in skipped), reverse=True):
+        terminalreporter.write_line(f"{ago:5d}  {nodeid}")

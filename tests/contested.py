@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from maxent.models.inducers import id3
+from maxent.models.induction.inducers import id3
 
 
 def contested(impurity, publish="rates", seed=0, classes="abcd", n=400, sizes=(6, 3, 3, 3)):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Iterator
 from itertools import permutations
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from anonymity import training_of
+from papers.yang_2019 import mondrian
 from strategies import Case, People
 
-from maxent.models.boxes import GeneralizedTable
-from maxent.models.erp import prune_erp
-from maxent.models.generalize import tiered, uniform
-from maxent.models.routing import assign
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.records.generalize import tiered, uniform
+from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.trees.routing import assign
 
-mondrian = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "mondrian.py")))
 METHODS = ("uniform", "tiered", "mondrian")
 
 

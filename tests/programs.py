@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from maxent.constraints.evaluate import Evaluator
-from maxent.constraints.lift import lift
-from maxent.constraints.reduce import Part, known_totals, needed, unmerged
-from maxent.engine import compile_release
-from maxent.models.inducers import id3
-from maxent.models.reader import parse_release
+from maxent.api.estimate import compile_release
+from maxent.constraints.lifting.lift import lift
+from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
+from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.maxent_json import parse_release
+from maxent.models.induction.inducers import id3
 
 
 def people(n=60, classes="abc", seed=0):

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from programs import whole
 
-from maxent.models.inducers import id3
+from maxent.models.induction.inducers import id3
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_ipopt import IpoptBackend
 
 
 def release_and_people(impurity, seed, *, publish="rates", classes="abc", n=14):

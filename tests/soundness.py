@@ -8,8 +8,8 @@ import numpy as np
 from strategies import SURE, Case, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
-from maxent.models.table import read_qi
+from maxent.constraints.residuals import Evaluator
+from maxent.models.tables.qi_table import read_qi
 
 
 def check(case: Case, **options: Any) -> None:

@@ -90,9 +90,7 @@ class Case:
     @property
     def roundings(self) -> tuple[Any, ...]:
         """The ways of reading the rates that are right for how they were printed."""
-        if self.digits is None:
-            return ("exact", "auto")
-        return ("digits", "auto") if self.digits >= 3 else ("digits",)
+        return ("exact", "auto", "digits") if self.digits is None else ("digits", "auto")
 
 
 @st.composite

@@ -38,7 +38,7 @@ def people(folder):
 
 def die_at_k_4(point, packed, protocol):
     """Run a point, unless its k is 4: no process survives that."""
-    from maxent.study_rows import run_point
+    from maxent.studies.points import run_point
 
     if dict(point.options).get("k") == 4:
         os._exit(9)

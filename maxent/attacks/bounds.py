@@ -10,8 +10,9 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.rounding import RateReader, Rounding, rate_reader
 from maxent.models.release import Node, Release
+from maxent.models.sparse_counts import check_size
+from maxent.models.trees.printed_rates import RateReader
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -65,29 +66,6 @@ class Bounds:
         return Bounds(low, low if self.low is self.high else self.high[places], self.label[places])
 
 
-def release_rates(release: Release, sizes: Sequence[FloatArray] | None, rounding: Rounding) -> RateReader:
-    """How the error rates of a release are to be read.
-
-    ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
-    """
-    stated = [
-        (node.error_rate, _records(node, None if sizes is None else sizes[t][place]))
-        for t, tree in enumerate(release.trees)
-        for place, node in enumerate(tree.nodes)
-        if node.error_rate is not None
-    ]
-    return rate_reader(stated, rounding)
-
-
-def _records(node: Node, size: float | None) -> float | None:
-    """The records of a node, None when they are not known."""
-    if node.n is not None:
-        return node.n
-    if node.counts is not None:
-        return sum(node.counts.values())
-    return None if size is None or np.isnan(size) else float(size)
-
-
 def stated_bounds(
     release: Release, nodes: Sequence[Node], rates: RateReader, sizes: FloatArray | None = None
 ) -> Bounds:
@@ -108,6 +86,7 @@ def stated_bounds(
         states no ``n``.
     """
     classes, hidden = release.target.classes, max(release.suppressed_below - 1, 0)
+    check_size("nodes", len(nodes), len(classes))
     counted = np.array([node.counts is not None for node in nodes], bool)
     counts = _counts(nodes, counted, classes)
     index = {name: i for i, name in enumerate(classes)}

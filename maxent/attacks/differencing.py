@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.attacks.bounds import NO_LABEL, ROUNDS, Bounds, stated_bounds, tighten
-from maxent.attacks.places import Places
-from maxent.constraints.rounding import RateReader
-from maxent.models.defenses.pruning import PRUNE_LEAF
+from maxent.models.defenses.stated import stated
 from maxent.models.release import Release
+from maxent.models.trees.places import Places
+from maxent.models.trees.printed_rates import RateReader
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -119,9 +119,8 @@ def _every_place(release: Release, places: Places, rates: RateReader, sizes: Flo
 
 def _largest_removed(release: Release) -> float:
     """The most records that a removed leaf can have had, which the method that removed it may tell."""
-    defense = release.defense
-    k = defense.parameters.get("k") if defense is not None and defense.method == PRUNE_LEAF else None
-    return float(k) - 1 if isinstance(k, (int, float)) and k >= 1 else np.inf
+    below = stated(release).removed_below
+    return np.inf if below is None else below - 1.0
 
 
 def _add_sizes(places: Places, bounds: Bounds, sizes: FloatArray) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from maxent.attacks.places import Places
 from maxent.models.release import Attribute, Branch, Release
-from maxent.models.routing import EVERYWHERE, Interval, interval_of
+from maxent.models.trees.places import Places
+from maxent.models.trees.routing import EVERYWHERE, Interval, interval_of
 
 ANYTHING = "*"
 NOTHING = ""

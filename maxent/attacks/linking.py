@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from maxent.attacks.leaves import NO_CLASS
 from maxent.constraints.cells import Cells
-from maxent.models.companions import Fact
-from maxent.models.table import row_keys
+from maxent.models.tables.qi_table import row_keys
+from maxent.models.tables.truth_and_facts import Fact
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

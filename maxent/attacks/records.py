@@ -2,7 +2,7 @@
 
 Groups of rows with the same box stand where the leaves of a tree do. Boxes may overlap: then nobody is known to be in a
 group, as uniqueness, homogeneity and background knowledge assume, and an adversary looks at all rows that cover a
-person, or at those that may be theirs when every row is somebody's (`maxent.constraints.assignments`).
+person, or at those that may be theirs when every row is somebody's (`maxent.constraints.row_matching`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import numpy.typing as npt
 
 from maxent.attacks.bounds import Bounds
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, uniqueness
-from maxent.constraints.assignments import Assignment
 from maxent.constraints.program import Contradiction
 from maxent.constraints.records import left_out
-from maxent.models.frames import BoolArray, IntArray
-from maxent.models.published_records import PublishedRecords
-from maxent.models.table import QITable
+from maxent.constraints.row_matching import Assignment
+from maxent.models.column_names import own_names
+from maxent.models.display import Display, Shown, counted
+from maxent.models.formats.published_records import PublishedRecords
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.tables.frame import BoolArray, IntArray
+from maxent.models.tables.qi_table import QITable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,13 +63,14 @@ class Candidates:
         return cls(rows, np.bincount(owner, minlength=n).astype(np.int64), only.astype(np.int64), people)
 
 
-@dataclass(frozen=True, eq=False)
-class RecordsAudit:
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordsAudit(Shown):
     """What the structure of generalised records gives away.
 
     `summary` is the JSON summary; `individuals`, `groups` and `table` are DataFrames. ``owner`` and ``group``, shapes
     (n_pairs,), are the quasi-identifiers of ``people`` and the groups of ``records`` that cover them; ``assignment``
-    says which of these pairs can be, ``contradictions`` why the rows cannot be those of the people. The attacks:
+    says which of these pairs can be, ``contradictions`` why the rows cannot be those of the people, ``noticed``
+    what was while they were read. The attacks:
 
     ``unique``      a single row covers the person
     ``span``        all rows that cover the person are of one class
@@ -81,6 +85,7 @@ class RecordsAudit:
     min_size: int
     known: int
     contradictions: tuple[Contradiction, ...]
+    noticed: Noticed = NOTHING
 
     @property
     def reliable(self) -> bool:
@@ -170,9 +175,11 @@ class RecordsAudit:
             "worst": list(self._worst(alike)),
             "reliable": self.reliable,
             "notes": [
+                *self.noticed.notes,
                 *left_out(self.records, self.people),
                 *(f"{text}: not to be relied on" for text in self.contradictions),
             ],
+            **self.noticed.summary,
         }
 
     @property
@@ -205,19 +212,19 @@ class RecordsAudit:
         a person's; ``span`` (from 1) and its ``population``; ``attack`` (of `RECORD_ATTACKS`) and ``disclosed``.
         """
         found = self.people.frame()
-        at = len(found.columns)
         population = np.bincount(self.span + 1, self.people.counts).astype(np.int64)[self.span + 1]
-        columns: list[tuple[str, npt.NDArray[Any]]] = [
-            ("rows", self.covering.rows),
-            ("groups", self.covering.groups),
-            ("possible rows", self.possible.rows),
-            ("span", self.span + 1),
-            ("population", np.where(self.span < 0, 0, population)),
-            ("attack", np.array([*RECORD_ATTACKS, ""], object)[self.attack]),
-            ("disclosed", np.array([*self.records.table.target.classes, None], object)[self.possible.only]),
-        ]
-        for i, (name, values) in enumerate(columns):
-            found.insert(at + i, name, values, allow_duplicates=True)
+        columns: dict[str, npt.NDArray[Any]] = {
+            "rows": self.covering.rows,
+            "groups": self.covering.groups,
+            "possible rows": self.possible.rows,
+            "span": self.span + 1,
+            "population": np.where(self.span < 0, 0, population),
+            "attack": np.array([*RECORD_ATTACKS, ""], object)[self.attack],
+            "disclosed": np.array([*self.records.table.target.classes, None], object)[self.possible.only],
+        }
+        theirs = [attribute.name for attribute in self.people.attributes]
+        for name, values in zip(own_names([*columns], theirs), columns.values(), strict=True):
+            found[name] = values
         return found.iloc[np.argsort(self.people.lines, kind="stable")].reset_index(drop=True)
 
     @property
@@ -230,26 +237,38 @@ class RecordsAudit:
         groups = np.arange(len(self.records))
         boxes = replace(self.records.table, box=groups, y=np.zeros(len(groups), np.int64)).frame(in_order=True)
         found = boxes.iloc[:, :-1].copy()
-        found.insert(0, "leaf", self.records.first, allow_duplicates=True)
-        for name, values in (
-            ("n", self.records.counts.sum(axis=1)),
-            *(
-                (f"count({x})", n)
-                for x, n in zip(self.records.table.target.classes, self.records.counts.T, strict=True)
-            ),
-            ("people", self.possible.people),
-        ):
-            found.insert(len(found.columns), name, values, allow_duplicates=True)
+        counts = zip(self.records.table.target.classes, self.records.counts.T, strict=True)
+        columns: dict[str, npt.NDArray[Any]] = {
+            "leaf": self.records.first,
+            "n": self.records.counts.sum(axis=1),
+            **{f"count({name})": n for name, n in counts},
+            "people": self.possible.people,
+        }
+        names = own_names([*columns], list(found.columns))
+        for i, (name, values) in enumerate(zip(names, columns.values(), strict=True)):
+            found.insert(len(found.columns) if i else 0, name, values)
         return found
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write `individuals` by suffix (.csv, .parquet, .json with the summary); errors as in `Audit.save`."""
-        from maxent.report import save_frame
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The summary in plain language."""
+        from maxent.text.audit_records import records_lines
 
-        save_frame(path, self.individuals, lambda rows: {**self.summary, "rows": rows})
+        return tuple(records_lines(self.summary, self.records.table.target.name))
 
-    def save_table(self, path: str | PathLike[str]) -> None:
-        """Write `table` by suffix (.csv, .parquet, .json); errors as in `save`."""
-        from maxent.report import save_frame
+    def _display(self) -> Display:
+        from maxent.text.audit import audit_display
 
-        save_frame(path, self.table, lambda rows: {"rows": rows})
+        return audit_display(f"Audit of {counted(len(self.records), 'group')} of records", self.summary, self.lines)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `individuals` by suffix (.csv, .parquet, .json with the summary); the rest is as in `Audit.save`."""
+        from maxent.models.table_files import save_frame
+
+        save_frame(path, self.individuals, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+
+    def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
+        from maxent.models.table_files import save_frame
+
+        save_frame(path, self.table, lambda rows: {"rows": rows}, csv_literal=csv_literal)

@@ -9,8 +9,8 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Release
-from maxent.models.risk import Risk, measure_risk, ranges_of
-from maxent.models.table import QITable
+from maxent.models.tables.qi_table import QITable
+from maxent.models.trees.reidentification import Risk, measure_risk, ranges_of
 
 
 def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
@@ -20,7 +20,7 @@ def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
     ------
     InvalidInput
         Naming every numeric attribute that is split and whose values are not known, or else what
-        `maxent.models.risk.measure_risk` refuses.
+        `maxent.models.trees.reidentification.measure_risk` refuses.
     """
     ranges = {} if people is None else ranges_of(people.attributes, people.levels)
     split = {node.attribute for tree in release.trees for node in tree.nodes}
@@ -31,7 +31,7 @@ def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
         if attribute.role == "private":
             problems.append(Problem(where, "role", f"public in a tree whose risk is measured: {known}", "private"))
         else:
-            problems.append(Problem(where, "range", f"the adversary's table (qi): {known}", "none"))
+            problems.append(Problem(where, "range", f"the adversary's table (qi=): {known}", "none"))
     if problems:
         raise InvalidInput("risk", problems)
     return tuple(measure_risk(release, ranges, tree=number) for number in range(len(release.trees)))

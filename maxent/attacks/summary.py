@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maxent.attacks.audited import ATTACKS, Audit, TreeAudit
 from maxent.attacks.bounds import Bounds
 from maxent.attacks.differencing import Group
+from maxent.attacks.findings import ATTACKS, Findings, TreeAudit
 from maxent.attacks.generalised import condition_in_words, everything, narrowed, path_in_words
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, only_class, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN, Links
@@ -19,7 +19,7 @@ NAMED = 5
 """Leaves that are named of each attack."""
 
 
-def summarise(audit: Audit) -> dict[str, Any]:
+def summarise(audit: Findings) -> dict[str, Any]:
     """Every number of an audit, see `maxent.audit`."""
     trees = audit.trees
     found: dict[str, Any] = {
@@ -75,11 +75,12 @@ def summarise(audit: Audit) -> dict[str, Any]:
         found["risk"] = list(risk_rows(audit.risks))
     found["worst"] = _worst(audit)
     found["reliable"] = audit.reliable
-    found["notes"] = [*audit.notes, *(f"{text}: not to be relied on" for text in audit.contradictions)]
+    doubts = [f"{text}: not to be relied on" for text in audit.contradictions]
+    found |= {"notes": [*audit.noticed.notes, *audit.notes, *doubts], **audit.noticed.summary}
     return found
 
 
-def _smallest_group(audit: Audit, links: Links) -> int | None:
+def _smallest_group(audit: Findings, links: Links) -> int | None:
     """The fewest people whom nothing tells apart, who also have the same class where the adversary knows the classes.
 
     These are counted in leaves; where private attributes decide who is in them nothing is known of the groups.
@@ -122,7 +123,7 @@ def _numbers(attacked: Attacked) -> dict[str, int]:
     return {"leaves": attacked.n_leaves, "individuals": attacked.n_individuals}
 
 
-def _differencing(audit: Audit) -> dict[str, Any]:
+def _differencing(audit: Findings) -> dict[str, Any]:
     """What inner nodes add to the attacks on the leaves as they are published."""
     new: dict[str, list[Attacked]] = {"uniqueness": [], "homogeneity": [], "background": []}
     for tree in audit.trees:
@@ -147,7 +148,7 @@ def _differencing(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _recovered(audit: Audit, number: int) -> Iterator[dict[str, Any]]:
+def _recovered(audit: Findings, number: int) -> Iterator[dict[str, Any]]:
     """The leaves of a tree of which inner nodes tell more than they say themselves."""
     tree = audit.trees[number]
     if tree.difference is None or not len(tree.recovered):
@@ -165,7 +166,7 @@ def _recovered(audit: Audit, number: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _group(audit: Audit, number: int, group: Group) -> dict[str, Any]:
+def _group(audit: Findings, number: int, group: Group) -> dict[str, Any]:
     """Leaves of which inner nodes tell only together."""
     classes, counts = audit.release.target.classes, group.counts.astype(np.int64).tolist()
     return {
@@ -178,7 +179,7 @@ def _group(audit: Audit, number: int, group: Group) -> dict[str, Any]:
     }
 
 
-def leaf_name(audit: Audit, number: int, place: int) -> dict[str, Any]:
+def leaf_name(audit: Findings, number: int, place: int) -> dict[str, Any]:
     """Where a leaf is: its tree (from 1), the node above and its branch (from 1), the test of the branch, and its id.
 
     The id of a removed leaf is None, and so is what is above a root.
@@ -194,7 +195,7 @@ def leaf_name(audit: Audit, number: int, place: int) -> dict[str, Any]:
     return found
 
 
-def _worst(audit: Audit) -> list[dict[str, Any]]:
+def _worst(audit: Findings) -> list[dict[str, Any]]:
     """The largest homogeneous leaves, and the first that single somebody out, with the way there."""
     found: dict[str, list[tuple[int, int, int, int]]] = {"homogeneity": [], "uniqueness": []}
     for number, tree in enumerate(audit.trees):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.attacks.audited import ATTACKS, Audit, Exposure, TreeAudit, strongest
 from maxent.attacks.bounds import NO_LABEL, Bounds
+from maxent.attacks.findings import ATTACKS, Exposure, Findings, TreeAudit, strongest
 from maxent.attacks.generalised import generalised
 from maxent.attacks.leaves import Attacked, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN
+from maxent.models.column_names import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,23 +27,23 @@ ATTACK_NAMES = np.array([*ATTACKS, ""], object)
 """By index of `ATTACKS`; the last stands for `UNTOUCHED`, which is -1."""
 
 
-def leaf_table(audit: Audit) -> DataFrame:
-    """One row per leaf, see `Audit.leaves`."""
+def leaf_table(audit: Findings) -> DataFrame:
+    """One row per leaf, see `maxent.attacks.audit.Audit.leaves`."""
     return _stacked([_leaf_columns(audit, number) for number in range(len(audit.trees))])
 
 
-def anonymised_table(audit: Audit) -> DataFrame:
-    """One row per equivalence class, see `Audit.table`."""
+def anonymised_table(audit: Findings) -> DataFrame:
+    """One row per equivalence class, see `maxent.attacks.audit.Audit.table`."""
     return _stacked([_anonymised_columns(audit, number) for number in range(len(audit.trees))])
 
 
-def people_table(audit: Audit) -> DataFrame | None:
-    """One row per distinct quasi-identifier, see `Audit.individuals`."""
+def people_table(audit: Findings) -> DataFrame | None:
+    """One row per distinct quasi-identifier, see `maxent.attacks.audit.Audit.individuals`."""
     if audit.people is None or audit.links is None:
         return None
     order = np.argsort(audit.people.lines, kind="stable")
     shown = audit.people.frame()
-    columns = [(str(name), shown.iloc[:, j].to_numpy()) for j, name in enumerate(shown.columns)]
+    columns: list[tuple[str, Column]] = []
     for number in range(len(audit.trees)):
         mark = f" {number + 1}" if audit.several else ""
         leaf, n = _places_of_people(audit, number)
@@ -55,10 +56,12 @@ def people_table(audit: Audit) -> DataFrame | None:
         ("attack", ATTACK_NAMES[exposed.attack]),
         ("disclosed", _classes(audit, exposed.disclosed)),
     ]
-    return _frame([(name, values[order]) for name, values in columns])
+    known = [(str(name), shown[name].to_numpy()) for name in shown.columns]
+    columns = _own(columns, [attribute.name for attribute in audit.people.attributes])
+    return _frame([(name, values[order]) for name, values in [*known, *columns]])
 
 
-def _leaf_columns(audit: Audit, number: int) -> list[tuple[str, Column]]:
+def _leaf_columns(audit: Findings, number: int) -> list[tuple[str, Column]]:
     """The leaves of one tree, in the order of their places."""
     tree = audit.trees[number]
     bounds = _leaf_bounds(audit, tree, told=True)
@@ -76,18 +79,24 @@ def _leaf_columns(audit: Audit, number: int) -> list[tuple[str, Column]]:
     ]
 
 
-def _anonymised_columns(audit: Audit, number: int) -> list[tuple[str, Column]]:
+def _anonymised_columns(audit: Findings, number: int) -> list[tuple[str, Column]]:
     """The equivalence classes of one tree, in the order of its places."""
     tree = audit.trees[number]
     cells = generalised(audit.release, tree.places)
     return [
-        *_head(audit, number),
+        *_own(_head(audit, number), cells),
         *((name, _texts(values)) for name, values in cells.items()),
-        *_records(audit, number, _leaf_bounds(audit, tree, told=False)),
+        *_own(_records(audit, number, _leaf_bounds(audit, tree, told=False)), cells),
     ]
 
 
-def _head(audit: Audit, number: int) -> list[tuple[str, Column]]:
+def _own(columns: Sequence[tuple[str, Column]], theirs: Collection[str]) -> list[tuple[str, Column]]:
+    """Columns of ours beside those of attributes: no two have the same name."""
+    names = own_names([name for name, _ in columns], theirs)
+    return list(zip(names, (values for _, values in columns), strict=True))
+
+
+def _head(audit: Findings, number: int) -> list[tuple[str, Column]]:
     """Which leaf a row is about."""
     places = audit.trees[number].places
     ids = _texts([None if node is None else node.id for node in map(places.node, places.leaves.tolist())])
@@ -95,7 +104,7 @@ def _head(audit: Audit, number: int) -> list[tuple[str, Column]]:
     return [*tree, ("leaf", ids)]
 
 
-def _records(audit: Audit, number: int, bounds: Bounds) -> list[tuple[str, Column]]:
+def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Column]]:
     """The records of leaves, where they are known, and their labels."""
     classes, places = audit.release.target.classes, audit.trees[number].places
     exact = bounds.low == bounds.high
@@ -107,7 +116,7 @@ def _records(audit: Audit, number: int, bounds: Bounds) -> list[tuple[str, Colum
     ]
 
 
-def _leaf_bounds(audit: Audit, tree: TreeAudit, *, told: bool) -> Bounds:
+def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> Bounds:
     """What is known of every leaf, published ones first; with what inner nodes tell of the recovered ones."""
     leaves, width = tree.places.leaves, len(audit.release.target.classes) + 1
     removed = len(leaves) - len(tree.leaves)
@@ -119,7 +128,7 @@ def _leaf_bounds(audit: Audit, tree: TreeAudit, *, told: bool) -> Bounds:
     return Bounds(low, high, np.concatenate([tree.bounds.label, np.full(removed, NO_LABEL)]))
 
 
-def _attacks_on_leaves(audit: Audit, tree: TreeAudit, bounds: Bounds) -> Exposure:
+def _attacks_on_leaves(audit: Findings, tree: TreeAudit, bounds: Bounds) -> Exposure:
     """The attack that each leaf is open to."""
     leaves = tree.places.leaves
 
@@ -141,7 +150,7 @@ def _attacks_on_leaves(audit: Audit, tree: TreeAudit, bounds: Bounds) -> Exposur
     )
 
 
-def _places_of_people(audit: Audit, number: int) -> tuple[Column, Column]:
+def _places_of_people(audit: Findings, number: int) -> tuple[Column, Column]:
     """The leaf of a tree in which each quasi-identifier is, all that it can be in joined by ``|``, and its records."""
     assert audit.links is not None
     tree, links = audit.trees[number], audit.links
@@ -168,7 +177,7 @@ def _place_name(tree: TreeAudit, place: int) -> str:
     return f"removed from {above.id}, branch {int(tree.places.branch[place]) + 1}"
 
 
-def _classes(audit: Audit, index: IntArray) -> Column:
+def _classes(audit: Findings, index: IntArray) -> Column:
     """The names of classes, None for `NO_CLASS`."""
     found: Column = np.array([*audit.release.target.classes, None], object)[index]
     return found
@@ -194,7 +203,7 @@ def _stacked(trees: Sequence[list[tuple[str, Column]]]) -> DataFrame:
 
 
 def _frame(columns: Sequence[tuple[str, Column]]) -> DataFrame:
-    """Columns as a DataFrame; two of them may have the same name, as attributes may be called as ours are."""
+    """Columns as a DataFrame."""
     import pandas as pd
 
     frame = pd.DataFrame({j: values for j, (_, values) in enumerate(columns)})

@@ -7,8 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, UNRELIABLE, Job, tell
+from maxent.commands.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
+from maxent.results.reliability import NOT_ABOUT_THEM
+
+EXAMPLES = (
+    "maxent audit tree.json",
+    "maxent audit tree.json qi.csv --background 2 -o people.csv",
+)
+"""Calls that its help ends with."""
 
 
 def audit_command(
@@ -25,27 +33,34 @@ def audit_command(
     rounding: opt.Rounding = opt.RoundingMode.auto,
     risk: Annotated[
         bool,
-        typer.Option(
+        panels.measured(
             "--risk", help="Measure how much information it takes to re-identify the people of each node, in bits."
         ),
     ] = False,
     as_table: Annotated[
         str | None,
-        typer.Option(
+        panels.output(
             metavar="FILE",
             help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
         ),
     ] = None,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
     as_json: opt.Json = False,
     output: Annotated[
         str | None,
-        typer.Option(
+        panels.output(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write a row per quasi-identifier, without QI per leaf, by suffix: .csv, .parquet or .json.",
+            help="Write the result: a row per quasi-identifier, without QI per leaf, by suffix: .csv, .parquet "
+            "or .json.",
         ),
     ] = None,
+    csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Find the people whom a release singles out or gives away, without solving for anything.
 
@@ -59,27 +74,38 @@ def audit_command(
         "rounding": rounding.value,
         "risk": risk,
         "target": target,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
-    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table})
+    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, csv_literal)
 
 
-def _run(tree: str, qi: str | None, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None]) -> int:
-    from maxent.report import POSTERIOR, as_json_text, check_outputs
+def _run(
+    tree: str,
+    qi: str | None,
+    options: dict[str, Any],
+    as_json: bool,
+    outputs: dict[str, str | None],
+    csv_literal: bool,
+) -> int:
+    from maxent.models.output import check_outputs
+    from maxent.models.table_files import POSTERIOR
+    from maxent.text.terminal import print_json
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
-    from maxent.audit_text import print_audit
-    from maxent.auditing import audit_published
+    from maxent.api.audit import audit_published
+    from maxent.text.audit import print_audit
 
     found = audit_published(tree, qi, **options)
+    tell_noticed(found.noticed)
     if outputs["-o"] is not None:
-        found.save(outputs["-o"])
+        found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:
-        found.save_table(outputs["--as-table"])
+        found.save_table(outputs["--as-table"], csv_literal=csv_literal)
     if as_json:
-        print(as_json_text(found.summary))
+        print_json(found.summary)
     else:
         print_audit(found)
     if found.reliable:
         return DONE
-    tell("not to be relied on: the release and the table are not about the same people")
+    tell(NOT_ABOUT_THEM)
     return UNRELIABLE

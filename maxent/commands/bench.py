@@ -6,10 +6,21 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, UNRELIABLE, Job, progress, tell
+from maxent.commands.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+
+EXAMPLES = (
+    "maxent bench tree.json qi.csv",
+    "maxent bench tree.json qi.csv --backends newton,ipopt --time-limit 60 -o seconds.csv",
+)
+"""Calls that its help ends with."""
+
+BACKENDS_EXAMPLES = (
+    "maxent backends",
+    "maxent backends --json",
+)
+"""Calls that its help ends with."""
 
 
 def bench_command(
@@ -17,22 +28,22 @@ def bench_command(
     qi: opt.QI,
     backends: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Back ends, such as newton,cvxpy:scs; default: all that are installed."),
+        panels.solved(
+            metavar="A,B,...",
+            help="Back ends, such as newton,cvxpy:scs; default: all that are installed.",
+            autocompletion=opt.completed_backend,
+        ),
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="How long each back end may take to solve.")
-    ] = None,
+    time_limit: opt.TimeLimit = None,
     repeat: Annotated[
         int | None,
-        typer.Option(
+        panels.run(
             metavar="N",
             help="How often each solves it, the least seconds count; default: 3 times if one takes under 5 seconds.",
         ),
     ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Draw seconds and entropies, by suffix: .svg, .png or .pdf."),
-    ] = None,
+    # As it was called before -o drew, as it does in all other commands.
+    plot: Annotated[str | None, panels.output(metavar="FILE", hidden=True)] = None,
     truth: opt.Truth = None,
     knowledge: opt.Knowledge = None,
     impurity: opt.Impurity = None,
@@ -47,8 +58,14 @@ def bench_command(
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     floor: opt.Floor = 1e-6,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: opt.OutputOrPlot = None,
+    csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Solve the same problem with several back ends, each in a process of its own, and compare them.
 
@@ -66,8 +83,9 @@ def bench_command(
         "seed": seed,
         "jobs": jobs,
         "floor": floor,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
-    return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot})
+    return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 
 
 def backends_command(as_json: opt.Json = False) -> Job:
@@ -75,25 +93,33 @@ def backends_command(as_json: opt.Json = False) -> Job:
     return partial(_run_backends, as_json)
 
 
-def _run_bench(tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None]) -> int:
+def _run_bench(
+    tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None], csv_literal: bool
+) -> int:
+    from maxent.models.output import check_outputs
+    from maxent.models.table_files import POSTERIOR
     from maxent.plotting.figures import PLOTS, check_matplotlib
-    from maxent.report import POSTERIOR, as_json_text, check_outputs
+    from maxent.text.terminal import print_json
 
-    allowed = {"-o": POSTERIOR, "--plot": PLOTS}
+    allowed = {"-o": (*POSTERIOR, *PLOTS), "--plot": PLOTS}
     check_outputs({name: (path, allowed[name]) for name, path in outputs.items()}, [tree, qi, *opt.inputs(options)])
-    if outputs["--plot"] is not None:
+    files = [path for path in outputs.values() if path is not None]
+    plots = [path for path in files if path.lower().endswith(PLOTS)]
+    if plots:
         check_matplotlib()
-    from maxent.bench_text import print_bench
-    from maxent.benching import bench
+    from maxent.api.bench import bench
+    from maxent.text.bench import print_bench
 
     with progress() as told:
         result = bench(tree, qi, progress=told, **options)
-    if outputs["-o"] is not None:
-        result.save(outputs["-o"])
-    if outputs["--plot"] is not None:
-        result.plot(outputs["--plot"])
+    tell_noticed(result.noticed)
+    for path in files:
+        if path in plots:
+            result.plot(path)
+        else:
+            result.save(path, csv_literal=csv_literal)
     if as_json:
-        print(as_json_text(result.summary))
+        print_json(result.summary)
     else:
         print_bench(result)
     if result.reliable and not result.interrupted:
@@ -103,13 +129,13 @@ def _run_bench(tree: str, qi: str, options: dict[str, Any], as_json: bool, outpu
 
 
 def _run_backends(as_json: bool) -> int:
-    from maxent.bench_text import print_backends
-    from maxent.report import as_json_text
     from maxent.solvers.registry import describe_backends
+    from maxent.text.bench import print_backends
+    from maxent.text.terminal import print_json
 
     described = describe_backends()
     if as_json:
-        print(as_json_text({"backends": [asdict(found) for found in described]}))
+        print_json({"backends": [asdict(found) for found in described]})
     else:
         print_backends(described)
     return DONE

@@ -7,29 +7,32 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.deciding import Asked, ReportFile
-from maxent.commands.jobs import REASONS, UNRELIABLE, Job, progress, tell
+from maxent.commands.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.commands.verdict import Asked, ReportFile
+from maxent.results.reliability import REASONS
+
+EXAMPLES = (
+    "maxent compare before.json after.json qi.csv --truth truth.csv",
+    "maxent compare before.json after.json qi.csv --max-certain 0 --min-k 5 --report report.html",
+)
+"""Calls that its help ends with."""
 
 
 def compare_command(
-    trees: Annotated[
+    files: Annotated[
         list[str],
         typer.Argument(
-            metavar="TREE...",
-            help="What is published: maxent/1 JSON files, records in .csv or .parquet; the one before first.",
+            metavar="TREE... QI",
+            help="What is published: maxent/1 JSON files, or records in .csv or .parquet, the one before first; and "
+            "last the adversary's table of quasi-identifiers, .csv or .parquet.",
         ),
     ],
-    qi: Annotated[
-        str, typer.Option(metavar="FILE", help="The adversary's table of quasi-identifiers, .csv or .parquet.")
-    ],
-    truth: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The confidential data: adds the divergences and the training accuracy."),
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Other records with their classes: adds the test accuracy.")
-    ] = None,
+    # As it was called before QI was an argument, as it is in all other commands.
+    table: Annotated[str | None, panels.known("--qi", metavar="FILE", hidden=True)] = None,
+    truth: opt.Truth = None,
+    test: opt.Test = None,
     min_size: opt.MinSize = 1,
     background: opt.Background = 1,
     knowledge: opt.Knowledge = None,
@@ -45,20 +48,21 @@ def compare_command(
     no_presolve: opt.NoPresolve = False,
     starts: opt.Starts = None,
     seed: opt.Seed = 0,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="How long solving each release may take; then its best answer counts."),
-    ] = None,
+    time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = 1,
     floor: opt.Floor = 1e-6,
-    top: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many of the most disclosed quasi-identifiers are named.")
-    ] = 10,
+    top: opt.Top = 10,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
+    csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
         opt.ComparisonPlot | None,
-        typer.Option(help="What -o draws; default: bars. tradeoff and divergence need --truth."),
+        panels.output(help="What -o draws; default: bars. tradeoff and divergence need --truth."),
     ] = None,
     report: opt.Report = None,
     max_posterior: opt.MaxPosterior = None,
@@ -87,23 +91,43 @@ def compare_command(
         "jobs": jobs,
         "floor": floor,
         "top": top,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)
-    return partial(_run, trees, qi, options, as_json, output, plot and plot.value, asked)
+    return partial(_run, files, table, options, as_json, output, plot and plot.value, asked, csv_literal)
+
+
+def _split(files: list[str], table: str | None) -> tuple[list[str], str]:
+    """The releases, and the adversary's table, which is the last file unless it was named otherwise."""
+    from maxent.models.errors import ARGUMENT, invalid
+
+    if table is not None:
+        return files, table
+    *trees, last = files
+    expected = "the releases, and after them the adversary's table, .csv or .parquet"
+    if not trees:
+        raise invalid("command line", ARGUMENT, "TREE... QI", expected, f"only {last!r}")
+    if last.lower().endswith(".json"):
+        raise invalid("command line", ARGUMENT, "TREE... QI", expected, f"{last!r} at the end")
+    return trees, last
 
 
 def _run(
-    trees: list[str],
-    qi: str,
+    files: list[str],
+    table: str | None,
     options: dict[str, Any],
     as_json: bool,
     output: str | None,
     plot: str | None,
     asked: Asked,
+    csv_literal: bool,
 ) -> int:
+    trees, qi = _split(files, table)
+    from maxent.models.output import check_outputs
+    from maxent.models.table_files import POSTERIOR, REPORT
     from maxent.plotting.comparisons import KINDS, check_comparison_kind, save_comparison_plot
     from maxent.plotting.figures import PLOTS, chosen_plot
-    from maxent.report import POSTERIOR, REPORT, as_json_text, check_outputs, print_lines
+    from maxent.text.terminal import print_json, print_lines
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [*trees, qi, options["test"], *opt.inputs(options)])
@@ -111,29 +135,32 @@ def _run(
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
-    from maxent.compare_text import print_comparison
-    from maxent.comparing import compare
-    from maxent.limits import judge_rows
+    from maxent.api.compare import compare
+    from maxent.disclosure.limits import judge_rows
+    from maxent.text.comparison import print_comparison
 
-    report = ReportFile(asked, ["compare", *trees], {"qi": qi, **options})
+    report = ReportFile(asked, ["compare", *trees, qi], options)
     releases = [("release", tree) for tree in trees]
     report.begin([*releases, ("table", qi), *opt.named_inputs(options), ("test", options["test"])])
     with progress() as told:
         result = compare(trees, qi, progress=told, interruptible=True, each=report.each, **options)
+    tell_noticed(result.noticed)
     verdict = judge_rows(limits, result.rows, of=len(trees))
     if output is not None and kind is None:
-        result.save(output)
-    if as_json:
-        print(as_json_text({**result.summary, **verdict.summary}))
-    else:
-        print_comparison(result)
-        print_lines(verdict.lines())
-    report.write(verdict, result.notes, interrupted=result.interrupted)
-    if output is not None and kind is not None:
-        save_comparison_plot(result, output, kind)  # what it lacks, an accuracy, may be known only now
+        result.save(output, csv_literal=csv_literal)
+    report.write(verdict, [*result.noticed.notes, *result.notes], interrupted=result.interrupted)
+    try:
+        if output is not None and kind is not None:
+            save_comparison_plot(result, output, kind)
+    finally:  # what a plot lacks, an accuracy, may be known only now: the numbers are there all the same
+        if not as_json:
+            print_comparison(result)
+            print_lines(verdict.lines())
+    if as_json:  # last: where a file cannot be written, the object on standard output says that
+        print_json({**result.summary, **verdict.summary})
     for row in result.rows:
         if row["status"] != "optimal":
-            tell(f"{row['release']}: not to be relied on: {REASONS.get(row['status'], row['status'])}")
+            tell(f"{row['release']}: not to be relied on: {REASONS[row['status']]}")
     if result.interrupted:
         tell("interrupted: not every release was compared")
     status = asked.status(verdict)

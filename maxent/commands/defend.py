@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, Job
+from maxent.commands.progress import DONE, Job, tell_noticed
 
 
 class MethodName(StrEnum):
-    """Choices of METHOD, those of `maxent.methods.METHODS`."""
+    """Choices of METHOD, those of `maxent.models.defenses.registry.METHODS`."""
 
     none = "none"
     prune_leaf = "prune-leaf"
@@ -92,6 +91,13 @@ class DistanceName(StrEnum):
     ranks = "ranks"
 
 
+EXAMPLES = (
+    "maxent defend none truth.csv --target Salary --qi Education,Country,Gender -o before.json",
+    "maxent defend prune-parent truth.csv --target Salary --qi Education,Country,Gender --k 2 -o after.json",
+)
+"""Calls that its help ends with."""
+
+
 def defend_command(
     method: Annotated[
         MethodName,
@@ -106,28 +112,28 @@ def defend_command(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
     ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the class.")],
+    target: Annotated[str, panels.read(metavar="COLUMN", help=opt.TARGET)],
     qi: Annotated[
         list[str],
-        typer.Option(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
+        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
     ],
     output: Annotated[
         str,
-        typer.Option(
+        panels.output(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the release, a .json file, records .csv or .parquet; with several k one for each: {k} in the "
-            "name, else -k5 at its end.",
+            help="Write the result: the release, a .json file, records .csv or .parquet; with several k one for "
+            "each: {k} in the name, else -k5 at its end.",
         ),
     ],
     private: Annotated[
         list[str] | None,
-        typer.Option(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
+        panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
     ] = None,
     k: Annotated[
         list[int] | None,
-        typer.Option(
+        panels.defended(
             "--k",
             metavar="N",
             help="Records in the smallest leaf, of kadet in the smallest group that is not told apart, of rdt in the "
@@ -135,108 +141,96 @@ def defend_command(
         ),
     ] = None,
     inducer: Annotated[
-        InducerName | None, typer.Option(help="What grows the tree; default: cart, of kadet (id3 or c45) id3.")
+        InducerName | None, panels.grown(help="What grows the tree; default: cart, of kadet (id3 or c45) id3.")
     ] = None,
-    impurity: Annotated[
-        opt.ImpurityName | None,
-        typer.Option(help="How splits are chosen; default: gini (cart), entropy (id3), gain_ratio (c45)."),
-    ] = None,
-    max_depth: Annotated[int | None, typer.Option(metavar="N", help="Splits above the deepest leaf.")] = None,
+    impurity: Annotated[opt.ImpurityName | None, panels.grown(help=opt.IMPURITY)] = None,
+    max_depth: Annotated[int | None, panels.grown(metavar="N", help="Splits above the deepest leaf.")] = None,
     min_samples_leaf: Annotated[
-        int | None, typer.Option(metavar="N", help="Records in the smallest leaf that is grown.")
+        int | None, panels.grown(metavar="N", help="Records in the smallest leaf that is grown.")
     ] = None,
     min_samples_split: Annotated[
-        int, typer.Option(metavar="N", help="Records in the smallest node that is split.")
+        int, panels.grown(metavar="N", help="Records in the smallest node that is split.")
     ] = 2,
     encoding: Annotated[
         EncodingName,
-        typer.Option(help="How cart sees categories: as numbers, sorted or in order of appearance, or one by one."),
+        panels.grown(help="How cart sees categories: as numbers, sorted or in order of appearance, or one by one."),
     ] = EncodingName.ordinal,
     publish: Annotated[
         PublishName,
-        typer.Option(
+        panels.output(
             help="What leaves state: the label; also error rate and size; or all counts. Or, of erp, the records in "
             "place of the tree, generalised."
         ),
     ] = PublishName.counts,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="A,B,...", help="Columns whose numbers are only names.")
+        list[str] | None, panels.read(metavar="A,B,...", help="Columns whose numbers are only names.")
     ] = None,
     missing: Annotated[
-        MissingName, typer.Option(help="Cells without a value: an error, or, of categories, a value of their own.")
+        MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
     ] = MissingName.refuse,
-    test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Other records, for the accuracy on people not trained on.")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Decides between splits of cart that are equally good; makes rdt repeatable, at the cost of its "
-            "guarantee against those who guess it.",
-        ),
-    ] = None,
+    test: opt.Test = None,
+    seed: Annotated[int | None, panels.grown(metavar="N", help=opt.SEED)] = None,
     diversity: Annotated[
-        DiversityName, typer.Option(help="What --l is about: e to the entropy of classes, or how many there are.")
+        DiversityName, panels.kadet(help="What --l is about: e to the entropy of classes, or how many there are.")
     ] = DiversityName.entropy,
     least_diverse: Annotated[
         float | None,
-        typer.Option("--l", metavar="L", help="kadet: the least diversity of the classes of a group, above 1."),
+        panels.kadet("--l", metavar="L", help="The least diversity of the classes of a group, above 1."),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(metavar="P", help="kadet: the largest share of a class in a group, below 1.")
+        float | None, panels.kadet(metavar="P", help="The largest share of a class in a group, below 1.")
     ] = None,
     hierarchies: Annotated[
         str | None,
-        typer.Option(
-            metavar="FOLDER", help="kadet: a file COLUMN.csv for each column whose values can be generalised."
-        ),
+        panels.kadet(metavar="FOLDER", help="A file COLUMN.csv for each column whose values can be generalised."),
     ] = None,
     class_public: Annotated[
-        bool, typer.Option("--class-public", help="kadet: the adversary's table has the class, too.")
+        bool, panels.kadet("--class-public", help="The adversary's table has the class, too.")
     ] = False,
     rule: Annotated[
         RuleName | None,
-        typer.Option(
-            help="erp: which branches compete to be pruned; default: twig, those of the small leaves' parents."
-        ),
+        panels.erp(help="erp: which branches compete to be pruned; default: twig, those of the small leaves' parents."),
     ] = None,
     distance: Annotated[
-        DistanceName | None, typer.Option(help="Of records in tiers: which neighbours are closest; default: gower.")
+        DistanceName | None, panels.erp(help="Of records in tiers: which neighbours are closest; default: gower.")
     ] = None,
     generalization: Annotated[
         GeneralizationName | None,
-        typer.Option(
+        panels.erp(
             help="Of records: in tiers, small leaves with what they borrow, or all of a leaf of the pruned tree alike; "
             "default: tiered."
         ),
     ] = None,
-    trees: Annotated[int | None, typer.Option(metavar="N", help="rdt: how many; default: 10.")] = None,
+    trees: Annotated[int | None, panels.rdt(metavar="N", help="How many trees; default: 10.")] = None,
     depth: Annotated[
-        int | None, typer.Option(metavar="N", help="rdt: splits on every path; default: half the columns.")
+        int | None, panels.rdt(metavar="N", help="Splits on every path; default: half the columns.")
     ] = None,
     beta: Annotated[
         float | None,
-        typer.Option(metavar="P", help="rdt: the probability with which a tree counts a record; default: 0.1."),
+        panels.rdt(metavar="P", help="The probability with which a tree counts a record; default: 0.1."),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(metavar="X", help="rdt: where to state delta; default: the least with a delta of at most 1e-6."),
+        panels.rdt(metavar="X", help="Where to state delta; default: the least with a delta of at most 1e-6."),
     ] = None,
     vote: Annotated[
         VoteName | None,
-        typer.Option(
-            help="rdt: what predicts, the counts of all trees together or a vote of the trees; default: sums."
-        ),
+        panels.rdt(help="What predicts, the counts of all trees together or a vote of the trees; default: sums."),
     ] = None,
     domains: Annotated[
         str | None,
-        typer.Option(
+        panels.rdt(
             metavar="FILE",
-            help="rdt: what is known without the data, JSON: for each column, and the class, the list of its values "
+            help="What is known without the data, JSON: for each column, and the class, the list of its values "
             "or [lowest, highest].",
         ),
     ] = None,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
+    csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
 ) -> Job:
     """Grow a decision tree from confidential records, defend it, and write the release.
@@ -245,8 +239,8 @@ def defend_command(
     """
     options = {
         "target": target,
-        "qi": _columns(qi),
-        "private": _columns(private or ()),
+        "qi": opt.columns(qi),
+        "private": opt.columns(private or ()),
         "k": list(k) if k else None,
         "inducer": None if inducer is None else inducer.value,
         "impurity": None if impurity is None else impurity.value,
@@ -255,7 +249,7 @@ def defend_command(
         "min_samples_split": min_samples_split,
         "encoding": encoding.value,
         "publish": publish.value,
-        "categorical": _columns(categorical or ()),
+        "categorical": opt.columns(categorical or ()),
         "missing": missing.value,
         "test": test,
         "seed": seed,
@@ -273,38 +267,39 @@ def defend_command(
         "epsilon": epsilon,
         "vote": None if vote is None else vote.value,
         "domains": domains,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
-    return partial(_run, method.value, data, options, as_json, output)
+    return partial(_run, method.value, data, options, as_json, output, csv_literal)
 
 
-def _columns(lists: Iterable[str]) -> list[str]:
-    """Names of columns from lists of them; a name with a comma in it is quoted, as in CSV."""
-    return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
-
-
-def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str) -> int:
-    from maxent.defend_text import print_defended
-    from maxent.defended import RECORDS, TREES, file_names
-    from maxent.defending import defend
-    from maxent.methods import wanted_ks
-    from maxent.report import as_json_text, check_outputs
+def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str, csv_literal: bool) -> int:
+    from maxent.api.defend import defend
+    from maxent.models.defenses.registry import wanted_ks
+    from maxent.models.output import check_outputs
+    from maxent.results.defended import RECORDS, TREES, file_names
+    from maxent.text.defended import print_defended
+    from maxent.text.terminal import print_json
 
     if options["hierarchies"] is not None:
-        from maxent.models.hierarchies import hierarchy_files
+        from maxent.models.tables.hierarchies import hierarchy_files
 
         columns = [*options["qi"], *options["private"]]
         options = {**options, "hierarchies": hierarchy_files(options["hierarchies"], columns)}
-    files = file_names(output, wanted_ks(method, options["k"]))
+    ks = wanted_ks(method, options["k"])
+    files = file_names(output, ks)
     suffixes = RECORDS if options["publish"] == "records" else TREES
-    allowed = {"-o" if len(files) == 1 else f"-o {file}": (file, suffixes) for file in files}
-    check_outputs(allowed, [data, options["test"], options["domains"]])
+    named = ["-o"] if len(files) == 1 else [f"-o (k = {k})" for k in ks]
+    allowed = {name: (file, suffixes) for name, file in zip(named, files, strict=True)}
+    hierarchies = (options["hierarchies"] or {}).values()
+    check_outputs(allowed, [data, options["test"], options["domains"], *hierarchies])
     result = defend(data, method, **options)
-    result.save(output)
+    tell_noticed(result.noticed)
+    result.save(output, csv_literal=csv_literal)
     if as_json:
         summary = result.summary
         for row, file in zip(summary["releases"], files, strict=True):
             row["file"] = file
-        print(as_json_text(summary))
+        print_json(summary)
     else:
         print_defended(result, files)
     return DONE

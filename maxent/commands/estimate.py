@@ -5,14 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.deciding import Asked, ReportFile
-from maxent.commands.jobs import REASONS, UNRELIABLE, Job, progress, tell
+from maxent.commands.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.commands.verdict import Asked, ReportFile
+from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
-    from maxent.result import Estimate
+    from maxent.results.estimate import Estimate
+
+
+EXAMPLES = (
+    "maxent estimate tree.json qi.csv",
+    "maxent estimate tree.json qi.csv --truth truth.csv --max-certain 0 --report report.html",
+)
+"""Calls that its help ends with."""
 
 
 def estimate_command(
@@ -32,18 +39,21 @@ def estimate_command(
     no_presolve: opt.NoPresolve = False,
     starts: opt.Starts = None,
     seed: opt.Seed = 0,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Stop solving then, and give the best answer so far (exit status 1)."),
-    ] = None,
+    time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = 1,
     dask: opt.Dask = None,
     floor: opt.Floor = 1e-6,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many of the largest divergences are named.")] = 10,
+    top: opt.Top = 10,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
+    csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
-        opt.EstimatePlot | None, typer.Option(help="What -o draws; default: leaves. divergence needs --truth.")
+        opt.EstimatePlot | None, panels.output(help="What -o draws; default: leaves. divergence needs --truth.")
     ] = None,
     report: opt.Report = None,
     max_posterior: opt.MaxPosterior = None,
@@ -66,17 +76,26 @@ def estimate_command(
         "dask": dask,
         "floor": floor,
         "top": top,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)
-    return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked)
+    return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
 def _run(
-    tree: str, qi: str, options: dict[str, Any], as_json: bool, output: str | None, plot: str | None, asked: Asked
+    tree: str,
+    qi: str,
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    plot: str | None,
+    asked: Asked,
+    csv_literal: bool,
 ) -> int:
+    from maxent.models.output import check_outputs
+    from maxent.models.table_files import POSTERIOR, REPORT
     from maxent.plotting.estimates import KINDS, check_estimate_plot, save_estimate_plot
     from maxent.plotting.figures import PLOTS, chosen_plot
-    from maxent.report import POSTERIOR, REPORT, check_outputs
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [tree, qi, *opt.inputs(options)])
@@ -84,14 +103,16 @@ def _run(
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_estimate_plot(kind, truth=options["truth"] is not None)
-    from maxent.engine import estimate
-    from maxent.limits import judge_rows
-    from maxent.report import as_json_text, print_estimate, print_lines, save_estimate
+    from maxent.api.estimate import estimate
+    from maxent.disclosure.limits import judge_rows
+    from maxent.text.estimate import print_estimate
+    from maxent.text.terminal import print_json, print_lines
 
     report = ReportFile(asked, ["estimate", tree, qi], options)
     report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
     with progress() as told:
         result: Estimate = estimate(tree, qi, progress=told, interruptible=True, **options)
+    tell_noticed(result.noticed)
     # Attacks find what an estimate of shares does not, and take little time where solving was possible.
     row = _row(tree, qi, result, options, attacked=limits.stated or asked.report is not None)
     verdict = judge_rows(limits, [row])
@@ -100,18 +121,17 @@ def _run(
     if kind is not None and output is not None:
         save_estimate_plot(result, output, kind)
     elif output is not None:
-        save_estimate(result, output)
-    if as_json:
-        print(as_json_text({**result.summary, **verdict.summary}))
+        result.save(output, csv_literal=csv_literal)
+    report.write(verdict)
+    if as_json:  # after all files: where one cannot be written, the object on standard output says that
+        print_json({**result.summary, **verdict.summary})
     else:
         print_estimate(result)
         print_lines(verdict.lines())
-    report.write(verdict)
     status = asked.status(verdict)
     if result.reliable:
         return status
-    why = result.outcome.status
-    tell(f"not to be relied on: {REASONS.get(why, why)} (status {why})")
+    tell(not_reliable(result.outcome.status))
     return UNRELIABLE
 
 
@@ -119,13 +139,13 @@ def _row(tree: str, qi: str, result: Estimate, options: dict[str, Any], *, attac
     """What a comparison would say of the release, attacks only where that is wanted."""
     from pathlib import Path
 
-    from maxent.auditing import audit
-    from maxent.comparison import attack_numbers, described, estimate_numbers
-    from maxent.models.published_records import is_records
+    from maxent.api.audit import audit
+    from maxent.models.formats.published_records import is_records
+    from maxent.results.comparison import attack_numbers, described, estimate_numbers
 
     row = {"release": Path(tree).stem, "defense": described(result.program.release), **estimate_numbers(result)}
     if not attacked:
         return row
-    told = ("count", "target") if is_records(tree) else ("facts", "count", "rounding")
+    told = ("count", "target", "reading") if is_records(tree) else ("facts", "count", "rounding", "reading")
     known = {key: options[key] for key in told if options.get(key) is not None}
     return {**row, **attack_numbers(audit(tree, qi, **known))}

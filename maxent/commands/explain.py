@@ -5,10 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, Job, tell
+from maxent.commands.progress import DONE, Job, tell
+
+EXAMPLES = (
+    "maxent explain tree.json qi.csv",
+    "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
+)
+"""Calls that its help ends with."""
 
 
 def explain_command(
@@ -22,47 +27,73 @@ def explain_command(
     target: opt.Target = None,
     rounding: opt.Rounding = opt.RoundingMode.auto,
     confidence: opt.Confidence = 0.99,
-    latex: Annotated[bool, typer.Option("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
+    latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
     pyomo: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the program as the text of a Pyomo model.")
+        str | None, panels.output(metavar="FILE", help="Write the program as the text of a Pyomo model.")
     ] = None,
     nl: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the program as an AMPL .nl file, with names in .col and .row."),
+        panels.output(metavar="FILE", help="Write the program as an AMPL .nl file, with names in .col and .row."),
     ] = None,
+    text: opt.Text = None,
+    na: opt.NA = None,
+    max_memory: opt.MaxMemory = None,
+    csv_delimiter: opt.CsvDelimiter = None,
+    csv_decimal: opt.CsvDecimal = None,
     as_json: opt.Json = False,
     output: opt.Output = None,
+    csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """List every constraint that a release implies, with the node it comes from."""
+    options = {
+        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        "target": target,
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
+    }
+    outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
+    return partial(_run, tree, qi, options, (latex, as_json), outputs, csv_literal)
+
+
+def _run(
+    tree: str,
+    qi: str,
+    options: dict[str, Any],
+    forms: tuple[bool, bool],
+    outputs: dict[str, str | None],
+    csv_literal: bool,
+) -> int:
+    from maxent.export.pyomo_nl import export_program, nl_files
+    from maxent.models.errors import ARGUMENT, invalid
+    from maxent.models.output import check_outputs
+    from maxent.models.table_files import POSTERIOR, save_rows
+    from maxent.text.terminal import print_json, print_lines
+
+    latex, as_json = forms
     if latex and as_json:
-        raise typer.BadParameter("--latex and --json both print to standard output: choose one")
-    options = {**opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence), "target": target}
-    form = "latex" if latex else "json" if as_json else "text"
-    return partial(_run, tree, qi, options, form, {"-o": output, "--pyomo": pyomo, "--nl": nl})
-
-
-def _run(tree: str, qi: str, options: dict[str, Any], form: str, outputs: dict[str, str | None]) -> int:
-    from maxent.report import POSTERIOR, as_json_text, check_outputs, save_rows
+        raise invalid("options", ARGUMENT, "latex", "not to be with json=: both print to standard output", "both")
 
     allowed = {"-o": POSTERIOR, "--pyomo": (), "--nl": (".nl",)}
-    check_outputs({name: (path, allowed[name]) for name, path in outputs.items()}, [tree, qi, *opt.inputs(options)])
-    from maxent.engine import compile_release
-    from maxent.explain import explain, print_explanation
+    files = {name: (path, allowed[name]) for name, path in outputs.items()}
+    beside = {} if outputs["--nl"] is None else nl_files(outputs["--nl"])
+    files |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
+    check_outputs(files, [tree, qi, *opt.inputs(options)])
+    from maxent.api.estimate import compile_release
+    from maxent.api.explain import explain
 
     program = compile_release(tree, qi, **options)
     found = explain(program)
     if outputs["-o"] is not None:
-        save_rows(found, "list", outputs["-o"])
+        save_rows(found, "list", outputs["-o"], csv_literal=csv_literal)
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:
-        from maxent.export import export_program
-
         export_program(program, pyomo=outputs["--pyomo"], nl=outputs["--nl"], tell=tell)
-    if form == "latex":
-        from maxent.formulas import latex_document
+    if latex:
+        from maxent.export.latex import latex_document
 
-        print(latex_document(program), end="")
-    elif form == "json":
-        print(as_json_text(found))
+        print_lines(latex_document(program).splitlines())
+    elif as_json:
+        print_json(found)
     else:
+        from maxent.text.explanation import print_explanation
+
         print_explanation(program, found)
     return DONE

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from maxent.command_line import panels
+
+if TYPE_CHECKING:
+    from maxent.models.reading import Reading
 
 
 class ImpurityName(StrEnum):
@@ -22,6 +29,30 @@ class RoundingMode(StrEnum):
     auto = "auto"
     digits = "digits"
     exact = "exact"
+
+
+class TextMode(StrEnum):
+    """Choices of ``--text``."""
+
+    refuse = "refuse"
+    stripped = "strip"
+    exact = "exact"
+
+
+class DelimiterName(StrEnum):
+    """Choices of ``--csv-delimiter``."""
+
+    comma = "comma"
+    semicolon = "semicolon"
+    tab = "tab"
+    pipe = "pipe"
+
+
+class DecimalMark(StrEnum):
+    """Choices of ``--csv-decimal``."""
+
+    point = "point"
+    comma = "comma"
 
 
 class EstimatePlot(StrEnum):
@@ -41,6 +72,19 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
+def completed_backend(incomplete: str) -> list[str]:
+    """Back ends that a shell offers; of several with commas between, for the last."""
+    from maxent.solvers.registry import backend_names
+
+    before, comma, _ = incomplete.rpartition(",")
+    return [before + comma + name for name in backend_names()]
+
+
+IMPURITY = (
+    "What splits are chosen by; default: what the release says, of defend gini (cart), entropy (id3), gain_ratio (c45)."
+)
+TARGET = "The column of the class; of published records the default is the one that QI lacks."
+
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="What is published: a maxent/1 JSON file.")]
 Published = Annotated[
     str,
@@ -50,74 +94,150 @@ Published = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Of records, the column of the class; default: the one that QI lacks."),
+    panels.read(metavar="COLUMN", help=TARGET),
 ]
-QI = Annotated[str, typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet.")]
-Knowledge = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KINDS",
-        help="What the adversary uses, any of label,rate,counts,internal,marginal; default: all that is stated.",
+QI = Annotated[
+    str,
+    typer.Argument(
+        metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet; - is standard input."
     ),
 ]
-Impurity = Annotated[ImpurityName | None, typer.Option(help="How splits were chosen; overrides the release.")]
+Knowledge = Annotated[
+    str | None,
+    panels.known(
+        metavar="KINDS",
+        help="What the adversary uses: some of label, rate, counts, internal and marginal, with commas between; "
+        "default: all that is stated.",
+    ),
+]
+Impurity = Annotated[ImpurityName | None, panels.known(help=IMPURITY)]
 Facts = Annotated[
     str | None,
-    typer.Option(
+    panels.known(
         metavar="FILE", help="Background knowledge: columns of quasi-identifiers (empty: any), the target, and count."
     ),
 ]
 Marginal = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="How often each class occurs: a column of the target, and count or probability."),
+    panels.known(metavar="FILE", help="How often each class occurs: a column of the target, and count or probability."),
 ]
 Count = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column with the number of people a row of QI stands for.")
+    str | None, panels.read(metavar="COLUMN", help="The column with the number of people a row of QI stands for.")
 ]
 Rounding = Annotated[
     RoundingMode,
-    typer.Option(help="Printed error rates are rounded (digits), literal (exact), or judged by their look (auto)."),
+    panels.known(
+        help="Printed error rates are rounded to decimals (digits), literal (exact), or as digits prove (auto)."
+    ),
 ]
 Confidence = Annotated[
-    float, typer.Option(metavar="P", help="Probability that all intervals of sampled counts hold together.")
+    float, panels.known(metavar="P", help="Probability that all intervals of sampled counts hold together.")
 ]
 Truth = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The confidential data: adds how far the estimate is from it.")
+    str | None,
+    panels.measured(
+        metavar="FILE", help="The confidential data: adds how far an estimate is from it, and training accuracies."
+    ),
 ]
 Backend = Annotated[
-    str, typer.Option(metavar="NAME", help="The solver; auto is the best one installed for the problem.")
+    str,
+    panels.solved(
+        metavar="NAME",
+        help="The solver; auto is the best one installed for the problem.",
+        autocompletion=completed_backend,
+    ),
 ]
 Tolerance = Annotated[
-    float, typer.Option(metavar="X", help="Largest violation of a constraint, as a probability, that is solved.")
+    float, panels.solved(metavar="X", help="Largest violation of a constraint, as a probability, that is solved.")
 ]
-NoPresolve = Annotated[bool, typer.Option("--no-presolve", help="Give the solver the whole program in one piece.")]
+NoPresolve = Annotated[bool, panels.solved("--no-presolve", help="Give the solver the whole program in one piece.")]
 Starts = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
+    panels.solved(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Makes the starting points repeatable.")]
-Jobs = Annotated[int, typer.Option(metavar="N", help="Processes that solve independent parts; -1: one for each core.")]
+SEED = (
+    "Makes what is random repeatable: starting points, the choice between equally good splits, and the trees of rdt, "
+    "at the cost of their guarantee against those who guess it."
+)
+Seed = Annotated[int, panels.solved(metavar="N", help=SEED)]
+TimeLimit = Annotated[
+    float | None,
+    panels.solved(
+        metavar="SECONDS",
+        help="How long compiling and solving may take, for each release and back end; then the best so far counts.",
+    ),
+]
+Jobs = Annotated[int, panels.run(metavar="N", help="Processes that work at the same time; -1: one for each core.")]
 Dask = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Let the workers of a Dask cluster do that: tcp://scheduler:8786."),
+    panels.run(metavar="ADDRESS", help="A Dask cluster whose workers do the work: tcp://scheduler:8786."),
 ]
 Floor = Annotated[
     float,
-    typer.Option(metavar="P", help="Smallest probability that newton leaves where entropies would push it to 0."),
+    panels.solved(metavar="P", help="Smallest probability that newton leaves where entropies would push it to 0."),
 ]
-MinSize = Annotated[int, typer.Option(metavar="N", help="Records of the smallest leaf that counts as homogeneous.")]
+Test = Annotated[
+    str | None,
+    panels.measured(
+        metavar="FILE", help="Other records with their classes: adds the accuracy on people not trained on."
+    ),
+]
+Top = Annotated[int, panels.measured(metavar="N", help="How many of the most disclosed quasi-identifiers are named.")]
+MinSize = Annotated[int, panels.measured(metavar="N", help="Records of the smallest leaf that counts as homogeneous.")]
 Background = Annotated[
-    int, typer.Option(metavar="B", help="How many members of a leaf the adversary knows the classes of.")
+    int, panels.known(metavar="B", help="How many members of a leaf the adversary knows the classes of.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Text = Annotated[
+    TextMode | None,
+    panels.read(
+        help="Values that differ only by blanks or Unicode form: refuse them, strip all text so that they are one, or "
+        "take all text exactly as it is; default: refuse.",
+    ),
+]
+NA = Annotated[
+    list[str] | None,
+    panels.read(
+        "--na",
+        metavar="A,B,...",
+        help="What a missing value is written as, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
+        "the like (docs/tables.md).",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    panels.read(
+        "--max-memory",
+        metavar="SIZE",
+        help="What a table may take of the memory while it is read, such as 500MB; default: 2GB.",
+    ),
+]
+CsvDelimiter = Annotated[
+    DelimiterName | None,
+    panels.read("--csv-delimiter", help="What separates the cells of CSV files; default: what they show themselves."),
+]
+CsvDecimal = Annotated[
+    DecimalMark | None,
+    panels.read(
+        "--csv-decimal", help="What stands before the decimals of numbers in CSV files; default: what columns show."
+    ),
+]
+Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
 Output = Annotated[
     str | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write the result, by suffix: .csv, .parquet or .json."),
+    panels.output("-o", "--output", metavar="FILE", help="Write the result, by suffix: .csv, .parquet or .json."),
+]
+
+CsvLiteral = Annotated[
+    bool,
+    panels.output(
+        "--csv-literal",
+        help="Write text to .csv as it is; default: an apostrophe before what a spreadsheet would run (=, +, -, @).",
+    ),
 ]
 
 OutputOrPlot = Annotated[
     str | None,
-    typer.Option(
+    panels.output(
         "-o",
         "--output",
         metavar="FILE",
@@ -127,19 +247,19 @@ OutputOrPlot = Annotated[
 
 Report = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Write a report for whoever decides: one .html file that opens anywhere."),
+    panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file that opens anywhere."),
 ]
 MaxPosterior = Annotated[
-    float | None, typer.Option(metavar="P", help="Limit: the largest probability that may be inferred of anybody.")
+    float | None, panels.limit(metavar="P", help="Limit: the largest probability that may be inferred of anybody.")
 ]
 MinK = Annotated[
-    int | None, typer.Option(metavar="K", help="Limit: the fewest individuals in a group that is not told apart.")
+    int | None, panels.limit(metavar="K", help="Limit: the fewest individuals in a group that is not told apart.")
 ]
 MaxCertain = Annotated[
-    int | None, typer.Option(metavar="N", help="Limit: the most individuals whose class may be certain.")
+    int | None, panels.limit(metavar="N", help="Limit: the most individuals whose class may be certain.")
 ]
 Enforce = Annotated[
-    bool, typer.Option("--enforce", help="Exit status 1 unless all limits are kept; else they are only reported.")
+    bool, panels.limit("--enforce", help="Exit status 1 unless all limits are kept; else they are only reported.")
 ]
 
 
@@ -152,7 +272,7 @@ def problem(
     rounding: RoundingMode,
     confidence: float,
 ) -> dict[str, Any]:
-    """The arguments of `maxent.engine.compile_release`, which all commands that read a problem have."""
+    """The arguments of `maxent.api.estimate.compile_release`, which all commands that read a problem have."""
     return {
         "knowledge": knowledge,
         "impurity": None if impurity is None else impurity.value,
@@ -162,6 +282,32 @@ def problem(
         "rounding": rounding.value,
         "confidence": confidence,
     }
+
+
+def columns(lists: Iterable[str]) -> list[str]:
+    """Names from lists of them; a name with a comma in it is quoted, as in CSV."""
+    return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
+
+
+def reading(
+    text: TextMode | None,
+    na: list[str] | None,
+    max_memory: str | None,
+    csv_delimiter: DelimiterName | None,
+    csv_decimal: DecimalMark | None,
+) -> Reading | None:
+    """How files are read, None for as usual."""
+    from maxent.models.reading import reading_of
+
+    return reading_of(
+        {
+            "text": text and text.value,
+            "na": na and columns(na),
+            "max_memory": max_memory,
+            "csv_delimiter": csv_delimiter and csv_delimiter.value,
+            "csv_decimal": csv_decimal and csv_decimal.value,
+        }
+    )
 
 
 def inputs(options: dict[str, Any]) -> list[str | None]:

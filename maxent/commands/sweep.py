@@ -7,71 +7,87 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxent.command_line import panels
 from maxent.commands import options as opt
-from maxent.commands.jobs import DONE, UNRELIABLE, Job, progress, tell
+from maxent.commands.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 
 if TYPE_CHECKING:
-    from maxent.sweeping import Sweep
+    from maxent.studies.sweep import Sweep
 
 SHOWN = 10
-"""Failed points that are named."""
+"""Reasons for failing that are told."""
+
+
+EXAMPLES = (
+    "maxent sweep study.toml --dry-run",
+    "maxent sweep study.toml -o results --jobs 2",
+)
+"""Calls that its help ends with."""
 
 
 def sweep_command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, a TOML file: see docs/sweep.md.")],
     output: Annotated[
         str | None,
-        typer.Option(
+        panels.output(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="Where to write each row as it comes, and results.parquet; points that it has are not run again.",
+            help="Write the result: each row as it comes, and results.parquet; points that it has are not run again.",
         ),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Where to look for data first; then beside STUDY, then in MAXENT_DATA."),
+        panels.read(metavar="FOLDER", help="Where to look for data first; then beside STUDY, then in MAXENT_DATA."),
     ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Processes that run points; -1: one for each core.")] = 1,
+    jobs: opt.Jobs = 1,
     dask: opt.Dask = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the points and how many there are.")] = False,
+    dry_run: Annotated[
+        bool, panels.run("--dry-run", help="Print the points and how many there are, and find what will fail.")
+    ] = False,
     as_json: opt.Json = False,
 ) -> Job:
     """Run a grid of data sets, defenses and adversaries: one row of results for each point.
 
     Exit status 1 when a point failed, a result is not to be relied on, or Ctrl-C ended it early: the same call goes on.
     """
+    options = {"jobs": jobs, "dask": dask}
     if dry_run:
-        return partial(_show, study, data, as_json)
-    if output is None:
-        raise typer.BadParameter("say where to write results: -o FOLDER (or --dry-run)")
-    return partial(_run, study, output, {"data": data, "jobs": jobs, "dask": dask}, as_json)
+        return partial(_show, study, data, output, options, as_json)
+    return partial(_run, study, output, {"data": data, **options}, as_json)
 
 
-def _show(path: str, data: str | None, as_json: bool) -> int:
-    from maxent.report import as_json_text, printable
-    from maxent.studies import load_study
-    from maxent.study_rows import parameters
+def _show(path: str, data: str | None, output: str | None, options: dict[str, Any], as_json: bool) -> int:
+    """Print the points; refuse the study, and say why, when some of them will fail."""
+    from maxent.studies.points import parameters
+    from maxent.studies.rehearsal import rehearse
+    from maxent.studies.study_file import load_study
+    from maxent.text.terminal import print_json, print_lines
 
     study = load_study(path, data)
     points = [parameters(point) for point in study.points]
+    if not as_json:
+        lines = (" ".join(f"{name}={value}" for name, value in point.items() if value is not None) for point in points)
+        print_lines([*lines, f"{len(points)} points"])
+    with progress() as told:
+        rehearse(study, output, progress=told, **options)
     if as_json:
-        print(as_json_text({"study": study.name, "points": len(points), "grid": points}))
-        return DONE
-    for point in points:
-        print(printable(" ".join(f"{name}={value}" for name, value in point.items() if value is not None)))
-    print(f"{len(points)} points")
+        print_json({"study": study.name, "points": len(points), "grid": points})
     return DONE
 
 
-def _run(study: str, output: str, options: dict[str, Any], as_json: bool) -> int:
-    from maxent.report import as_json_text
-    from maxent.sweeping import sweep
+def _run(study: str, output: str | None, options: dict[str, Any], as_json: bool) -> int:
+    from maxent.models.errors import ARGUMENT, invalid
+    from maxent.studies.sweep import sweep
+    from maxent.text.terminal import print_json
 
+    if output is None:
+        raise invalid("options", ARGUMENT, "output", "a folder for the results, or dry_run=", "nothing")
     with progress() as told:
         result = sweep(study, output, progress=told, interruptible=True, **options)
+    tell_noticed(result.noticed)
     if as_json:
-        print(as_json_text(result.summary))
+        print_json(result.summary)
     else:
         _print(result)
     if result.interrupted:
@@ -81,16 +97,17 @@ def _run(study: str, output: str, options: dict[str, Any], as_json: bool) -> int
 
 def _print(result: Sweep) -> None:
     """How many points there are, how they ended, and why some failed."""
-    from maxent.report import printable
+    from maxent.text.terminal import print_lines
 
     summary = result.summary
     ended = ", ".join(f"{number} {status}" for status, number in summary["status"].items())
-    print(f"{result.points} points, {result.new} run now: {ended or 'none done'}")
-    for row in result.failed[:SHOWN]:
-        of = " ".join(
-            f"{name}={row[name]}" for name in ("data", "seed", "fold", "method", "k") if row[name] is not None
-        )
-        print(printable(f"failed: {of}: {row['error']}"))
-    if len(result.failed) > SHOWN:
-        print(f"and {len(result.failed) - SHOWN} more")
-    print(printable(summary["results"]))
+    lines = [f"{result.points} points, {result.new} run now: {ended or 'none done'}"]
+    for failure in result.failures[:SHOWN]:
+        told = ("data", "seed", "fold", "method", "k")
+        first = " ".join(f"{name}={failure.first[name]}" for name in told if failure.first[name] is not None)
+        number = len(failure.points)
+        points = "1 point," if number == 1 else f"{number} points like"
+        lines.append(f"failed: {points} {first}: {failure.error}")
+    if len(result.failures) > SHOWN:
+        lines.append(f"and for {len(result.failures) - SHOWN} reasons more")
+    print_lines([*lines, summary["results"]])

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
+from maxent.models.printable import printable
 from maxent.plotting.figures import check_matplotlib, save_plot
-from maxent.report import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def draw_bench(rows: Sequence[Mapping[str, Any]], seconds: Axes, gap: Axes) -> N
     Parameters
     ----------
     rows : sequence of mappings
-        The rows of a `maxent.benching.BenchResult`.
+        The rows of a `maxent.api.bench.BenchResult`.
     seconds, gap : matplotlib Axes
         Where to draw the two; hollow marks stand for answers that are not to be relied on.
 

@@ -1,9 +1,10 @@
-"""The plots of `maxent.comparison.Comparison`."""
+"""Plots of several releases side by side."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.plotting.bars import WRITTEN, draw_bars, shown_measures
 from maxent.plotting.curves import draw_divergences, draw_posteriors
@@ -13,7 +14,18 @@ from maxent.plotting.tradeoff import accuracy_of, draw_tradeoff
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from maxent.comparison import Comparison
+    from maxent.disclosure.individuals import Individuals
+
+
+class Compared(Protocol):
+    """The rows of a comparison, and the individuals behind each of them; see `maxent.Comparison`."""
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]: ...
+
+    @property
+    def people(self) -> Sequence[Individuals]: ...
+
 
 KINDS = ("bars", "tradeoff", "posterior", "divergence")
 """The first is the default; ``tradeoff`` and ``divergence`` need a truth."""
@@ -38,7 +50,7 @@ def check_comparison_kind(kind: str, *, truth: bool) -> None:
         raise missing("truth", "the confidential data, which divergences need", "none")
 
 
-def check_comparison_plot(kind: str, comparison: Comparison) -> None:
+def check_comparison_plot(kind: str, comparison: Compared) -> None:
     """Refuse, besides, what some comparison has not: an accuracy to trade off, the individuals for curves of them.
 
     Raises
@@ -53,7 +65,7 @@ def check_comparison_plot(kind: str, comparison: Comparison) -> None:
         raise missing("people", "the individuals of every release, as `maxent.compare` keeps them", "none")
 
 
-def draw_comparison(axes: Axes, comparison: Comparison, kind: str = KINDS[0]) -> None:
+def draw_comparison(axes: Axes, comparison: Compared, kind: str = KINDS[0]) -> None:
     """Draw one of `KINDS`; errors as in `check_comparison_plot`."""
     check_comparison_plot(kind, comparison)
     if kind == "bars":
@@ -65,7 +77,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, kind: str = KINDS[0]) ->
         (draw_posteriors if kind == "posterior" else draw_divergences)(axes, people)
 
 
-def size_of(comparison: Comparison, kind: str) -> tuple[float, float]:
+def size_of(comparison: Compared, kind: str) -> tuple[float, float]:
     """Width and height (inches) that a plot takes: bars as many as there are, lines with their names beside them."""
     if kind != "bars":
         return SIZE[0] + _NAMES, SIZE[1]
@@ -74,7 +86,7 @@ def size_of(comparison: Comparison, kind: str) -> tuple[float, float]:
     return SIZE[0], max(SIZE[1], 1.2 + bars * n * len(shown_measures(comparison.rows)) + 0.1 * n)
 
 
-def save_comparison_plot(comparison: Comparison, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
+def save_comparison_plot(comparison: Compared, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
     """Write the plot to a file, by suffix; errors as in `check_comparison_plot` and `save_plot`."""
     check_comparison_plot(kind, comparison)
     save_plot(lambda figure: draw_comparison(figure.add_subplot(), comparison, kind), path, size_of(comparison, kind))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.individuals import Individuals
+from maxent.disclosure.individuals import Individuals
 from maxent.plotting.figures import COLORS, legend_beside, name_of, people_axis, tidy
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""The plots of `maxent.result.Estimate`."""
+"""The plots of `maxent.results.estimate.Estimate`."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from maxent.individuals import Individuals
+from maxent.disclosure.individuals import Individuals
 from maxent.plotting.curves import draw_divergences, draw_posteriors
 from maxent.plotting.figures import check_kind, missing, save_plot
 from maxent.plotting.leaves import draw_leaves
@@ -13,7 +13,7 @@ from maxent.plotting.leaves import draw_leaves
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from maxent.result import Estimate
+    from maxent.disclosure.inference import Inference
 
 KINDS = ("leaves", "posterior", "divergence")
 """The first is the default; ``divergence`` needs a truth."""
@@ -32,7 +32,7 @@ def check_estimate_plot(kind: str, *, truth: bool) -> None:
         raise missing("truth", "the confidential data, which divergences need", "none")
 
 
-def draw_estimate(axes: Axes, result: Estimate, kind: str = KINDS[0], tree: int = 0) -> None:
+def draw_estimate(axes: Axes, result: Inference, kind: str = KINDS[0], tree: int = 0) -> None:
     """Draw one of `KINDS`; errors as in `check_estimate_plot`."""
     check_estimate_plot(kind, truth=result.disclosure.individual is not None)
     if kind == "leaves":
@@ -43,6 +43,6 @@ def draw_estimate(axes: Axes, result: Estimate, kind: str = KINDS[0], tree: int 
         draw_divergences(axes, {"": Individuals.of(result)})
 
 
-def save_estimate_plot(result: Estimate, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
+def save_estimate_plot(result: Inference, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
     """Write the plot to a file, by suffix; errors as in `check_estimate_plot` and `save_plot`."""
     save_plot(lambda figure: draw_estimate(figure.add_subplot(), result, kind), path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
-from maxent.models.errors import InvalidInput, Problem
-from maxent.models.frames import shorten
-from maxent.report import SOURCE, check_outputs, printable, write_atomically
-from maxent.solvers.registry import MissingExtra
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.output import check_outputs, write_atomically
+from maxent.models.packages import need
+from maxent.models.printable import printable
+from maxent.models.tables.frame import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,13 +42,12 @@ def check_matplotlib() -> None:
     MissingExtra
         When matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("a plot needs matplotlib: pip install 'maxent[plot]'")
+    need("matplotlib", "a plot needs matplotlib")
 
 
 def missing(field: str, expected: str, found: str) -> InvalidInput:
     """The error of a plot that cannot be drawn from what there is."""
-    return InvalidInput("plot", [Problem("argument", field, expected, found)])
+    return InvalidInput("plot", [Problem(ARGUMENT, field, expected, found)])
 
 
 def check_kind(kind: str, kinds: Iterable[str]) -> None:
@@ -78,8 +77,8 @@ def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
         return kind or default
     if kind is not None:
         found = "none" if path is None else shorten(path)
-        expected = f"-o with a file name that ends in {' or '.join(PLOTS)}"
-        raise InvalidInput(SOURCE, [Problem("argument", "--plot", expected, found)])
+        expected = f"output= with a file name that ends in {' or '.join(PLOTS)}"
+        raise InvalidInput("plot", [Problem(ARGUMENT, "plot", expected, found)])
     return None
 
 

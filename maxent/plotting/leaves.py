@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.nodes import NodeDisclosure, disclosed_by_node
+from maxent.disclosure.nodes import NodeDisclosure, disclosed_by_node
 from maxent.plotting.figures import missing, name_of, people_axis, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from maxent.result import Estimate
+    from maxent.disclosure.inference import Inference
 
 PARTED = 60
 """Leaves up to which lines part the blocks; more lines would cover them."""
@@ -33,7 +33,7 @@ _CERTAIN = (
 """Certain individuals of a leaf -> color; certain is a class of probability 0.999 or more."""
 
 
-def draw_leaves(axes: Axes, result: Estimate, tree: int = 0) -> None:
+def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     """The leaves of a tree side by side, from the most to the least disclosed, removed ones included.
 
     A block is as high as the mean largest posterior of its individuals: the share of right guesses among them. Somebody

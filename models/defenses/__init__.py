@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxent.models.defenses.erp import ERPTreeClassifier
-    from maxent.models.defenses.kadet import KADETClassifier
-    from maxent.models.defenses.plain import LeafPrunedTree, ParentPrunedTree, PlainTree
-    from maxent.models.defenses.rdt import KAnonRandomTreesClassifier
+    from maxent.models.defenses.error_risk.estimator import ERPTreeClassifier
+    from maxent.models.defenses.kadet.estimator import KADETClassifier
+    from maxent.models.defenses.pruned_trees import LeafPrunedTree, ParentPrunedTree, PlainTree
+    from maxent.models.defenses.random_trees.estimator import KAnonRandomTreesClassifier
 
 __all__ = [
     "ERPTreeClassifier",
@@ -21,12 +21,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ERPTreeClassifier": "erp",
-    "KADETClassifier": "kadet",
-    "KAnonRandomTreesClassifier": "rdt",
-    "LeafPrunedTree": "plain",
-    "ParentPrunedTree": "plain",
-    "PlainTree": "plain",
+    "ERPTreeClassifier": "error_risk.estimator",
+    "KADETClassifier": "kadet.estimator",
+    "KAnonRandomTreesClassifier": "random_trees.estimator",
+    "LeafPrunedTree": "pruned_trees",
+    "ParentPrunedTree": "pruned_trees",
+    "PlainTree": "pruned_trees",
 }
 
 

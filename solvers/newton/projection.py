@@ -1,7 +1,8 @@
 """From a point that nearly meets the constraints to one that meets them, by the shortest way in the metric.
 
 ``d = C' (C J C')^+ max(0, target - c)`` over the violated and the nearly active constraints: one or two steps take a
-violation of 1e-6 to 1e-13, at a cost in entropy that is of the violation's own size.
+violation of 1e-6 to 1e-13, at a cost in entropy that is of the violation's own size. Of few constraints the matrix is
+decomposed; of more that would take minutes, in which nothing looks at the clock, and they get conjugate gradients.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from maxent.solvers.newton.lagrangian import Problem, State
+from maxent.solvers.clock import SOON, Clock
+from maxent.solvers.newton.quadratic_model import Problem, State
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -17,6 +19,12 @@ INSIDE = 1e-11
 """How far inside a constraint to aim, per individual that it is about."""
 
 STEPS = 25
+
+DECOMPOSED = 800
+"""Constraints up to which their matrix is decomposed, which takes a fraction of a second."""
+
+PRODUCTS, CLOSE = 500, 1e-6
+"""Of conjugate gradients: products with the matrix at most, and the share of the right side that may be left."""
 
 RAISES = 5
 
@@ -27,23 +35,48 @@ def project(problem: Problem, state: State, pull: FloatArray, floor: float) -> S
     state = _raise(problem, state, floor)
     for _ in range(STEPS):
         c = state.c
+        if problem.clock.late() > SOON:
+            break
         if float(problem.violation(state).max(initial=0.0)) <= 0.1 * INSIDE:
             break
         rows = np.flatnonzero((c < 0) | ((c < 1e-6 * people) & (pull > 0)) | (c < 1e-9 * people))
         slopes = problem.comparisons.slopes(state.sums)
         gradients = problem.manifold.centring(state.m)(problem.gradients(state, slopes, rows))
         flat = gradients.reshape(len(rows), state.m.size)
-        gram = (flat * state.m.ravel()) @ flat.T
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
         wanted = np.maximum(INSIDE * people[rows] - c[rows], 0.0)
-        scaled = gram * scale[:, None] * scale
-        weight = scale * np.linalg.lstsq(scaled, wanted * scale, rcond=1e-10)[0]
-        d = (weight @ flat).reshape(state.m.shape)
+        solve = _decomposed if len(rows) <= DECOMPOSED else _iterated
+        d = (solve(flat, state.m.ravel(), wanted, problem.clock) @ flat).reshape(state.m.shape)
         better = _shorter(problem, state, d, floor)
         if better is None:
             break
         state = better
     return state
+
+
+def _decomposed(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
+    """Weights of the rows of ``c``, shape (n_rows, n), with ``c (m * (weights c)) = wanted``, the smallest ones."""
+    gram = (c * m) @ c.T
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    weights: FloatArray = scale * np.linalg.lstsq(gram * scale[:, None] * scale, wanted * scale, rcond=1e-10)[0]
+    return weights
+
+
+def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
+    """The same by conjugate gradients, nearly, or as far as there is time."""
+    scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), 1e-300))
+    weights, left = np.zeros(len(c)), wanted * scale
+    direction, now = left.copy(), float(left @ left)
+    enough = CLOSE**2 * now
+    for _ in range(PRODUCTS):
+        if now <= enough or clock.late() > SOON:
+            break
+        product = scale * (c @ (m * ((scale * direction) @ c)))
+        length = now / max(float(direction @ product), 1e-300)
+        weights, left = weights + length * direction, left - length * product
+        before, now = now, float(left @ left)
+        direction = left + now / before * direction
+    scaled: FloatArray = scale * weights
+    return scaled
 
 
 def _shorter(problem: Problem, state: State, d: FloatArray, floor: float) -> State | None:

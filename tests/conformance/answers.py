@@ -10,7 +10,7 @@ import pytest
 from brute_force import refusal
 
 import maxent
-from maxent.models.inducers import id3
+from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
 
 

@@ -8,12 +8,12 @@ from brute_force import refusal
 from conformance.answers import random_problem
 
 import maxent
-from maxent.engine import compile_release
+from maxent.api.estimate import compile_release
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve import solve_program
+from maxent.solvers.solve.driver import solve_program
 
 CONTESTED = [seed for seed in range(60) if seed % 18 not in (12, 13, 14, 15, 16, 17)]
 

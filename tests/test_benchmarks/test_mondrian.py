@@ -1,27 +1,24 @@
-"""Mondrian (benchmarks/mondrian.py) against partitions worked out by hand, and what both ways of cutting promise."""
+"""Mondrian against partitions worked out by hand, and what both ways of cutting promise."""
 
 from __future__ import annotations
 
-import runpy
 from collections import Counter
 from math import log2
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from papers.yang_2019 import mondrian
 from strategies import populations, thorough
 
-from maxent.models.generalize import uniform
-from maxent.models.reader import validate_release
+from maxent.models.formats.maxent_json import validate_release
+from maxent.models.records.generalize import uniform
 from maxent.models.release import Target
-from maxent.models.routing import assign
-from maxent.models.training import Training, read_training
+from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.routing import assign
 
-mondrian = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "mondrian.py")))
 CHOOSERS = [mondrian.median_cut, mondrian.information_gain_cut]
 
 

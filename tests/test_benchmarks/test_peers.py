@@ -1,8 +1,7 @@
-"""benchmarks/peers.py: what it measures of environments, what the page says of it, and our own answers."""
+"""examples/papers/peers/compare.py: what it measures of environments, what the page says of it, and our own answers."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -11,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from papers.peers import compare, environments, maxent_
+from papers.peers.page import tables
+from papers.tables import fill
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "peers.md"
@@ -56,12 +58,6 @@ SACRO = {
 
 
 @pytest.fixture
-def module(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module
-
-
-@pytest.fixture
 def results():
     return {
         "maxent": {**TIMES, "found": OWN},
@@ -76,8 +72,8 @@ def cells(table):
     return {line[0]: line[1:] for line in lines}
 
 
-def test_tables_say_what_was_found_and_what_does_not_install(module, results):
-    made = module("peers_page").tables(results)
+def test_tables_say_what_was_found_and_what_does_not_install(results):
+    made = tables(results)
     cost, same = cells(made["cost"]), cells(made["same"])
     assert cost[""] == ["maxent", "SACRO-ML", "ART"]
     assert cost["site-packages, MB"] == ["2", "2", "-"]
@@ -90,59 +86,56 @@ def test_tables_say_what_was_found_and_what_does_not_install(module, results):
     assert "maxent, SACRO-ML: the same sizes of leaves." in made["same"]
 
 
-def test_another_tree_is_not_passed_over(module, results):
+def test_another_tree_is_not_passed_over(results):
     results["SACRO-ML"]["found"] = {**SACRO, "leaves": [1, 8, 31]}
-    assert "DIFFERENT" in module("peers_page").tables(results)["same"]
+    assert "DIFFERENT" in tables(results)["same"]
 
 
-def test_the_page_has_a_place_for_every_table(module, results):
+def test_the_page_has_a_place_for_every_table(results):
     page = PAGE.read_text(encoding="utf-8")
-    filled = module("kadet_page").fill(page, module("peers_page").tables(results))
+    filled = fill(page, tables(results))
     assert "| 9 of 40 |" in filled
     outside = re.compile(r"<!-- table: .*?<!-- end -->", re.DOTALL)
     assert outside.sub("", filled) == outside.sub("", page)
 
 
-def test_sizes_are_those_of_files(module, tmp_path):
-    envs = module("peers_envs")
+def test_sizes_are_those_of_files(tmp_path):
     for name, size in {"big/deep/a": 500, "big/b": 7, "small/c": 20, "pip/d": 900, "alone.py": 30}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(bytes(size))
-    sizes = envs.bytes_of(tmp_path)
+    sizes = environments.bytes_of(tmp_path)
     assert sizes == {"big": 507, "small": 20, "pip": 900, "alone.py": 30}
-    assert envs.largest(sizes, ["pip"], 2) == {"big": 507, "alone.py": 30}
+    assert environments.largest(sizes, ["pip"], 2) == {"big": 507, "alone.py": 30}
 
 
-def test_cuda_is_refused(module):
-    envs = module("peers_envs")
+def test_cuda_is_refused():
 
     def report(*names):
         return {"install": [{"metadata": {"name": name}} for name in names]}
 
-    envs.refuse_cuda(report("torch", "numpy"))
-    with pytest.raises(envs.NotInstalled, match="CUDA libraries: nvidia-cublas, nvidia-nccl-cu12"):
-        envs.refuse_cuda(report("torch", "nvidia-nccl-cu12", "nvidia-cublas"))
+    environments.refuse_cuda(report("torch", "numpy"))
+    with pytest.raises(environments.NotInstalled, match="CUDA libraries: nvidia-cublas, nvidia-nccl-cu12"):
+        environments.refuse_cuda(report("torch", "nvidia-nccl-cu12", "nvidia-cublas"))
 
 
-def test_a_tool_that_pip_refuses_or_that_does_not_run_says_why(module, monkeypatch, tmp_path):
-    envs, peers = module("peers_envs"), module("peers")
+def test_a_tool_that_pip_refuses_or_that_does_not_run_says_why(monkeypatch, tmp_path):
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: x\nERROR: first\nERROR: No matching distribution found\n")
     with monkeypatch.context() as patched:
         patched.setattr(subprocess, "run", lambda *_, **__: failed)
-        patched.setattr(envs, "bytes_of", lambda _: {})
-        patched.setattr(envs, "site_packages", lambda _: tmp_path)
-        said = peers.run(envs.PEERS[2], tmp_path / "env", tmp_path)
+        patched.setattr(environments, "bytes_of", lambda _: {})
+        patched.setattr(environments, "site_packages", lambda _: tmp_path)
+        said = compare.run(environments.PEERS[2], tmp_path / "env", tmp_path)
     assert said == {"refused": "does not install: ERROR: No matching distribution found"}
     with pytest.raises(RuntimeError, match=r"^ModuleNotFoundError: No module named 'nothing_of_that_name'$"):
-        peers.measured([sys.executable, "-c", "import nothing_of_that_name"])
-    assert peers.measured([sys.executable, "-c", "pass"])["mb"] > 1
+        compare.measured([sys.executable, "-c", "import nothing_of_that_name"])
+    assert compare.measured([sys.executable, "-c", "pass"])["mb"] > 1
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("MAXENT_DATA"), reason="MAXENT_DATA does not name the folder of adult.csv")
-def test_our_own_answers_are_those_of_the_page(module, tmp_path):
-    module("peers").write_instance(tmp_path)
-    module("peers_maxent").main(str(tmp_path), str(tmp_path / "found.json"))
+def test_our_own_answers_are_those_of_the_page(tmp_path):
+    compare.write_instance(tmp_path)
+    maxent_.main(str(tmp_path), str(tmp_path / "found.json"))
     own = {**TIMES, "found": json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))}
-    made = module("peers_page").tables({"maxent": own, "SACRO-ML": {"refused": ""}, "ART": {"refused": ""}})["maxent"]
+    made = tables({"maxent": own, "SACRO-ML": {"refused": ""}, "ART": {"refused": ""}})["maxent"]
     assert f"<!-- table: maxent -->\n{made}<!-- end -->" in PAGE.read_text(encoding="utf-8")

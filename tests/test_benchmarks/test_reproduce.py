@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
-import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from papers import pages, reproduce, study_files, verdicts
+from papers.reproduction_page import MARK, compose
 
 from maxent.models.errors import InvalidInput
 
 ROOT = Path(__file__).parents[2]
-BENCHMARKS = ROOT / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-import pages  # noqa: E402
-import papers  # noqa: E402
-import reproduce  # noqa: E402
-import verdicts  # noqa: E402
-from reproduce_page import MARK, compose  # noqa: E402
-
+MODULES = study_files.PAPERS
 DOCS = ROOT / "docs"
 PRINTED = {
     "friedman-2006": "table1 figure1 adult text_figures figure3 figure4 figure5 figure6",
@@ -36,21 +30,21 @@ PRINTED = {
 
 
 def test_everything_that_is_printed_is_in_one_place() -> None:
-    for paper in papers.load_papers():
+    for paper in study_files.load_papers():
         names = Counter(name for item in paper.published for name in item.names)
         assert names == Counter(PRINTED[paper.name].split()), paper.name
-    assert sorted(PRINTED) == [paper.name for paper in papers.load_papers()]
+    assert sorted(PRINTED) == [paper.name for paper in study_files.load_papers()]
 
 
 def test_the_page_is_what_the_studies_say() -> None:
-    assert compose(papers.load_papers(), DOCS) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert compose(study_files.load_papers(), DOCS) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
 
 
 def test_every_figure_of_a_program_is_on_its_page_and_on_this_one() -> None:
     shown = pages.figures((DOCS / "reproduction.md").read_text(encoding="utf-8"))
-    for paper in papers.load_papers():
+    for paper in study_files.load_papers():
         for program in paper.programs:
-            assert (BENCHMARKS / f"{program.name}.py").is_file()
+            assert MODULES.joinpath(*program.name.split(".")).with_suffix(".py").is_file()
             there = pages.figures((DOCS / program.page).read_text(encoding="utf-8"))
             for figure in program.figures:
                 assert (DOCS / "figures" / figure).is_file()
@@ -59,29 +53,33 @@ def test_every_figure_of_a_program_is_on_its_page_and_on_this_one() -> None:
 
 
 def test_what_is_asserted_by_a_test_is() -> None:
-    for paper in papers.load_papers():
+    for paper in study_files.load_papers():
         for item in paper.published:
             assert item.verdict in ("", "exact", "not reproducible")
             if item.test:
                 file, _, function = item.test.partition("::")
-                assert f"\ndef {function}(" in (ROOT / file).read_text(encoding="utf-8")
+                module = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+                assert function in {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_number_of_a_protocol_is_read() -> None:
-    code = "".join(path.read_text(encoding="utf-8") for path in BENCHMARKS.glob("*.py"))
-    for path in papers.PAPERS.glob("*.toml"):
-        if "[protocol]" in path.read_text(encoding="utf-8"):
-            assert f'protocol("{path.stem}")' in code
-            assert all(f'["{key}"]' in code for key in papers.protocol(path.stem))
+    for name in study_files.paper_names():
+        folder = MODULES / name.replace("-", "_")
+        if "[protocol]" in (folder / "paper.toml").read_text(encoding="utf-8"):
+            code = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in folder.glob("*.py")]
+            slices = [node.slice for nodes in code for node in nodes if isinstance(node, ast.Subscript)]
+            read = {node.value for node in slices if isinstance(node, ast.Constant)}
+            assert set(study_files.protocol(name)) <= read
 
 
 def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
-    planned = list(reproduce.steps(papers.load_papers(), reproduce.SWEEPS, DOCS))
+    planned = list(reproduce.steps(study_files.load_papers(), reproduce.SWEEPS, DOCS))
     names = [step.name for step in planned]
     assert len({*names}) == len(names)
     *_, sweep, page = planned
     assert sweep.command[1:4] == ("-m", "maxent", "sweep")
-    assert all(Path(file).is_file() for file in (sweep.command[4], page.command[1]))
+    assert Path(sweep.command[4]).is_file()
+    assert page.command[1:3] == ("-m", "papers.defenses")
     assert {"adult.csv", "nursery.csv", "mushroom.csv"} <= {*sweep.data}
 
 
@@ -93,7 +91,7 @@ short = "Nobody (2000)"
 reference = "Nobody, *Nothing*."
 
 [[program]]
-name = "tiny"
+name = "tiny.study"
 page = "tiny.md"
 figures = ["tiny.svg"]
 data = ["tiny.csv"]
@@ -142,19 +140,20 @@ k    U  ours  diff   sd  ACC  ours  diff   sd  verdict
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of studies, docs and benchmarks, with a program that fills in nothing and says where it was called."""
+    """A folder of papers and docs, with a program that fills in nothing and says where it was called."""
     for name, text in {
-        "papers/tiny.toml": STUDY,
+        "examples/papers/tiny/paper.toml": STUDY,
         "docs/tiny.md": PAGE,
         "docs/reproduction.md": f"# Words\n{MARK}old\n",
-        "benchmarks/tiny.py": "import pathlib, sys; pathlib.Path(sys.argv[1], 'called').touch()",
+        "examples/papers/tiny/study.py": "import pathlib, sys; pathlib.Path(sys.argv[1], 'called').touch()",
         "data/tiny.csv": "",
     }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(reproduce, "load_papers", lambda: papers.load_papers(folder=tmp_path / "papers"))
-    monkeypatch.setattr(reproduce, "PAPERS", tmp_path / "papers")
-    monkeypatch.setattr(reproduce, "BENCHMARKS", tmp_path / "benchmarks")
+    folder = tmp_path / "examples" / "papers"
+    monkeypatch.setattr(reproduce, "load_papers", lambda: study_files.load_papers(folder=folder))
+    monkeypatch.setattr(reproduce, "paper_names", lambda: study_files.paper_names(folder))
+    monkeypatch.setattr(reproduce, "MODULES", tmp_path / "examples")
     monkeypatch.setattr(reproduce, "SWEEPS", ())
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))
     return tmp_path
@@ -167,7 +166,7 @@ def call(folder: Path, *more: str) -> int:
 def test_a_study_is_run_and_summed_up(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(tiny, "--only", "tiny") == 0
     assert (tiny / "docs" / "called").exists()
-    assert "[1/1] tiny ..." in capsys.readouterr().err
+    assert "[1/1] tiny.study ..." in capsys.readouterr().err
     text = (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert text.startswith(f"# Words\n{MARK}\n|  | cells | exact | within noise | off |\n")
     assert "\n| Nobody (2000) | 6 | 3 | 1 | 2 |\n\n### Nobody (2000): verdicts\n" in text
@@ -194,7 +193,7 @@ def test_missing_data_are_named_before_anything_runs(
 ) -> None:
     (tiny / "data" / "tiny.csv").unlink()
     assert call(tiny) == 2
-    assert "tiny.csv, for tiny" in capsys.readouterr().err
+    assert "tiny.csv, for tiny.study" in capsys.readouterr().err
     monkeypatch.delenv("MAXENT_DATA")
     assert call(tiny) == 2
     assert "set the environment variable MAXENT_DATA to the folder that holds tiny.csv" in capsys.readouterr().err
@@ -202,9 +201,9 @@ def test_missing_data_are_named_before_anything_runs(
 
 
 def test_a_program_that_fails_is_named(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tiny / "benchmarks" / "tiny.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    (tiny / "examples" / "papers" / "tiny" / "study.py").write_text("raise SystemExit(3)", encoding="utf-8")
     assert call(tiny) == 1
-    assert "failed: tiny" in capsys.readouterr().err
+    assert "failed: tiny.study" in capsys.readouterr().err
     assert "Nobody (2000)" in (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
 
 
@@ -229,9 +228,10 @@ def test_a_page_that_cannot_be_summed_up_is_named(
 
 def test_a_study_file_that_is_wrong_is_told_line_by_line(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = STUDY.replace("short", "shrt").replace('tables = ["one", "two"]', "").replace("why = ", "test = 1\nwhy = ")
-    (tiny / "papers" / "tiny.toml").write_text(wrong.replace('page = "tiny.md"', "page = 7"), encoding="utf-8")
+    study = tiny / "examples" / "papers" / "tiny" / "paper.toml"
+    study.write_text(wrong.replace('page = "tiny.md"', "page = 7"), encoding="utf-8")
     with pytest.raises(InvalidInput) as refused:
-        papers.load_paper(tiny / "papers" / "tiny.toml")
+        study_files.load_paper(study)
     assert {problem.field for problem in refused.value.problems} == {"short", "shrt", "tables", "test", "page"}
     assert call(tiny, "--page") == 2
     assert "shrt" in capsys.readouterr().err

@@ -1,28 +1,23 @@
-"""Top-down specialisation (benchmarks/tds.py) against one worked out by hand and a naive one on random tables."""
+"""Top-down specialisation against one worked out by hand and a naive one on random tables."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from importlib import import_module
 from math import log2
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from papers.friedman_2006 import tds
 from strategies import thorough
 
-from maxent.models.inducers import cart
-from maxent.models.routing import assign
-from maxent.models.table import read_records
-from maxent.models.training import read_training
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-tds = import_module("tds")
+from maxent.models.induction.inducers import cart
+from maxent.models.tables.qi_table import read_records
+from maxent.models.tables.training import read_training
+from maxent.models.trees.routing import assign
 
 TAXONOMY = [
     ["Engineer", "Professional"],

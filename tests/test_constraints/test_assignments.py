@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
-from maxent.constraints.assignments import assign_rows
+from maxent.constraints.row_matching import assign_rows
 
 
 @st.composite

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from maxent.engine import compile_release
-from maxent.models.reader import parse_release
+from maxent.api.estimate import compile_release
+from maxent.models.formats.maxent_json import parse_release
 
 SEX = {"name": "Sex", "type": "categorical", "values": ["f", "m"]}
 CITY = {"name": "City", "type": "categorical", "values": ["a", "b", "c"]}

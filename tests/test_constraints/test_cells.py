@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from maxent.constraints.cells import build_cells
-from maxent.models.reader import parse_release
-from maxent.models.table import read_qi
+from maxent.models.formats.maxent_json import parse_release
+from maxent.models.tables.qi_table import read_qi
 
 CITY = {"name": "City", "type": "categorical", "values": ["a", "b"]}
 CAR = {"name": "Car", "type": "categorical", "values": ["yes", "no"], "role": "private"}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from soundness import check
 from strategies import Case, Style, cases, populations, thorough
 
-from maxent.models.erp import prune_erp
-from maxent.models.restate import restate
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.trees.restate import restate
 
 WIDE = (-3.0, 10.0)
 

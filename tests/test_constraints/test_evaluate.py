@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Case, badness, cases, populations, thorough, true_facts
 
-from maxent.constraints import evaluate
+from maxent.api.estimate import compile_release
+from maxent.constraints import residuals as evaluate
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
 from maxent.constraints.program import Internal, Program
-from maxent.engine import compile_release
-from maxent.models.companions import read_facts
-from maxent.models.reader import parse_release
-from maxent.models.table import read_qi
+from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.maxent_json import parse_release
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.truth_and_facts import read_facts
 
 
 def inside(program: Program, tree: int, place: int) -> Any:

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import null_space
 from strategies import thorough
 
-from maxent.constraints.independent import MOST, independent_rows
+from maxent.constraints.presolve.independent_rows import MOST, independent_rows
 
 INF = np.inf
 

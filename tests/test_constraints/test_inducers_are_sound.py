@@ -13,12 +13,12 @@ from soundness import check
 from strategies import NUMBERS, Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
-from maxent.models.inducers import Growth, c45, induce
-from maxent.models.reader import validate_release
+from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.maxent_json import validate_release
+from maxent.models.induction.inducers import Growth, c45, induce
 from maxent.models.release import Induction, Release
-from maxent.models.table import read_qi
-from maxent.models.training import read_training
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.training import read_training
 
 CLOSE = (1.0, 1.0 + 2**-23, 1.0 + 2**-22, 1.0 + 3 * 2**-24, 16777219.0, 16777220.0)
 """Numbers that single precision confuses, or hardly tells apart."""

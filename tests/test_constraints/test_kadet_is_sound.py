@@ -14,12 +14,12 @@ from soundness import check
 from strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.residuals import Evaluator
+from maxent.models.defenses.kadet.parameters import Kadet, kadet
 from maxent.models.errors import InvalidInput
-from maxent.models.kadet import Kadet, kadet
-from maxent.models.reader import validate_release
+from maxent.models.formats.maxent_json import validate_release
 from maxent.models.release import Attribute, Defense, Release
-from maxent.models.table import read_qi
+from maxent.models.tables.qi_table import read_qi
 
 OPTIONS: dict[str, Any] = {
     "k": st.sampled_from((1, 2, 2, 3, 3, 5)),

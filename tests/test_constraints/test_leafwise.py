@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from maxent.constraints.leafwise import water_fill
+from maxent.constraints.presolve.closed_form import water_fill
 
 NO_LABEL = np.array([-1])
 

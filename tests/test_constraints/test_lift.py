@@ -16,12 +16,11 @@ from scipy.optimize import linprog
 from scipy.sparse import vstack
 from strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
 
+from maxent.api.estimate import compile_release
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
-from maxent.constraints.lift import LiftedPart, lift
-from maxent.constraints.lifted import LiftedProgram
-from maxent.constraints.program import Program
-from maxent.constraints.reduce import (
+from maxent.constraints.lifting.lift import LiftedPart, lift
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.presolve.merge import (
     Merged,
     Part,
     everything_about,
@@ -31,10 +30,11 @@ from maxent.constraints.reduce import (
     parts,
     unmerged,
 )
-from maxent.engine import compile_release
-from maxent.models.companions import read_facts
-from maxent.models.reader import parse_release
-from maxent.models.table import read_qi
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.maxent_json import parse_release
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.truth_and_facts import read_facts
 from maxent.solvers.derivatives import Derivatives
 
 FloatArray = npt.NDArray[np.float64]

@@ -12,19 +12,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
 
+from maxent.api.explain import explain
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import Evaluator
+from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program import Linear, Program
-from maxent.explain import explain
-from maxent.formulas import latex_document
-from maxent.models.defenses.pruning import prune_leaf, prune_parent
-from maxent.models.erp import prune_erp
-from maxent.models.inducers import Growth, induce
-from maxent.models.reader import validate_release
+from maxent.constraints.residuals import Evaluator
+from maxent.export.latex import latex_document
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.formats.maxent_json import validate_release
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
-from maxent.models.restate import restate
-from maxent.models.table import read_qi
-from maxent.models.training import Training, read_training
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.restate import restate
 
 WIDE = (-3.0, 10.0)
 
@@ -163,7 +164,7 @@ def test_forests(case: Case, method: Any, k: int) -> None:
 def test_the_k_of_a_sample_says_nothing_of_the_people(case: Case, method: Any) -> None:
     assume(sum(sum((leaf.counts or {}).values()) for leaf in case.release.trees[0].leaves) >= 3)
     program = check(replace(case, release=method(case.release, 3)))
-    assert program.kinds()["n"] == 0
+    assert kinds_of(program)["n"] == 0
 
 
 # --- What a k says beyond the other statements ---------------------------------------------------------------------
@@ -187,7 +188,7 @@ def test_a_removed_leaf_and_its_siblings_are_bounded_by_k() -> None:
     release, people = private_tree(3, "prune-leaf", removed=True)
     program = compile_program(release, read_qi(people, release))
     assert sizes(program) == {"leaf L1": (3.0, np.inf), "removed leaf of N, branch 2": (0.0, 2.0)}
-    assert program.kinds()["n"] == 2
+    assert kinds_of(program)["n"] == 2
     rows = [row for row in explain(program)["list"] if row["kind"] == "n"]
     assert [(row["node"], row["lower"], row["upper"]) for row in rows] == [
         ("L1", [3.0], [None]),

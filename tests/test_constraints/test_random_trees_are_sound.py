@@ -14,10 +14,10 @@ from soundness import check
 from strategies import Case, Draw, People, populations, thorough
 
 from maxent.constraints.compiler import compile_program
-from maxent.models.random_trees import RandomTrees, random_trees
-from maxent.models.reader import validate_release
+from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.models.formats.maxent_json import validate_release
 from maxent.models.release import Attribute, Node, Release, Tree
-from maxent.models.table import read_qi
+from maxent.models.tables.qi_table import read_qi
 
 
 @st.composite

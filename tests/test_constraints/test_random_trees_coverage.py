@@ -11,11 +11,11 @@ from scipy.stats import binom
 from strategies import Case, People, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.evaluate import LinearRows
-from maxent.constraints.sampling import n_countable
-from maxent.models.random_trees import RandomTrees, random_trees
+from maxent.constraints.kinds.sampling import n_countable
+from maxent.constraints.residuals import LinearRows
+from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.release import Attribute
-from maxent.models.table import read_qi
+from maxent.models.tables.qi_table import read_qi
 
 
 def alike(kinds: int, each: int, classes: int = 2) -> People:

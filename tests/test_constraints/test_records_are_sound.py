@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Style, cases, populations, thorough
 
-from maxent.constraints.evaluate import Evaluator
 from maxent.constraints.records import compile_records
-from maxent.models.published_records import read_published
+from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.published_records import read_published
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from maxent.constraints.sampling import Counting, true_count_bounds
+from maxent.constraints.kinds.sampling import Counting, true_count_bounds
 
 
 def bounds(published, *, rate, suppressed_below=0, alpha=0.05, most=10_000):

@@ -7,8 +7,8 @@ from hypothesis import given
 from strategies import Case, cases, thorough
 
 from maxent.constraints.cells import build_cells, place_sizes
-from maxent.constraints.sums import CellSums
-from maxent.models.table import read_qi
+from maxent.constraints.place_sums import CellSums
+from maxent.models.tables.qi_table import read_qi
 
 
 @thorough(100)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
 
 import maxent
-from maxent.auditing import audit_release
+from maxent.api.audit import audit_release
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
@@ -326,10 +326,13 @@ def test_what_proves_homogeneity(leaf, proved):
     assert homogeneous_leaves(pair(leaf, other)) == (["L"] if proved else [])
 
 
-def test_exact_rates_prove_homogeneity_of_any_size():
-    release = pair(Node("L", label="a", error_rate=0.0, n=10**6), Node("M", label="b", error_rate=0.5, n=2))
-    assert homogeneous_leaves(release) == ["L"]
-    assert homogeneous_leaves(release, rounding="digits") == []
+def test_rates_prove_homogeneity_of_any_size_when_their_digits_do():
+    pure = Node("L", label="a", error_rate=0.0, n=10**6)
+    half = pair(pure, Node("M", label="b", error_rate=0.5, n=2))
+    for rounding in ("auto", "digits"):  # 0.0 may be 0.049
+        assert homogeneous_leaves(half, rounding=rounding) == []
+    assert homogeneous_leaves(half, rounding="exact") == ["L"]
+    assert homogeneous_leaves(pair(pure, Node("M", label="b", error_rate=1 / 3, n=3))) == ["L"]
 
 
 def test_a_suppressed_zero_proves_nothing_unless_n_does():

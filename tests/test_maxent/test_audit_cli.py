@@ -169,15 +169,15 @@ def test_names_like_our_own_columns_stay_apart(tmp_path, capsys):
     printed(capsys, tree, qi, "--as-table", table, "-o", rows)
     with open(table) as file:
         (first, second) = json.load(file)["rows"]
-    assert (first["leaf"], first["leaf.1"], second["leaf.1"]) == ("A|B", '["x|y"]', "n|z")
-    assert pd.read_parquet(rows)["leaf.1"].tolist() == ["A|B", "C", "C"]
+    assert (first["maxent_leaf"], first["leaf"], second["leaf"]) == ("A|B", '["x|y"]', "n|z")
+    assert pd.read_parquet(rows)["maxent_leaf"].tolist() == ["A|B", "C", "C"]
 
 
 def test_what_is_wrong_is_refused_with_its_place(tmp_path, capsys, loans):
     tree, qi = loans
-    assert "min_size: expected a whole number of at least 1" in refused(capsys, tree, "--min-size", "0")
+    assert "--min-size: expected a whole number of at least 1" in refused(capsys, tree, "--min-size", "0")
     assert "background" in refused(capsys, tree, "--background", "-1")
-    assert "'--min-size'" in refused(capsys, tree, "--min-size", "many")
+    assert "--min-size: expected a whole number, found 'many'" in refused(capsys, tree, "--min-size", "many")
     assert "no such file" in refused(capsys, str(tmp_path / "none.json"))
     assert "Marital Status" in refused(capsys, tree, tree)
     assert "count" in refused(capsys, tree, "--count", "people")

@@ -17,10 +17,10 @@ import pytest
 import toys
 
 import maxent
-from maxent import benching
 from maxent.__main__ import main
+from maxent.api import bench as benching
+from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
-from maxent.solvers.registry import UnknownBackend
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -222,12 +222,12 @@ def test_none_to_rely_on(capsys, third_party):
 
 
 WRONG = {
-    "unknown back end": (["--backends", "newton,newtn"], "maxent: no backend 'newtn'; did you mean 'newton'?"),
-    "no back end": (["--backends", " ,"], "maxent: options: option: backends: expected names of back ends, found ' ,'"),
-    "time limit": (["--time-limit", "0"], "option: time_limit: expected a positive number of seconds, found 0"),
-    "repeat": (["--repeat", "0"], "option: repeat: expected a whole number of at least 1, found 0"),
-    "suffix": (["--plot", "out.gif"], "argument: --plot: expected a file name that ends in .svg or .png or .pdf"),
-    "no number": (["--repeat", "often"], "Invalid value for '--repeat'"),
+    "unknown back end": (["--backends", "newton,newtn"], "scipy, found 'newtn'; did you mean 'newton'?"),
+    "no back end": (["--backends", " ,"], "maxent: --backends: expected names of back ends, found ' ,'"),
+    "time limit": (["--time-limit", "0"], "maxent: --time-limit: expected a positive number of seconds, found 0"),
+    "repeat": (["--repeat", "0"], "maxent: --repeat: expected a whole number of at least 1, found 0"),
+    "suffix": (["--plot", "out.gif"], "maxent: --plot: expected a file name that ends in .svg or .png or .pdf"),
+    "no number": (["--repeat", "often"], "maxent: --repeat: expected a whole number, found 'often'"),
 }
 
 
@@ -253,7 +253,7 @@ def test_wrong_input_is_reported_once_with_all_its_problems(capsys, tmp_path):
     assert printed.err.count("\n") == 1
     assert "document: from: expected only the keys" in printed.err
     assert os.listdir(tmp_path) == ["tree.json"]
-    with pytest.raises(UnknownBackend, match="no backend 'nobody'"):
+    with pytest.raises(UnknownBackend, match=r"backends: expected one of auto, .*, found 'nobody'"):
         maxent.bench(*D1, backends=["nobody"])
 
 
@@ -359,7 +359,9 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     assert main(["bench", *D1, "--plot", "out.svg"]) == 2
-    assert capsys.readouterr() == ("", "maxent: a plot needs matplotlib: pip install 'maxent[plot]'\n")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
 def test_the_readme_names_every_option_of_bench(capsys):
@@ -371,3 +373,22 @@ def test_the_readme_names_every_option_of_bench(capsys):
         assert main([command, "--help"]) == 0
         options[command] = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     assert options["bench"] - options["estimate"] <= stated <= options["bench"]
+
+
+def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, capsys):
+    document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
+    del document["trees"][0]["induction"]  # nothing but the rates of leaves: closed forms
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    call = ["bench", str(tmp_path / "tree.json"), D1[1], "--backends", "newton,scipy", "--repeat", "1"]
+    assert main([*call, "-o", str(tmp_path / "rows.svg")]) == 0
+    told = capsys.readouterr().out
+    assert "newton: not used: closed forms of presolve answer the whole problem" in told
+    assert told.splitlines()[-1].startswith("no back end was used, and none is best: --no-presolve")
+    assert main([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["best"] is None
+    assert {(row["status"], row["iterations"]) for row in found["rows"]} == {("not_used", None)}
+    assert main([*call, "--no-presolve", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["best"] in ("newton", "scipy")
+    assert {row["status"] for row in found["rows"]} == {"optimal"}

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from strategies import SURE, cases, populations, thorough
 
 import maxent
-from maxent import engine
-from maxent.constraints.evaluate import Evaluator
-from maxent.report import as_json_text, summary_lines
+from maxent.api import estimate as engine
+from maxent.constraints.residuals import Evaluator
+from maxent.models.json_text import as_json_text
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.via_ipopt import IpoptBackend
+from maxent.text.estimate import summary_lines
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 

@@ -13,9 +13,9 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.comparison import NUMBERS
-from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.results.comparison import NUMBERS
 
 PAIRS = [(160, 50, 20, "yes"), (160, 50, 20, "yes"), (160, 50, 20, "no"), (160, 70, 20, "no"), (160, 70, 20, "no")]
 PAIRS += [(180, 70, 10, "yes"), (180, 70, 20, "yes"), (180, 70, 20, "no"), (180, 70, 20, "no")]
@@ -290,7 +290,7 @@ def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkey
             raise KeyboardInterrupt
         return estimate(*arguments, **options)
 
-    monkeypatch.setattr("maxent.comparing.estimate", interrupted)
+    monkeypatch.setattr("maxent.api.compare.estimate", interrupted)
     found = summary(capsys, *CALL, status=1)
     assert [row["release"] for row in found["releases"]] == ["plain"]
     assert found["interrupted"]
@@ -343,7 +343,7 @@ def test_more_pruning_never_lowers_the_overall_divergence_of_counts():
 
 
 REFUSED = {
-    "no qi": (FILES, ["--qi"]),
+    "no qi": (FILES, ["TREE... QI: expected", "the adversary's table"]),
     "no releases": (["--qi", "qi.csv"], ["TREE"]),
     "all that is wrong": (
         ["gone.json", "bad.json", "--qi", "qi.csv"],

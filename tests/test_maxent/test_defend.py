@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 import maxent
 from maxent.__main__ import main
 from maxent.commands import defend as command
-from maxent.defended import file_names
-from maxent.methods import METHODS, Published
-from maxent.models.erp import Rule
-from maxent.models.generalize import Distance
-from maxent.models.growth import CodedAs, Inducer
+from maxent.models.defenses.error_risk.prune import Rule
+from maxent.models.defenses.registry import METHODS, Published
+from maxent.models.induction.parameters import CodedAs, Inducer
+from maxent.models.records.generalize import Distance
+from maxent.results.defended import file_names
 
 CALL = ["--target", "Y", "--qi", "A,B,N"]
 COLUMNS = {"target": "Y", "qi": ["A", "B", "N"]}
@@ -54,8 +54,10 @@ def folder(tmp_path, monkeypatch):
 def summary(capsys, *arguments):
     assert main(["defend", *arguments, "--json"]) == 0
     printed = capsys.readouterr()
-    assert printed.err == ""
-    return json.loads(printed.out)
+    found = json.loads(printed.out)
+    notes = [line.removeprefix("maxent: note: ") for line in printed.err.splitlines()]
+    assert notes == found["notes"][: len(notes)]
+    return found
 
 
 def sizes(release):
@@ -234,7 +236,7 @@ REFUSED = {
     "column twice": (["none", "--target", "Y", "--qi", "A,B,A"], ["expected each column once"]),
     "growth": (
         ["none", *CALL, "--max-depth", "-1", "--min-samples-leaf", "0", "--min-samples-split", "0", "--seed", "-1"],
-        ["max_depth: expected", "min_samples_leaf: expected", "min_samples_split: expected", "seed: expected"],
+        ["--max-depth: expected", "--min-samples-leaf: expected", "--min-samples-split: expected", "--seed: expected"],
     ),
     "impurity": (["none", *CALL, "--impurity", "gain_ratio"], ["impurity: expected one of gini, entropy for cart"]),
     "numbers": (["none", *CALL, "--inducer", "id3"], ["'N': type: expected categories"]),
@@ -345,8 +347,8 @@ def test_diversity_and_hierarchies(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["prune-leaf", "--l", "2", "--class-public"], ["l: expected none", "class_public: expected none"]),
-        (["kadet", "--inducer", "cart", "--min-samples-leaf", "3"], ["one of id3, c45", "k says it"]),
+        (["prune-leaf", "--l", "2", "--class-public"], ["--l: expected none", "--class-public: expected none"]),
+        (["kadet", "--inducer", "cart", "--min-samples-leaf", "3"], ["one of id3, c45", "--k says it"]),
         (["kadet", "--l", "1", "--alpha", "2"], ["a number above 1", "below 1"]),
         (["kadet", "--k", "500"], ["at most 120"]),
         (["kadet", "--hierarchies", "nowhere"], ["no folder"]),
@@ -365,13 +367,20 @@ def test_missing_values_are_a_category_when_asked(folder, capsys):
     data.to_csv("holes.csv", index=False)
     assert main(["defend", "none", "holes.csv", *CALL, "-o", "tree.json"]) == 2
     assert "missing" in capsys.readouterr().err
-    summary(capsys, "none", "holes.csv", *CALL, "--missing", "category", "--test", "holes.csv", "-o", "tree.json")
+    found = summary(
+        capsys, "none", "holes.csv", *CALL, "--missing", "category", "--test", "holes.csv", "-o", "tree.json"
+    )
+    assert found["missing"] == {"holes.csv": {"A": 18}}
+    assert "holes.csv: column 'A' has no value on 18 lines: that is read as '(missing)'" in found["notes"]
     release = maxent.load_release("tree.json")
     assert release.attributes[0].values == ("(missing)", "w", "x", "y", "z")
     filled = data.assign(A=data["A"].fillna("(missing)"))
     assert maxent.defend(filled, **COLUMNS).release == release
     assert maxent.defend(data, **COLUMNS, missing="category").release == release
-    assert maxent.audit(release, "holes.csv") == maxent.audit(release, filled)
+    holes = maxent.audit(release, "holes.csv")
+    assert holes.pop("missing") == {"holes.csv": {"A": 18}}
+    assert [note.partition(" has no value on 18 lines")[0] for note in holes["notes"]] == ["holes.csv: column 'A'"]
+    assert {**holes, "notes": []} == maxent.audit(release, filled)
 
 
 def test_with_the_class_in_the_table_the_smallest_group_is_of_one_class(folder, capsys):

@@ -8,8 +8,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.predict import read_columns
-from maxent.models.random_votes import predict_votes
+from maxent.models.defenses.random_trees.votes import predict_votes
+from maxent.models.trees.predict import read_columns
 
 CALL = ["data.csv", "--target", "Y", "--qi", "A,N"]
 DOMAINS = {"A": ["v", "w", "x", "y"], "N": [0, 10], "Y": ["bad", "good", "none"]}
@@ -133,11 +133,15 @@ REFUSED = {
     ),
     "growth": (
         ["rdt", "--inducer", "cart", "--impurity", "gini", "--max-depth", "2", "--encoding", "onehot"],
-        [f"{name}: expected none for rdt" for name in ("inducer", "impurity", "max_depth", "encoding")],
+        [f"{name}: expected none for rdt" for name in ("inducer", "impurity", "max-depth", "encoding")],
     ),
     "leaves": (
         ["rdt", "--min-samples-leaf", "2", "--min-samples-split", "4", "--publish", "rates"],
-        ["min_samples_leaf: expected none", "min_samples_split: expected none", "publish: expected counts for rdt"],
+        [
+            "--min-samples-leaf: expected none",
+            "--min-samples-split: expected none",
+            "--publish: expected counts for rdt",
+        ],
     ),
     "records": (["rdt", "--publish", "records", "-o", "rows.csv"], ["only erp can publish records"]),
     "kadet": (["rdt", "--l", "2"], ["it is an option of kadet"]),

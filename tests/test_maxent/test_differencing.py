@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from strategies import Style, cases, leaves_of, thorough
 
 import maxent
-from maxent.attacks.places import number_places
-from maxent.auditing import audit_release
+from maxent.api.audit import audit_release
 from maxent.models.release import Attribute, Defense, Node, Release, Target, Tree
-from maxent.models.routing import layout
+from maxent.models.trees.places import number_places
+from maxent.models.trees.routing import layout
 
 PRUNED = Style(leaf="counts", inner="counts", removal=True)
 

@@ -56,8 +56,10 @@ def test_zero_posterior_for_a_true_class_is_infinite():
     assert d.overall_divergence([[1, 1], [0, 3]], [[1.0, 0.0], [0.0, 1.0]]) == inf
 
 
-def test_a_tiny_posterior_is_finite():
-    assert d.individual_divergence([[1, 0]], [[5e-324, 1.0]])[0] == pytest.approx(-log(5e-324))
+def test_a_tiny_posterior_is_finite_unless_it_can_be_round_off():
+    assert d.individual_divergence([[1, 0]], [[2e-12, 1.0]])[0] == pytest.approx(-log(2e-12))
+    for nothing in (1e-12, 1e-17, 5e-324):
+        assert d.individual_divergence([[1, 0]], [[nothing, 1.0]])[0] == inf
 
 
 @given(people_and_posterior())
@@ -98,6 +100,7 @@ def test_summary_never_hides_an_infinite_divergence():
 
 def test_vulnerability_and_certainty_weigh_individuals():
     posterior = [[0.999, 0.001], [0.6, 0.4], [0.9989, 0.0011]]
+    assert d.certain([[0.999 - 9e-7, 0.001 + 9e-7], [0.999 - 2e-6, 0.001 + 2e-6]], [1, 1]) == 1  # within the tolerance
     assert d.bayes_vulnerability(posterior, [1, 3, 1]) == pytest.approx((0.999 + 1.8 + 0.9989) / 5)
     assert d.certain(posterior, [7, 3, 1]) == 7
     assert d.certain(posterior, [7, 3, 1], threshold=0.5) == 11
@@ -209,6 +212,8 @@ def test_measure_gathers_plain_numbers():
     assert list(summary) == [
         "certain",
         "max_posterior",
+        "tolerance",
+        "possible",
         "bayes_vulnerability",
         "entropy_l_diversity",
         "alpha_k",
@@ -217,6 +222,15 @@ def test_measure_gathers_plain_numbers():
     ]
     leaves = [v for part in ([summary], [summary["gain"], summary["alpha_k"]]) for each in part for v in each.values()]
     assert {type(v) for v in leaves} == {int, float, dict}
+    assert (summary["tolerance"], summary["possible"]) == (1e-6, {"certain": 5, "max_posterior": 1.0})
+    assert found.is_certain.tolist() == [False, False, True, False, True, False, True]
+
+
+def test_exact_numbers_take_the_place_of_computed_ones():
+    posterior = [[0.999 - 1e-9, 0.001 + 1e-9], [0.999, 0.001], [0.5, 0.5]]
+    found = d.measure(posterior, [3, 5, 7], surest=[0.9989999, 0.999, 0.5], possible=[0.9989999, 1.0, 1.0])
+    assert (found.certain, found.surest, found.possible) == (5, 0.999, d.Possible(12, 1.0))
+    assert d.measure(posterior, [3, 5, 7]).certain == 8
 
 
 def test_without_the_truth_there_is_no_divergence():

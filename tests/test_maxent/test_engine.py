@@ -17,7 +17,7 @@ def estimate(**options):
     ("options", "message"),
     [
         ({"impurity": "ginni"}, "impurity: expected one of gini, entropy, gain_ratio, found 'ginni'"),
-        ({"knowledge": "labels"}, "knowledge: expected any of label, rate, counts, internal, marginal, found 'labels'"),
+        ({"knowledge": "labels"}, "knowledge: expected any of label, rate, counts, marginal, internal, found 'labels'"),
         ({"knowledge": 3}, "knowledge: expected a string or strings"),
         ({"rounding": "up"}, "rounding: expected one of auto, digits, exact, found 'up'"),
         ({"confidence": 1.0}, "confidence: expected a probability between 0 and 1, found 1.0"),

@@ -13,11 +13,11 @@ from yang import RANGES, figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.erp import prune_erp
-from maxent.models.generalize import tiered
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.records.generalize import tiered
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.risk import measure_risk, ranges_of
-from maxent.models.training import read_training
+from maxent.models.tables.training import read_training
+from maxent.models.trees.reidentification import measure_risk, ranges_of
 
 QI = ["Job", "Age", "Size"]
 CALL = ["--target", "Ill", "--qi", "Job,Age,Size"]
@@ -174,7 +174,10 @@ REFUSED = {
     "records of others": (["none", "--publish", "records", "-o", "r.csv"], ["only erp can publish records"]),
     "distance of trees": (["erp", "--distance", "gower"], ["distance: expected none but for records"]),
     "test of records": (["erp", "--publish", "records", "--test", "data.csv", "-o", "r.csv"], ["test: expected none"]),
-    "options of kadet": (["erp", "--l", "2", "--class-public"], ["l: expected none", "class_public: expected none"]),
+    "options of kadet": (
+        ["erp", "--l", "2", "--class-public"],
+        ["--l: expected none", "--class-public: expected none"],
+    ),
     "records as a tree": (["erp", "--publish", "records", "-o", "r.json"], [".csv or .parquet"]),
     "a tree as records": (["erp", "-o", "r.csv"], ["ends in .json"]),
     "few records": (["erp", "--k", "151"], ["at least k = 151 records"]),
@@ -286,7 +289,7 @@ def test_trees_are_told_apart(capsys, tmp_path):
 
 def test_risk_is_refused_where_it_is_not_known(folder, capsys):
     error = refused(capsys, "audit", "figure.json", "--risk")
-    assert "attribute 'Age': range: expected the adversary's table (qi)" in error
+    assert "attribute 'Age': range: expected the adversary's table (QI)" in error
     small(role="private", label="b", n=2).save("private.json")
     pd.DataFrame({"A": [1, 2], "B": ["x", "y"]}).to_csv("qi.csv", index=False)
     assert "attribute 'A': role: expected public" in refused(capsys, "audit", "private.json", "qi.csv", "--risk")

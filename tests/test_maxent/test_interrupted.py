@@ -15,12 +15,12 @@ import pytest
 from contested import contested
 
 import maxent
-from maxent import engine
 from maxent.__main__ import main
-from maxent.constraints.evaluate import Evaluator
+from maxent.api import estimate as engine
+from maxent.constraints.residuals import Evaluator
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.via_ipopt import IpoptBackend
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
@@ -83,7 +83,7 @@ def test_enough_time_changes_nothing():
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
 def test_other_limits_are_refused(capsys, seconds):
     assert main(["estimate", *FILES, "--time-limit", seconds]) == 2
-    assert "time_limit: expected a positive number of seconds" in capsys.readouterr().err
+    assert "--time-limit: expected a positive number of seconds" in capsys.readouterr().err
 
 
 # --- The best answer so far ------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
 
-    monkeypatch.setattr(engine, "compile_release", interrupt)
+    monkeypatch.setattr(engine, "_read", interrupt)
     assert main(["estimate", *FILES]) == 130
     assert capsys.readouterr().out == ""
 
@@ -204,10 +204,10 @@ def test_in_python_ctrl_c_is_an_exception(monkeypatch):
 ENDLESS = """
 import sys, time
 from pathlib import Path
-from maxent import engine
+from maxent.api import estimate as engine
 from maxent.__main__ import main
 from maxent.solvers.solution import Solution
-from maxent.solvers.via_ipopt import IpoptBackend
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 
 started, hears = Path(sys.argv[1]), sys.argv[2] == "hears"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import People, populations, thorough
 
 import maxent
-from maxent.models.kadet import Kadet, kadet
+from maxent.models.defenses.kadet.parameters import Kadet, kadet
 
 
 @thorough(80)

@@ -8,15 +8,21 @@ from reported import written
 
 from maxent import InvalidInput
 from maxent.__main__ import main
-from maxent.limits import SLACK, Limits, judge, judge_rows
+from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
+from maxent.disclosure.measures import TOLERANCE
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 
-def status(limits, *, reliable=True, max_posterior=0.9, certain=3, exposed=0, k=5):
-    found = {"max_posterior": max_posterior, "certain": certain, "exposed": exposed, "k": k}
-    return judge(limits, "r", reliable=reliable, **found).status
+def judged(limits, *, reliable=True, max_posterior=0.9, certain=3, exposed=0, k=5, surest=None, **possible):
+    surest = max_posterior if surest is None else surest  # counts prove it
+    found = {"max_posterior": max_posterior, "certain": certain, "exposed": exposed, "k": k, "surest": surest}
+    return judge(limits, "r", reliable=reliable, **found, **possible)
+
+
+def status(limits, **found):
+    return judged(limits, **found).status
 
 
 @pytest.mark.parametrize(
@@ -31,19 +37,57 @@ def test_a_limit_may_be_reached_but_not_passed(within, beyond):
     assert (status(within), status(beyond)) == ("pass", "fail")
 
 
-def test_round_off_is_within_a_limit():
-    assert status(Limits(max_posterior=0.9), max_posterior=0.9 + SLACK / 2) == "pass"
-    assert status(Limits(max_posterior=0.9), max_posterior=0.9 + SLACK * 2) == "fail"
+def test_a_computed_probability_is_compared_with_its_error():
+    limits = Limits(max_posterior=0.9)
+    assert status(limits, max_posterior=0.9) == "pass"  # as exact counts are
+    assert status(limits, max_posterior=0.9, surest=0.9 + TOLERANCE) == "fail"
+    assert status(limits, max_posterior=0.9 - 2 * TOLERANCE, surest=0.9 - TOLERANCE) == "pass"
+    # Without a word on its error, a number is taken for a computed one.
+    assert judge(limits, "r", reliable=True, max_posterior=0.9, certain=0, exposed=0, k=5).status == "fail"
+    [check] = judged(limits, max_posterior=0.9, surest=0.9 + TOLERANCE).checks
+    assert in_words(check) == (
+        "largest posterior 0.900, at most 0.9: beyond the limit, within the error of computing it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "text"),
+    [(0.9504, 0.95, "0.9504"), (0.95, 0.95, "0.950"), (0.9996, 0.9, "1.000"), (0.99994, 0.99995, "0.9999")],
+)
+def test_a_number_does_not_look_like_a_limit_that_it_is_not(found, limit, text):
+    [check] = judged(Limits(max_posterior=limit), max_posterior=found).checks
+    assert check.found_text == text
 
 
 def test_what_is_not_known_is_no_permission():
-    assert status(Limits(min_k=2), k=None) == "unknown"
-    assert status(Limits(max_posterior=0.95), reliable=False) == "unknown"
-    assert status(Limits(max_posterior=0.95), exposed=None) == "unknown"
-    assert status(Limits(max_certain=3), exposed=None) == "unknown"
+    assert status(Limits(min_k=2), k=None) == "cannot_tell"
+    assert status(Limits(max_posterior=0.95), reliable=False) == "cannot_tell"
+    assert status(Limits(max_posterior=0.95), exposed=None) == "cannot_tell"
+    assert status(Limits(max_certain=3), exposed=None) == "cannot_tell"
     assert status(Limits(max_certain=2), exposed=3, reliable=False) == "fail"
     assert status(Limits(max_certain=2, max_posterior=0.95), reliable=False) == "fail"
     assert status(Limits(min_k=5), reliable=False) == "pass"  # groups are counted, not estimated
+
+
+def test_what_is_published_has_to_keep_a_limit_too():
+    assert status(Limits(max_posterior=0.95), possible_posterior=0.95) == "pass"
+    assert status(Limits(max_posterior=0.95), possible_posterior=0.96) == "cannot_tell"
+    assert status(Limits(max_posterior=0.85), possible_posterior=0.96) == "fail"
+    assert status(Limits(max_certain=4), possible_certain=4) == "pass"
+    assert status(Limits(max_certain=4), possible_certain=5) == "cannot_tell"
+    assert status(Limits(max_certain=4, min_k=6), possible_certain=5) == "fail"
+    [check] = judged(Limits(max_certain=4), possible_certain=1500).checks
+    assert in_words(check) == (
+        "individuals whose class is certain 3, at most 4: cannot tell, as what is published allows 1,500"
+    )
+    assert check.as_dict() == {
+        "limit": "max_certain",
+        "stated": 4,
+        "found": 3,
+        "status": "cannot_tell",
+        "origin": "estimate",
+        "possible": 1500,
+    }
 
 
 def test_nothing_is_said_without_limits():
@@ -52,7 +96,7 @@ def test_nothing_is_said_without_limits():
 
 
 def row(name="r", **found):
-    estimated = {"status": "optimal", "max_posterior": 0.9, "certain": 3}
+    estimated = {"status": "optimal", "max_posterior": 0.9, "surest": 0.9, "certain": 3}
     return {"release": name, **estimated, "exposed": 0, "min_population": 5, **found}
 
 
@@ -91,6 +135,32 @@ def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
         assert checks == {"max_posterior": (1.0, "fail", "groups"), "max_certain": (1, "fail", "groups")}
 
 
+@pytest.mark.parametrize("command", ["estimate", "compare"])
+def test_a_tree_of_labels_alone_is_no_pass(tmp_path, capsys, command):
+    document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
+    for node in document["trees"][0]["nodes"]:
+        node.pop("error_rate", None)
+        node.pop("n", None)
+    (tmp_path / "labels.json").write_text(json.dumps(document), encoding="utf-8")
+    files = [str(tmp_path / "labels.json"), *(["--qi"] if command == "compare" else []), D1[1]]
+    limits = ["--max-posterior", "0.95", "--max-certain", "5"]
+    assert main([command, *files, *limits]) == 0
+    assert capsys.readouterr().out.endswith(
+        "verdict: CANNOT TELL, not known to be within the stated limits\n"
+        "  labels: largest posterior 0.500, at most 0.95: cannot tell, as what is published allows 1.000\n"
+        "  labels: individuals whose class is certain 0, at most 5: cannot tell, as what is published allows 11\n"
+    )
+    assert main([command, *files, *limits, "--enforce", "--json"]) == 1
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert verdict["status"] == "cannot_tell"
+    [release] = verdict["releases"]
+    assert [(check["status"], check["possible"]) for check in release["checks"]] == [
+        ("cannot_tell", 1.0),
+        ("cannot_tell", 11),
+    ]
+    assert main([command, *files, "--max-posterior", "1", "--max-certain", "11", "--enforce"]) == 0  # nothing is asked
+
+
 def test_the_first_of_several_releases_is_only_compared_with():
     before, after = row("before", certain=9), row("after", certain=0)
     limits = Limits(max_certain=3)
@@ -98,7 +168,7 @@ def test_the_first_of_several_releases_is_only_compared_with():
     assert judge_rows(limits, [after, before]).status == "fail"
     assert judge_rows(limits, [before, after, before]).status == "fail"
     assert judge_rows(limits, [before]).status == "fail"
-    assert judge_rows(limits, [after], of=2).status == "unknown"  # interrupted before the one that counts
+    assert judge_rows(limits, [after], of=2).status == "cannot_tell"  # interrupted before the one that counts
 
 
 @pytest.mark.parametrize(
@@ -152,5 +222,5 @@ def test_a_comparison_is_judged_by_what_comes_after(capsys):
 
 @pytest.mark.parametrize("wrong", [["--enforce"], ["--max-posterior", "2"], ["--report", "out.txt"], ["--min-k", "0"]])
 def test_a_wrong_call_is_refused_before_any_work(capsys, wrong, monkeypatch):
-    monkeypatch.setattr("maxent.engine.estimate", None)
+    monkeypatch.setattr("maxent.api.estimate.estimate", None)
     assert wrong[0].strip("-").replace("-", "_")[:6] in call(capsys, *wrong, expected=2).err.replace("-", "_")

@@ -6,8 +6,8 @@ from reported import forest
 from small import release_and_people
 
 import maxent
-from maxent.disclosure import bayes_vulnerability, certain, conditional_entropy, max_posterior
-from maxent.nodes import disclosed_by_node, people_by_place
+from maxent.disclosure.measures import bayes_vulnerability, certain, conditional_entropy, max_posterior
+from maxent.disclosure.nodes import disclosed_by_node, people_by_place
 
 
 def assert_as_defined(result, tree=0):

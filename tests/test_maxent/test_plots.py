@@ -19,12 +19,12 @@ from matplotlib.text import Text
 import maxent
 from maxent.__main__ import main
 from maxent.commands import options
-from maxent.comparison import Comparison
-from maxent.individuals import Individuals
-from maxent.models.defenses.pruning import prune_leaf
-from maxent.models.inducers import id3
+from maxent.disclosure.individuals import Individuals
+from maxent.models.defenses.leaf_pruning import prune_leaf
+from maxent.models.errors import MissingExtra
+from maxent.models.induction.inducers import id3
 from maxent.plotting import comparisons, estimates
-from maxent.plotting.figures import MissingExtra
+from maxent.results.comparison import Comparison
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / name) for name in ("tree.json", "qi.csv")]
@@ -371,7 +371,9 @@ def test_without_matplotlib_the_extra_is_named(d1, compared, monkeypatch, capsys
         with pytest.raises(MissingExtra, match=r"maxent\[plot\]"):
             plot()
     assert main(["estimate", *FILES, "-o", "out.svg"]) == 2
-    assert capsys.readouterr() == ("", "maxent: a plot needs matplotlib: pip install 'maxent[plot]'\n")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
 # --- Files -------------------------------------------------------------------------------------------------------
@@ -408,18 +410,18 @@ def test_the_default_plots_have_their_texts_as_texts(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     {
-        "truth": (["--plot", "divergence", "-o", "a.svg"], "plot: argument: truth: expected the confidential data"),
+        "truth": (["--plot", "divergence", "-o", "a.svg"], "maxent: --truth: expected the confidential data"),
         "table": (
             ["--plot", "posterior", "-o", "a.csv"],
-            "argument: --plot: expected -o with a file name that ends in",
+            "maxent: --plot: expected -o with a file name that ends in",
         ),
-        "none": (["--plot", "posterior"], "argument: --plot: expected -o with a file name that ends in"),
-        "suffix": (["-o", "a.gif"], "argument: -o: expected a file name that ends in .csv or"),
+        "none": (["--plot", "posterior"], "maxent: --plot: expected -o with a file name that ends in"),
+        "suffix": (["-o", "a.gif"], "maxent: -o: expected a file name that ends in .csv or"),
     }.values(),
 )
 def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("maxent.engine.estimate", lambda *_, **__: pytest.fail("estimated"))
+    monkeypatch.setattr("maxent.api.estimate.estimate", lambda *_, **__: pytest.fail("estimated"))
     for call in (["estimate", *FILES], ["compare", FILES[0], "--qi", FILES[1]]):
         assert main([*call, *arguments]) == 2
         out, err = capsys.readouterr()

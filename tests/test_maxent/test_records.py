@@ -16,10 +16,10 @@ from yang import figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.auditing import audit_published
-from maxent.models.generalize import tiered, uniform
-from maxent.models.routing import assign
-from maxent.models.training import read_training
+from maxent.api.audit import audit_published
+from maxent.models.records.generalize import tiered, uniform
+from maxent.models.tables.training import read_training
+from maxent.models.trees.routing import assign
 
 QI = ["Age", "Gender", "Marital Status"]
 

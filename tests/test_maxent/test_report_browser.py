@@ -280,3 +280,21 @@ def test_thousands_of_leaves_stay_usable(opened, tmp_path):
     page.click("#open-all")
     assert 600 < page.locator("#canvas .node").count() < 1300
     assert sideways(page) <= 0
+
+
+def test_the_banner_shows_that_no_release_may_be_published(browser, tmp_path):
+    document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
+    root = {"trees": [{"nodes": [{"id": "N1", "label": ">50K"}]}]}
+    (tmp_path / "labels.json").write_text(json.dumps(document | root), encoding="utf-8")
+    trees = [D1[0], D1[0], str(tmp_path / "labels.json")]
+    path = written(tmp_path, "compare", *trees, "--qi", D1[1], "--max-certain", "0")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    banner = page.locator(".banner")
+    assert banner.is_visible()
+    assert "No release may be published as it is." in banner.inner_text()
+    marks = page.locator(".found .mark")
+    assert [text.strip() for text in marks.all_inner_texts()] == ["Beyond:", "Cannot tell:"]
+    colours = [marks.nth(i).evaluate("mark => getComputedStyle(mark).color") for i in range(2)]
+    assert len(set(colours)) == 2
+    page.close()

@@ -12,20 +12,21 @@ from reported import HOSTILE, forest, hostile, large, written
 
 import maxent
 from maxent.__main__ import main
-from maxent.auditing import audit
-from maxent.comparison import attack_numbers, estimate_numbers
-from maxent.limits import Limits, judge_rows
-from maxent.reporting.drawing import Drawing, draw, opened
-from maxent.reporting.gather import release_view
-from maxent.reporting.measures import measures
-from maxent.reporting.packed import packed, rounded
-from maxent.reporting.provenance import read_inputs, shown_command
-from maxent.reporting.trees import drawn_trees
-from maxent.reporting.words import percent, shown
+from maxent.api.audit import audit
+from maxent.disclosure.limits import Limits, judge_rows
+from maxent.html_report.gather import release_view
+from maxent.html_report.measures import measures
+from maxent.html_report.packed import packed, rounded
+from maxent.html_report.provenance import read_inputs, shown_command
+from maxent.html_report.tree_layout import Drawing, draw, opened
+from maxent.html_report.trees import drawn_trees
+from maxent.html_report.words import percent, shown
+from maxent.results.comparison import attack_numbers, estimate_numbers
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 TRUTH1 = ["--truth", str(ROOT / "examples/d1/truth.csv")]
+ROOT1 = {"<=50K": 5, ">50K": 6}
 VOID = {"meta", "link", "br", "input", "path", "rect", "circle"}
 
 
@@ -124,7 +125,7 @@ def test_before_and_after(tmp_path):
     nodes = before["trees"][0]["nodes"]
     removed = {"N2", "N3", "N4", "L1", "L2", "L3", "L4", "L5"}
     (tmp_path / "after.json").write_text(
-        json.dumps(before | {"trees": [{"nodes": [{"id": "N1", "label": ">50K", "n": 11}]}]}), encoding="utf-8"
+        json.dumps(before | {"trees": [{"nodes": [{"id": "N1", "counts": ROOT1}]}]}), encoding="utf-8"
     )
     assert {node["id"] for node in nodes} == removed | {"N1"}
     call = ["compare", D1[0], str(tmp_path / "after.json"), "--qi", D1[1], *TRUTH1, "--test", TRUTH1[1]]
@@ -137,13 +138,29 @@ def test_before_and_after(tmp_path):
     assert [one["name"] for one in data(text)["releases"]] == ["tree", "after"]
 
 
-def test_the_banner_names_the_releases(tmp_path):
-    document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
-    root = {"trees": [{"nodes": [{"id": "N1", "label": ">50K", "n": 11}]}]}
-    (tmp_path / "after.json").write_text(json.dumps(document | root), encoding="utf-8")
-    call = ["compare", D1[0], D1[0], str(tmp_path / "after.json"), "--qi", D1[1], "--max-certain", "0", "--enforce"]
-    text, page = report(tmp_path, *call, status=1)
-    assert "Not every release may be published as it is. Beyond: d1/tree (2) Within: after " in page.text
+@pytest.mark.parametrize(
+    ("releases", "said"),
+    [
+        (("tree", "counts"), "Not every release may be published as it is. Beyond: tree Within: counts "),
+        (("tree", "label"), "No release may be published as it is. Beyond: tree Cannot tell: label "),
+        (("label", "label2"), "No release may be published as it is. Cannot tell: label, label2 "),
+        (("tree",), "As it is, this release discloses more than it may."),
+        (("label",), "not bounded by the numbers that are published; this is no permission to publish."),
+        (("counts", "counts2"), "Every number that was asked for is within its limit. Within: counts, counts2"),
+    ],
+)
+def test_the_banner_says_what_may_be_published(tmp_path, releases, said):
+    tree = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
+    roots = {"label": {"label": ">50K", "n": 11}, "counts": {"counts": ROOT1}}
+    files = []
+    for name in ("before", *releases):
+        root = roots.get(name.rstrip("2"))
+        document = tree if root is None else tree | {"trees": [{"nodes": [{"id": "N1", **root}]}]}
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(document), encoding="utf-8")
+    call = ["compare", *map(str, files), "--qi", D1[1], "--max-certain", "0", "--enforce"]
+    text, page = report(tmp_path, *call, status=0 if said.startswith("Every") else 1)
+    assert said in page.text
     found = re.search(r'aria-label="Command"><code>(.*?)</code>', text)[1]
     assert "--max-certain 0 --enforce --report " in found
 
@@ -267,7 +284,9 @@ def contradictory(folder):
 def test_an_answer_that_is_not_to_be_relied_on_is_marked(tmp_path):
     _, page = report(tmp_path, "estimate", *contradictory(tmp_path), "--max-posterior", "1", status=1)
     assert "Do not rely on the numbers of tree." in page.text
-    assert "Not known to be within the stated limits" in page.text
+    assert "Cannot tell: not known to be within the stated limits" in page.text
+    assert "largest posterior" in page.text.lower()
+    assert "cannot tell as the estimate is not to be relied on" in page.text
     assert "leaf L1: 3 records, but 2 individuals of the table reach it" in page.text
 
 
@@ -304,9 +323,9 @@ def test_an_infinite_divergence_is_said(tmp_path):
 
 
 def test_a_release_without_a_tree_can_be_reported():
-    from maxent.limits import Verdict
-    from maxent.reporting.render import render
-    from maxent.reporting.view import Provenance, ReportView
+    from maxent.disclosure.limits import Verdict
+    from maxent.html_report.render import render
+    from maxent.html_report.view import Provenance, ReportView
 
     found = replace(view(*D1), trees=())
     verdict: Verdict = judge_rows(Limits(), [found.row])
@@ -368,14 +387,14 @@ def test_the_command_can_be_made_again():
 
 
 def test_colours_can_be_read_and_told_apart_without_colour():
-    css = (ROOT / "maxent/reporting/templates/report.css").read_text(encoding="utf-8")
+    css = (ROOT / "maxent/html_report/templates/report.css").read_text(encoding="utf-8")
     for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)[:2]:
         colour = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
         pairs = [(f"t{i}", f"s{i}") for i in range(5)] + [("muted", "nobody")]
         for ground in ("paper", "card", "tint"):
             pairs += [(name, ground) for name in ("ink", "muted", "accent")]
-        pairs += [(name, f"{name}-tint") for name in ("pass", "fail", "unknown")]
-        pairs += [(name, ground) for name in ("pass", "fail", "unknown") for ground in ("paper", "card")]
+        pairs += [(name, f"{name}-tint") for name in ("pass", "fail", "cannot-tell")]
+        pairs += [(name, ground) for name in ("pass", "fail", "cannot-tell") for ground in ("paper", "card")]
         for text, ground in pairs:
             assert contrast(colour[text], colour[ground]) >= 4.5, (text, ground)
         steps = [luminance(colour[f"s{i}"]) for i in range(5)]

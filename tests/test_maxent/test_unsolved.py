@@ -8,10 +8,10 @@ import pytest
 from contested import contested
 
 import maxent
-from maxent import engine
 from maxent.__main__ import main
+from maxent.api import estimate as engine
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_ipopt import IpoptBackend
 
 
 class Exhausted(IpoptBackend):

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
-from maxent.models.drafts import Draft
-from maxent.models.error_pruning import prune, upper_error
 from maxent.models.errors import InvalidInput
-from maxent.models.inducers import Growth, c45, id3, induce
-from maxent.models.reader import validate_release
+from maxent.models.formats.maxent_json import validate_release
+from maxent.models.induction.error_pruning import prune, upper_error
+from maxent.models.induction.inducers import Growth, c45, id3, induce
 from maxent.models.release import Branch
-from maxent.models.training import read_training
+from maxent.models.tables.training import read_training
+from maxent.models.trees.draft import Draft
 
 DOMAIN = ["w", "x", "y", "z"]
 

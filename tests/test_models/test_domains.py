@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maxent.models.domains import Domains, read_domains
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Target
-from maxent.models.training import Training
+from maxent.models.tables.domains import Domains, read_domains
+from maxent.models.tables.training import Training
 
 GIVEN = {"age": [17, 90.5], "sex": ["F", "M"], "member": [True, False], "risk": [0, 1], "code": ["1", "2"]}
 READ = Domains(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from strategies import Style, cases, leaves_of, populations, thorough
 from yang import RANGES, figure_1
 
-from maxent.models.defenses.pruning import prune_parent
-from maxent.models.erp import Cut, collapse, erp_cuts, prune_erp
+from maxent.models.defenses.error_risk.prune import Cut, collapse, erp_cuts, prune_erp
+from maxent.models.defenses.leaf_pruning import prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.reader import validate_release
+from maxent.models.formats.maxent_json import validate_release
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
-from maxent.models.risk import measure_risk
+from maxent.models.trees.reidentification import measure_risk
 
 COUNTS = st.sampled_from((Style(leaf="counts"), Style(leaf="all", inner="counts")))
 WIDE = (-3.0, 10.0)

@@ -9,14 +9,14 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from maxent.models.defenses import ERPTreeClassifier
-from maxent.models.erp import prune_erp
+from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.errors import InvalidInput
-from maxent.models.growth import Growth
-from maxent.models.inducers import induce
-from maxent.models.predict import predict_proba
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
 from maxent.models.release import Defense
-from maxent.models.restate import restate
-from maxent.models.training import read_training
+from maxent.models.tables.training import read_training
+from maxent.models.trees.predict import predict_proba
+from maxent.models.trees.restate import restate
 
 CHECKS = [
     pytest.param(check, id=f"{check.func.__name__}-{i}")

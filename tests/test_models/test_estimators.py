@@ -19,13 +19,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import maxent.models.defenses
 from maxent.models.defenses import LeafPrunedTree, ParentPrunedTree, PlainTree
-from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.inducers import Growth, induce
-from maxent.models.predict import predict_proba
-from maxent.models.reader import load_release, validate_release
+from maxent.models.formats.maxent_json import load_release, validate_release
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Defense
-from maxent.models.training import read_training
+from maxent.models.tables.training import read_training
+from maxent.models.trees.predict import predict_proba
 
 ESTIMATORS = (PlainTree, LeafPrunedTree, ParentPrunedTree)
 
@@ -211,7 +211,7 @@ def test_all_bad_parameters_are_named_at_once() -> None:
         publish="all",
         random_state=-1,
     )
-    assert sorted(fit_problems(wrong)) == sorted(wrong.get_params().keys() - {"inducer"})
+    assert sorted(fit_problems(wrong)) == sorted(wrong.get_params().keys() - {"inducer", "reading"})
     assert fit_problems(PlainTree(inducer="id4")) == ["inducer"]
     assert fit_problems(ParentPrunedTree(k=True)) == ["k"]
 
@@ -235,5 +235,5 @@ def test_bad_data_are_refused_with_reasons() -> None:
 def test_only_what_is_asked_for_is_imported() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         maxent.models.defenses.Nothing  # noqa: B018
-    code = "import sys, maxent.models.defenses.pruning; assert 'sklearn' not in sys.modules"
+    code = "import sys, maxent.models.defenses.leaf_pruning; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,13 +5,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from scipy.sparse import csr_matrix
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from maxent.models.errors import InvalidInput
-from maxent.models.from_sklearn import from_sklearn
-from maxent.models.reader import load_release
+from maxent.models.formats.maxent_json import load_release
+from maxent.models.formats.scikit_learn import from_sklearn
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]
@@ -152,7 +167,9 @@ def fitted(seed=0, **parameters):
         ({"max_features": 3}, "gini", 1),
         ({"max_features": 2}, None, 1),
         ({"splitter": "random"}, None, 1),
-        ({"min_weight_fraction_leaf": 0.1}, None, 1),
+        ({"min_weight_fraction_leaf": 0.1}, "gini", 20),
+        ({"min_weight_fraction_leaf": 0.1, "min_samples_leaf": 30}, "gini", 30),
+        ({"max_leaf_nodes": 5, "min_impurity_decrease": 0.01, "ccp_alpha": 0.001}, "gini", 1),
     ],
 )
 def test_what_is_known_of_the_induction(parameters, impurity, min_samples_leaf):
@@ -189,13 +206,88 @@ def test_whole_sample_weights_are_repeated_records():
     table, y = people(2, n=60)
     features, repeat = table[["age", "income"]], np.arange(60) % 3 + 1
     weighted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(features, y, sample_weight=repeat)
-    release = from_sklearn(weighted, target="t")
+    release = from_sklearn(weighted, target="t", sample_weight=repeat)
     for leaf_id, mask in members(release, features).items():
         leaf = next(leaf for leaf in release.trees[0].leaves if leaf.id == leaf_id)
         assert leaf.counts == {str(c): int(repeat[mask & (y == c)].sum()) for c in range(3)}
     assert release.trees[0].induction.impurity == "gini"
     small = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(features, y, sample_weight=repeat)
-    assert from_sklearn(small, target="t").trees[0].induction.impurity is None
+    induction = from_sklearn(small, target="t", sample_weight=repeat).trees[0].induction
+    assert (induction.impurity, induction.min_samples_leaf) == ("gini", 4 * 3 + 1)  # four rows can weigh 12
+
+
+def test_a_fraction_is_of_all_rows_that_fit_was_given():
+    """Those of weight 0 too, which the tree does not show."""
+    table, y = people(2, n=200)
+    features, weight = table[["age", "income"]], np.arange(200) % 4 // 3
+    model = DecisionTreeClassifier(min_samples_leaf=0.02, random_state=0).fit(features, y, sample_weight=weight)
+    assert model.tree_.n_node_samples[0] == 50
+    told = from_sklearn(model, target="t", sample_weight=weight).trees[0].induction
+    assert told.min_samples_leaf == 4
+    untold = from_sklearn(model, target="t").trees[0].induction
+    assert untold.min_samples_leaf == min(model.tree_.n_node_samples) >= 4
+    rows = DecisionTreeClassifier(min_samples_leaf=0.021, max_depth=1).fit(features, y)
+    assert from_sklearn(rows, target="t", X=features).trees[0].induction.min_samples_leaf == 5
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({}, "the weights that fit was given.*found none, but 60 rows that weigh 120"),
+        ({"sample_weight": np.ones(60)}, "60 rows above 0 that weigh 120, found 60 rows above 0 that weigh 60"),
+        ({"sample_weight": np.full(60, 0.5)}, "whole number, at least 0, for each row.*found 0.5 for row 0"),
+        ({"sample_weight": [-1.0, *[1.0] * 59]}, "found -1 for row 0"),
+        ({"sample_weight": [np.nan] * 60}, "found nan for row 0"),
+        ({"sample_weight": 2}, r"found an array of shape \(\)"),
+        ({"sample_weight": ["much"]}, r"found \['much'\]"),
+        ({"sample_weight": "right", "X": "short"}, "X: expected as many rows as sample_weight, 60, found 50"),
+        (
+            {"sample_weight": "right", "X": "other"},
+            r"X: expected the rows that fit was given: (rows|weight) \d+ at node",
+        ),
+        ({"sample_weight": "right", "X": "narrow"}, "X: expected the rows that fit was given, 2 features"),
+        ({"sample_weight": "right", "X": "text"}, "X: expected the rows that fit was given, 2 features"),
+    ],
+)
+def test_what_fit_was_given_has_to_be_that_of_the_tree(told, message):
+    table, y = people(2, n=60)
+    features, repeat = table[["age", "income"]], np.arange(60) % 3 + 1
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(features, y, sample_weight=repeat)
+    given = {
+        "right": repeat,
+        "short": features[:50],
+        "other": features[::-1],
+        "narrow": features[["age"]],
+        "text": [["a", "b"]],
+    }
+    told = {name: given[value] if isinstance(value, str) else value for name, value in told.items()}
+    with pytest.raises(InvalidInput, match=message):
+        from_sklearn(model, target="t", **told)
+
+
+@pytest.mark.parametrize("as_given", [pd.DataFrame, np.asarray, csr_matrix], ids=["frame", "array", "sparse"])
+def test_without_the_data_only_attributes_that_the_tree_tests_are_compared(as_given):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"a": rng.random(80), "b": rng.random(80), "c": rng.random(80)})
+    y = (x["b"] > 0.4).astype(int)
+    model = DecisionTreeClassifier().fit(x, y)
+    assert from_sklearn(model, target="t").trees[0].induction.compared == ("b",)
+    induction = from_sklearn(model, target="t", X=as_given(x)).trees[0].induction
+    assert (induction.impurity, induction.compared) == ("gini", None)
+
+
+def test_attributes_with_missing_values_are_not_compared(tmp_path):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"a": rng.random(80), "b": rng.random(80), "c": rng.random(80)})
+    y = (x["b"] > 0.4).astype(int)
+    x.loc[3, "a"] = np.nan
+    model = DecisionTreeClassifier().fit(x, y)
+    release = from_sklearn(model, target="t", X=x)
+    assert release.trees[0].induction.compared == ("b", "c")
+    release.save(tmp_path / "tree.json")
+    assert load_release(tmp_path / "tree.json") == release
+    alone = from_sklearn(DecisionTreeClassifier().fit(x[["a"]], y), target="t", X=x[["a"]])
+    assert alone.trees[0].induction.impurity is None
 
 
 def test_missing_values_in_training():
@@ -208,7 +300,7 @@ def test_missing_values_in_training():
 
     x, y = np.r_[np.ones(10), np.full(5, np.nan)], np.repeat([0, 1], [10, 5])
     alone = DecisionTreeClassifier(random_state=0).fit(x[:, None], y)
-    with pytest.raises(InvalidInput, match="finite threshold"):
+    with pytest.raises(InvalidInput, match="finite threshold: give missing values a number or a value of their own"):
         from_sklearn(alone, target="t", features=["x"])
 
 
@@ -218,18 +310,118 @@ def test_missing_values_in_training():
         (DecisionTreeClassifier(), "call fit first"),
         (DecisionTreeRegressor().fit([[0], [1]], [0, 1]), "found DecisionTreeRegressor"),
         (LogisticRegression(), "found LogisticRegression"),
-        (RandomForestClassifier(2).fit([[0], [1]], [0, 1]), "one of its estimators_"),
         (DecisionTreeClassifier().fit([[0], [1]], [[0, 1], [1, 0]]), "2 outputs"),
         (DecisionTreeClassifier(class_weight="balanced").fit([[0], [1]], [0, 1]), "with class weights"),
         (DecisionTreeClassifier(monotonic_cst=[1]).fit([[0], [1]], [0, 1]), "with monotonic constraints"),
         (DecisionTreeClassifier().fit([[0], [1]], [0, 1], sample_weight=[0.3, 1]), "without sample weights"),
         (ExtraTreeClassifier().fit([[0], [1]], [0, 1], sample_weight=[0.3, 1]), "without sample weights"),
         (None, "found NoneType"),
+        ("model.joblib", "found str"),
     ],
 )
 def test_models_that_are_refused(model, message):
     with pytest.raises(InvalidInput, match=message):
         from_sklearn(model, target="t", features=["x"])
+
+
+TWO = ([[0.0], [1.0]], [0, 1])
+WAYS_OUT = {
+    "class": (DecisionTreeClassifier, "an object, not its class; write DecisionTreeClassifier(...).fit(X, y)"),
+    "unfitted forest": (RandomForestClassifier(), "call fit, then give one of its estimators_"),
+    "forest": (
+        RandomForestClassifier(2).fit(*TWO),
+        "publish one tree, from_sklearn(model.estimators_[0], features=[...], classes=[str(c) for c in model.classes_],"
+        " sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows), ...); its counts are of",
+    ),
+    "extra trees": (
+        ExtraTreesClassifier(2).fit(*TWO),
+        "from_sklearn(model.estimators_[0], features=[...], classes=[str(c) for c in model.classes_], ...), found",
+    ),
+    "bagging": (
+        BaggingClassifier(n_estimators=2).fit(*TWO),
+        "features=[names[i] for i in model.estimators_features_[0]], classes=[str(c) for c in model.classes_], "
+        "sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows)",
+    ),
+    "boosting": (
+        GradientBoostingClassifier(n_estimators=2).fit(*TWO),
+        "hold scores, not counts of records; fit a single",
+    ),
+    "histogram boosting": (HistGradientBoostingClassifier(), "hold scores, not counts of records; fit a single tree"),
+    "adaboost": (AdaBoostClassifier(n_estimators=1).fit(*TWO), "hold scores, not counts of records; fit a single tree"),
+    "regression": (DecisionTreeRegressor().fit(*TWO), "about classes; cut the target into intervals (pandas.cut)"),
+    "forest of regressions": (RandomForestRegressor(2).fit(*TWO), "about classes; cut the target into intervals"),
+    "search": (
+        GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2).fit(*(2 * v for v in TWO)),
+        "best_estimator_",
+    ),
+    "search without refit": (
+        GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, refit=False),
+        "call fit with refit=True, then give its best_estimator_",
+    ),
+    "scaler": (
+        make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(*TWO),
+        "give the tree alone, fitted without StandardScaler, which a tree does not need: its thresholds have to be",
+    ),
+    "scaler of some columns": (
+        make_pipeline(ColumnTransformer([("x", MinMaxScaler(), [0])]), DecisionTreeClassifier()).fit(*TWO),
+        "fitted without MinMaxScaler",
+    ),
+    "encoders": (
+        make_pipeline(ColumnTransformer([("x", OneHotEncoder(), [0])]), OrdinalEncoder(), DecisionTreeClassifier()),
+        "give its last step, model[-1], with features=list(model[:-1].get_feature_names_out()), and say in onehot= "
+        "what OneHotEncoder did and in categories= what OrdinalEncoder did",
+    ),
+    "imputer": (
+        make_pipeline(SimpleImputer(), DecisionTreeClassifier()),
+        "give its last step, model[-1], with features=",
+    ),
+    "one against the rest": (
+        OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
+        "give one of its estimators_ that is",
+    ),
+    "linear": (LogisticRegression(), "a fitted sklearn.tree.DecisionTreeClassifier, found LogisticRegression"),
+}
+
+
+@pytest.mark.parametrize("case", WAYS_OUT)
+def test_the_way_out_is_named(case):
+    model, message = WAYS_OUT[case]
+    with pytest.raises(InvalidInput) as refusal:
+        from_sklearn(model, target="t", features=["x"])
+    assert message in str(refusal.value)
+
+
+def test_the_way_out_of_a_forest_works():
+    """What the message says, filled in."""
+    table, y = people(3)
+    names, n_rows = ["age", "income"], len(table)
+    model = RandomForestClassifier(2, random_state=0).fit(table[names], y)
+    release = from_sklearn(
+        model.estimators_[0],
+        features=names,
+        classes=[str(c) for c in model.classes_],
+        sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows),
+        target="t",
+    )
+    assert sum(leaf.n for leaf in release.trees[0].leaves) == n_rows
+
+
+def test_the_way_out_of_a_pipeline_works():
+    table, y = people(3)
+    encoder = make_column_transformer((OrdinalEncoder(categories=[SIZES]), ["size"]), remainder="passthrough")
+    model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(table[["size", "age"]], y)
+    names = list(model[:-1].get_feature_names_out())
+    release = from_sklearn(model[-1], features=names, target="t", categories={"ordinalencoder__size": SIZES})
+    assert [a.values for a in release.attributes] == [tuple(SIZES), None]
+
+
+def test_a_criterion_that_is_no_name_says_nothing_of_what_competed():
+    from sklearn.tree._criterion import Gini
+
+    model = DecisionTreeClassifier(criterion=Gini(1, np.array([2], dtype=np.intp))).fit(
+        [[0.0], [1.0], [2.0]], [0, 1, 1]
+    )
+    assert from_sklearn(model, target="t", features=["x"]).trees[0].induction.impurity is None
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from strategies import Style, cases, populations, thorough
 from yang import RANGES, figure_1, records
 
-from maxent.models import generalize
-from maxent.models.boxes import check_covering, covering
-from maxent.models.erp import prune_erp
+from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.errors import InvalidInput
-from maxent.models.generalize import tiered, uniform
+from maxent.models.records import generalize
+from maxent.models.records.generalize import tiered, uniform
+from maxent.models.records.generalized_table import check_covering, covering
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.routing import assign
-from maxent.models.training import Training, read_training
+from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.routing import assign
 
 QI = ["Age", "Marital Status", "Gender"]
 DISTANCES = st.sampled_from(("gower", "ranks"))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maxent.models.anonymous_tree import Step
+from maxent.models.defenses.kadet.grow import Step
+from maxent.models.defenses.kadet.parameters import Kadet, kadet
 from maxent.models.errors import InvalidInput
-from maxent.models.hierarchies import Hierarchy, read_hierarchy
-from maxent.models.kadet import Kadet, kadet
 from maxent.models.release import Attribute, Target
-from maxent.models.training import Training
+from maxent.models.tables.hierarchies import Hierarchy, read_hierarchy
+from maxent.models.tables.training import Training
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "hierarchies"
 
@@ -46,9 +46,9 @@ def test_every_problem_of_the_rows_is_named() -> None:
     found = problems([["a", "one", "*"], ["b", "two"], ["a", "one", "*"], ["c", "", "*"], ["d", "one", "B"]])
     assert found == [
         "line 2: cells: expected 3 cells, as in the first row, found 2",
-        "line 3: value: expected each value once, found 'a', also in line 1",
+        "line 3: value: expected each value once, found that of line 1 again",
         "line 4: cell: expected a name, found nothing",
-        "line 5: parent: expected one parent of 'one', found 'B', in line 1 '*'",
+        "line 5: parent: expected one parent of the group in cell 2, found another than in line 1",
     ]
     assert problems([["a"]]) == ["line 1: cells: expected a value and at least one parent, found 1"]
     assert len(problems([["a", "b"]] + [["a", "b"]] * 30)) == 11

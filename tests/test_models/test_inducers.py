@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
-from maxent.models.inducers import id3
-from maxent.models.reader import load_release, validate_release
+from maxent.models.formats.maxent_json import load_release, validate_release
+from maxent.models.induction.inducers import id3
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IMPURITIES = ["gini", "entropy", "gain_ratio"]
@@ -215,9 +215,9 @@ BAD = pd.DataFrame(
     ("call", "messages"),
     [
         ({"qi": ["nope", "b", "a"]}, ["columns: nope", "column 'a'", "1 missing, the first in row 3"]),
-        ({"qi": ["age", "b"], "private": ["w"]}, ["column 'age'", "column 'w'", "`categorical`", "c45 or cart"]),
+        ({"qi": ["age", "b"], "private": ["w"]}, ["column 'age'", "column 'w'", "categorical=", "c45 or cart"]),
         ({"qi": ["b"], "target": "w"}, ["column 'w'", "not numbers with fractions", "0.5"]),
-        ({"qi": ["b", "t"]}, ["not among qi and private"]),
+        ({"qi": ["b", "t"]}, ["not among qi= and private="]),
         ({"qi": ["b"], "private": ["b"]}, ["each column once"]),
         ({"qi": "b"}, ["a list of columns"]),
         ({"qi": ["b", ["t"], 1]}, ["names of columns", "['t']"]),
@@ -228,7 +228,7 @@ BAD = pd.DataFrame(
         ({"qi": ["b"], "domains": {"b": ["x"]}}, ["every value that occurs", "'y'"]),
         ({"qi": ["b"], "domains": {"b": ["x", "y", "x"]}}, ["each value once"]),
         ({"qi": ["b"], "domains": {"b": "xy"}}, ["a list of values"]),
-        ({"qi": ["b"], "domains": {"c": ["x"]}}, ["only columns of target, qi and private"]),
+        ({"qi": ["b"], "domains": {"c": ["x"]}}, ["only columns of target=, qi= and private="]),
         ({"qi": ["b"], "data": BAD.iloc[:0]}, ["at least one record"]),
         ({"qi": ["b"], "data": {"b": ["x"]}}, ["a pandas DataFrame"]),
         ({"qi": ["b"], "data": pd.concat([BAD, BAD["b"]], axis=1)}, ["one column of this name"]),

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from maxent.models import strict_json
+from maxent.models import json_files as strict_json
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.reader import load_release, parse_release
+from maxent.models.formats.maxent_json import load_release, parse_release
 
 BASE = {
     "format": "maxent/1",
@@ -230,6 +230,27 @@ ONE_MISTAKE = {
         "0",
     ),
     "k that is true": ([(("trees", 0, "induction", "k"), True)], "induction", "k", "whole number from 1", "true"),
+    "compared attributes that there are not": (
+        [(("trees", 0, "induction", "compared"), ["Education", "Educaton"])],
+        "induction",
+        "compared",
+        "attributes (Education",
+        "Educaton",
+    ),
+    "compared attributes twice": (
+        [(("trees", 0, "induction", "compared"), ["Education", "Education"])],
+        "induction",
+        "compared",
+        "attributes that are all different",
+        "more than once",
+    ),
+    "compared attributes that are no list": (
+        [(("trees", 0, "induction", "compared"), "Education")],
+        "induction",
+        "compared",
+        "a non-empty list of attributes",
+        "'Education'",
+    ),
     "misspelt induction key": (
         [(("trees", 0, "induction", "impurty"), "gini")],
         "induction",
@@ -708,10 +729,10 @@ NOT_STRICT = {
     "not UTF-8": (b'{\n"format": "\xff"}', "line 2", "encoding", "text in UTF-8", "byte 0xff at position 13"),
     "UTF-16": (TEXT.encode("utf-16"), "line 1", "encoding", "text in UTF-8", "byte 0xff"),
     "truncated": ('{\n"format": "maxent/1",\n  "target"', "line 3, column 11", "JSON", "':' delimiter", "end of the"),
-    "trailing comma": ('{"format": "maxent/1",}', "line 1, column", "JSON", "well-formed JSON", "}"),
-    "text after the end": (TEXT + "\n}", "line 2, column 1", "JSON", "extra data", "'}'"),
-    "a list": ("[1, 2]", "document", "content", "a JSON object", "[1, 2]"),
-    "nested lists": ("[" * 200_000, "document", "content", "a JSON object", "[[["),
+    "trailing comma": ('{"format": "maxent/1",}', "line 1, column", "JSON", "well-formed JSON", "other text"),
+    "text after the end": (TEXT + "\n}", "line 2, column 1", "JSON", "extra data", "other text"),
+    "a list": ("[1, 2]", "document", "content", "a JSON object", "a list"),
+    "nested lists": ("[" * 200_000, "document", "content", "a JSON object", "a list"),
     "nested lists in an object": ('{"trees": ' + "[" * 200_000, "document", "nesting", "at most 8 levels", "too many"),
     "nested objects": ('{"a":' * 200_000, "document", "nesting", "at most 8 levels", "too many"),
     "NaN": (TEXT.replace("0.25", "NaN"), "node L1", "error_rate", "a number from 0 to 1", "NaN"),
@@ -766,7 +787,8 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
     def forbidden(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("builtins.open", forbidden)
+    (tmp_path / "tree.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr("os.open", forbidden)
     with pytest.raises(InvalidInput, match="expected a file that can be read, found Permission denied"):
         load_release(tmp_path / "tree.json")
 

@@ -1,15 +1,17 @@
 """Tables that are refused: every message says where, which field, what was expected and what was found."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from maxent.models.companions import read_facts, read_marginal, read_truth
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.table import read_qi, read_records
+from maxent.models.tables.files import read_frame
+from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
 RELEASE = Release(
     Target("Salary", ("<=50K", ">50K")),
@@ -106,12 +108,15 @@ CSV = {
     ),
     "open quote": (
         'Education,Age,Note\nMasters,3,"a\nMasters,3,\n',
-        ("line 2", "cell", "quotes in pairs", "never closed, in 'a\\nMasters,3,\\n'"),
+        ("line 2", "cell", "quotes in pairs", "never closed"),
     ),
-    "open quote at the end": ('Education,Age\nMasters,3\nMasters,"3', ("line 3", "cell", "quotes in pairs", "'3\\n'")),
+    "open quote at the end": (
+        'Education,Age\nMasters,3\nMasters,"3',
+        ("line 3", "cell", "quotes in pairs", "never closed"),
+    ),
     "open quote in the header": (
         'Education,"Age\nMasters,3\n',
-        ("line 1", "cell", "quotes in pairs", "'Age\\nMasters"),
+        ("line 1", "cell", "quotes in pairs", "never closed"),
     ),
     "open quote above megabytes": (
         'Education,Age\nMasters,3\nMasters,"3\n' + "Masters,3\n" * 120_000,
@@ -149,6 +154,12 @@ BYTES = {
     "zip": (b"PK\x03\x04....", ("file", "format", "CSV text in UTF-8", "Excel workbook")),
     "parquet": (b"PAR1....", ("file", "format", "CSV text in UTF-8", "a Parquet file (name it .parquet)")),
     "gzip": (b"\x1f\x8b....", ("file", "format", "CSV text in UTF-8", "a gzip archive")),
+    "a byte-order mark alone": (b"\xef\xbb\xbf", ("file", "header", "names of the columns", "an empty file")),
+    "byte-order marks and blank lines": (
+        b"\xef\xbb\xbf\n\xef\xbb\xbf\r\n",
+        ("file", "header", "names of the columns", "an empty file"),
+    ),
+    "a quote alone": (b'"', ("line 1", "cell", "quotes in pairs", "never closed")),
 }
 
 
@@ -157,6 +168,27 @@ def test_bytes_that_are_no_csv(tmp_path, data, expected):
     path = tmp_path / "qi.csv"
     path.write_bytes(data)
     check(only(read_qi, path, RELEASE), expected)
+
+
+def test_byte_order_marks_before_a_quoted_header(tmp_path):
+    path = tmp_path / "qi.csv"
+    for before in ("\ufeff", "\ufeff\n", "\n\ufeff", "\ufeff\ufeff"):
+        path.write_text(before + '"Education",Age\nMasters,3\nPhD,3\n', encoding="utf-8")
+        line = 3 + before.count("\n")
+        check(only(read_qi, path, RELEASE), (f"line {line}", "Education", "one of", "'PhD'"))
+
+
+def test_every_small_file_is_read_or_refused(tmp_path):
+    path = tmp_path / "qi.csv"
+    for size in range(4):
+        for parts in itertools.product(["\ufeff", "A", '"', ",", "\n", "\r", " "], repeat=size):
+            path.write_text("".join(parts), encoding="utf-8", newline="")
+            fields = ["read"]
+            try:
+                read_frame(path, "qi", ["A"])
+            except InvalidInput as error:
+                fields = [problem.field for problem in error.problems]
+            assert fields in (["read"], ["header"], ["cell"])
 
 
 @pytest.mark.parametrize("data", [b"", b"Education,Age\n", b"PAR1", b"PAR1" + b"\0" * 100 + b"PAR1"])
@@ -178,7 +210,7 @@ def test_damaged_parquet_never_ends_in_a_traceback(tmp_path):
 def test_nested_parquet(tmp_path):
     path = tmp_path / "qi.parquet"
     pd.DataFrame({"Education": [["Masters"]], "Age": [3]}).to_parquet(path)
-    check(only(read_qi, path, RELEASE), ("file", "format", "plain values", ""))
+    check(only(read_qi, path, RELEASE), ("columns", "Education", "plain values", "list"))
 
 
 def test_places_that_are_no_file(tmp_path):
@@ -290,10 +322,10 @@ def test_count_columns_that_cannot_be():
 
 def test_separators_that_are_no_commas(tmp_path):
     path = tmp_path / "qi.csv"
-    path.write_text("Education;Age\nMasters;3\n", encoding="utf-8")
+    path.write_text("Education;Age\nMasters;3\nMasters\n", encoding="utf-8")
     found = problems(read_qi, path, RELEASE)
     assert [p[:2] for p in found] == [("header", "Education"), ("header", "Age")]
-    assert all("separated by commas, not by ';'" in p[3] for p in found)
+    assert all("name the mark between cells in csv_delimiter, perhaps ';'" in p[3] for p in found)
 
 
 def test_everything_is_reported_at_once(tmp_path):
@@ -433,3 +465,17 @@ def test_marginals_with_one_mistake(tmp_path, text, expected):
     path = tmp_path / "marginal.csv"
     path.write_text(text, encoding="utf-8")
     check(only(read_marginal, path, RELEASE, 10), expected)
+
+
+def test_a_file_without_any_of_the_columns_is_not_shown(tmp_path):
+    path = tmp_path / "shadow"
+    for text in (
+        "root:$6$secret:19000:0\ndaemon:*:19000\n",
+        "root,secret\n1,2\n",
+        "root;secret\n",
+        "secret: Education\n",
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InvalidInput) as caught:
+            read_qi(path, RELEASE)
+        assert not any(word in p.found for p in caught.value.problems for word in ("root", "secret"))

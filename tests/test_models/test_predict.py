@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from strategies import Case, Style, cases, leaves_of, populations, thorough
 
 from maxent.models.errors import InvalidInput
-from maxent.models.predict import predict, predict_proba
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.trees.predict import predict, predict_proba
 
 CLASSES = ("a", "b", "c")
 

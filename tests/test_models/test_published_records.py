@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
-from maxent.models.boxes import GeneralizedTable, covering, hulls
-from maxent.models.coverage import covering_pairs
 from maxent.models.errors import InvalidInput
-from maxent.models.published_records import is_records, read_published
+from maxent.models.formats.published_records import is_records, read_published
+from maxent.models.reading import Reader, Reading
+from maxent.models.records.coverage import covering_pairs
+from maxent.models.records.generalized_table import GeneralizedTable, covering, hulls
 from maxent.models.release import Attribute, Target
-from maxent.models.training import Training
+from maxent.models.tables.training import Training
 
 NAMES = ("a|b", "a", "b\\", "|", "\\|", "4-5", "-4", "1e3", " x ", '"', "Ä,", "None")
 NUMBERS = (-3.5, -1e-07, 0.0, 2.0, 1e22, 42.0)
@@ -43,7 +44,7 @@ def test_what_was_written_is_read(tmp_path_factory, made, suffix):
     file = str(tmp_path_factory.getbasetemp() / f"records{suffix}")
     frame = table.frame(in_order=True)
     frame.to_parquet(file) if suffix == ".parquet" else frame.to_csv(file, index=False)
-    records, people = read_published(file, qi)
+    records, people = read_published(file, qi, reader=Reader(Reading(na=())))
     found = records.table
     assert found.target.name == "class"
     assert [found.target.classes[y] for y in found.y] == frame["class"].tolist()
@@ -137,7 +138,7 @@ def test_columns_that_are_missing_in_either_table_are_named():
     several = problems(ROWS, QI.drop(columns="Job"))
     assert several[0].endswith("found 'Job', 'T'")
     assert problems(ROWS, QI.assign(T="0"))[0].endswith("found none")
-    assert problems(ROWS[["T"]])[0].startswith("columns: attributes")
+    assert problems(ROWS[["T"]])[0].startswith("columns: columns: expected columns of qi")
 
 
 def test_columns_that_the_adversary_lacks_are_left_out_when_the_class_is_named():

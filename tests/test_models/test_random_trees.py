@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from strategies import Draw, People, leaves_of, populations, thorough
 
 from maxent import privacy
-from maxent.models import random_counts
-from maxent.models.domains import Domains
+from maxent.models.defenses.random_trees import counts as random_counts
+from maxent.models.defenses.random_trees.guarantee import Guarantee, RandomTrees, guarantee
+from maxent.models.defenses.random_trees.trees import draw, draw_batches, random_trees
+from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import InvalidInput
-from maxent.models.predict import predict_columns, predict_proba
-from maxent.models.random_guarantee import Guarantee, RandomTrees, guarantee
-from maxent.models.random_trees import draw, draw_batches, random_trees
-from maxent.models.random_votes import vote_shares
-from maxent.models.reader import load_release, validate_release
+from maxent.models.formats.maxent_json import load_release, validate_release
 from maxent.models.release import Attribute, Node, Release, Target, Tree
-from maxent.models.routing import assign
-from maxent.models.training import Training
+from maxent.models.tables.domains import Domains
+from maxent.models.tables.training import Training
+from maxent.models.trees.predict import predict_columns, predict_proba
+from maxent.models.trees.routing import assign
 
 RANGES = {f"{letter}{i}": (-2.0, 4.0) for letter in "AP" for i in range(4)}
 
@@ -376,7 +376,9 @@ def test_domains_of_the_data_cost_the_guarantee() -> None:
 
 def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Any) -> None:
     asked = RandomTrees(np.int64(2), np.int32(2), np.float32(0.5), np.int64(3), np.float64(2.0), np.uint8(1))  # type: ignore[arg-type]
-    random_trees(crowd(50), asked, STATED).save(tmp_path / "forest.json")
+    release = random_trees(crowd(50), asked, STATED)
+    release.save(tmp_path / "forest.json")
+    assert load_release(tmp_path / "forest.json") == release
 
 
 def test_all_that_is_wrong_is_named() -> None:

@@ -16,14 +16,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxent.models.defenses import KAnonRandomTreesClassifier
-from maxent.models.domains import read_domains
+from maxent.models.defenses.random_trees.guarantee import RandomTrees, guarantee
+from maxent.models.defenses.random_trees.trees import random_trees
+from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import InvalidInput
-from maxent.models.predict import predict_proba, read_columns
-from maxent.models.random_guarantee import RandomTrees, guarantee
-from maxent.models.random_trees import random_trees
-from maxent.models.random_votes import vote_shares
 from maxent.models.release import Attribute
-from maxent.models.training import read_training
+from maxent.models.tables.domains import read_domains
+from maxent.models.tables.training import read_training
+from maxent.models.trees.predict import predict_proba, read_columns
 
 
 @pytest.mark.filterwarnings("ignore:domains of:UserWarning")
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_named_as_it_is_called_here() -> None:
     for domains, message in (
         ({"age": (18, 40)}, "'age': expected numbers from 18 to 40"),
         ({"town": ["Ulm", "Bonn"]}, "every value that occurs"),
-        ({"city": ["Ulm"]}, "only columns of target, qi and private"),
+        ({"city": ["Ulm"]}, "only columns of target=, qi= and private="),
         ({"city": (0, 1)}, "no such column"),
         ({"town": (0, 1)}, "values, as strings"),
         ({"age": [18, 19, 20]}, "a list of values"),

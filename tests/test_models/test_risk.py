@@ -13,8 +13,8 @@ from yang import RANGES, figure_1
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.risk import error_risk_ratio, measure_risk, ranges_of
-from maxent.models.table import read_qi
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.trees.reidentification import error_risk_ratio, measure_risk, ranges_of
 
 COUNTS = st.sampled_from((Style(leaf="counts"), Style(leaf="all", inner="counts"), Style(leaf="counts", removal=True)))
 WIDE = (-3.0, 10.0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import Case, cases, leaves_of, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
-from maxent.models.routing import assign, divided, layout
+from maxent.models.trees.routing import assign, divided, layout
 
 
 @thorough(60)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxent.models.companions import read_facts, read_marginal, read_truth
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.table import read_qi, read_records
+from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
 RELEASE = Release(
     Target("Salary", ("<=50K", ">50K")),

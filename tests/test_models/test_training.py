@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from maxent.models.errors import InvalidInput
-from maxent.models.training import read_training
+from maxent.models.reading import NOTHING, Reader
+from maxent.models.tables.training import read_training
 
 DATA = pd.DataFrame(
     {
@@ -73,9 +74,16 @@ def test_numbers_can_be_names(tmp_path):
 def test_a_word_among_numbers_makes_categories_and_is_noted(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b,c,y\n1,x,u,p\n2,y,,q\nunknown,3,v,p\n4,z,w,q\n", encoding="utf-8")
-    found = read_training(path, target="y", qi=["a", "b", "c"], missing="category")
-    assert found.notes == ("column 'a' is read as categories: line 4 has 'unknown', which is no number",)
-    assert read_training(path, target="y", qi=["a"], categorical=["a"]).notes == ()
+    reader = Reader()
+    read_training(path, target="y", qi=["a", "b", "c"], missing="category", reader=reader)
+    assert reader.noticed.notes[0] == f"{path}: column 'c' has no value on 1 line: that is read as '(missing)'"
+    assert reader.noticed.notes[-1] == (
+        f"{path}: column 'a' is read as categories: line 4 has 'unknown', which is no number (where that is written "
+        "for missing ones, name it in na)"
+    )
+    reader = Reader()
+    read_training(path, target="y", qi=["a"], categorical=["a"], reader=reader)
+    assert reader.noticed == NOTHING
 
 
 def test_values_in_order_of_appearance_but_classes_sorted():
@@ -135,7 +143,7 @@ def test_an_empty_text_is_missing_unless_the_domain_names_it():
             ],
         ),
         ({"ill": [0.5, 1.0, 2.0, 2.0]}, {"qi": ["city"]}, ["column 'ill'", "not numbers with fractions", "found 0.5"]),
-        ({"city": pd.Timestamp("2020-01-01")}, {"qi": ["city"]}, ["column 'city': type", "found Timestamp"]),
+        ({"city": pd.Timestamp("2020-01-01")}, {"qi": ["city"]}, ["column 'city': type", "found dates or times"]),
         ({}, {"qi": ["city"], "domains": ["city"]}, ["domains: expected columns with the values of each"]),
         ({}, {"qi": ["city"], "domains": {"city": 3}}, ["domains: expected a list of values, found 3"]),
         ({}, {"qi": ["city"], "domains": {"city": "xyz"}}, ["domains: expected a list of values"]),
@@ -166,4 +174,4 @@ def test_files_are_refused_by_name_and_line(tmp_path):
 
 def test_fractions_are_classes_when_named():
     training = read_training(DATA, target="dose", qi=["city"], categorical=["dose"])
-    assert training.target.classes == ("-0.0", "0.5", "1000.0", "2.0")
+    assert training.target.classes == ("0.0", "0.5", "1000.0", "2.0")

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maxent.models.from_sklearn import from_sklearn
-from maxent.models.inducers import id3
+from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
 
 ADULT = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "adult.py"))
@@ -81,6 +81,7 @@ class Instance:
             target=target,
             classes=[str(c) for c in model.classes_],
             publish=self.publish,  # type: ignore[arg-type]
+            X=people[qi],
         )
 
 

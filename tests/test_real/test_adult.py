@@ -10,12 +10,12 @@ import pytest
 from test_real.instances import ADULT, EDUCATION_QI, table
 
 import maxent
-from maxent.constraints.evaluate import Evaluator
-from maxent.disclosure import conditional_entropy
-from maxent.engine import compile_release
-from maxent.models.companions import read_truth
-from maxent.models.inducers import id3
+from maxent.api.estimate import compile_release
+from maxent.constraints.residuals import Evaluator
+from maxent.disclosure.measures import conditional_entropy
+from maxent.models.induction.inducers import id3
 from maxent.models.release import Impurity, Release
+from maxent.models.tables.truth_and_facts import read_truth
 
 INDIVIDUALS, DISTINCT, CLASSES = 30_162, 4_480, 16
 

@@ -1,28 +1,24 @@
-"""The page docs/disclosure.md and its figures are what benchmarks/disclosure_study.py makes of Adult."""
+"""The page docs/disclosure.md and its figures are what examples/papers/zhu_2010/study.py makes of Adult."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sys
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from drawings import check_same_drawing
+from papers.zhu_2010 import page, protocol, published, study
 from test_real.instances import data_folder
 
-from maxent.constraints.evaluate import Evaluator
-from maxent.engine import compile_release
-from maxent.models.companions import read_truth
+from maxent.api.estimate import compile_release
+from maxent.constraints.residuals import Evaluator
+from maxent.models.tables.truth_and_facts import read_truth
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-study, page = import_module("disclosure_study"), import_module("disclosure_page")
-protocol, published = import_module("disclosure_protocol"), import_module("disclosure_published")
 
 
 @cache

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
+from papers.yang_2019 import mondrian
 from test_real.instances import CONTRACEPTIVE_QI, data_folder, table
 
-from maxent.models.boxes import covering
-from maxent.models.erp import prune_erp
-from maxent.models.generalize import tiered, uniform
-from maxent.models.growth import Growth
-from maxent.models.inducers import induce
-from maxent.models.risk import ranges_of
-from maxent.models.routing import assign
-from maxent.models.training import read_training
-
-mondrian = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "mondrian.py")))
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
+from maxent.models.records.generalize import tiered, uniform
+from maxent.models.records.generalized_table import covering
+from maxent.models.tables.training import read_training
+from maxent.models.trees.reidentification import ranges_of
+from maxent.models.trees.routing import assign
 
 KS = (10, 20, 30)
 CATEGORICAL = ["isMuslim", "isNotWorking", "husband_occupation", "isNotExposedToMedia"]

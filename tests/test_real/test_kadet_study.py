@@ -1,30 +1,29 @@
-"""The page docs/kadet.md and its figures are what benchmarks/kadet_study.py makes of Adult."""
+"""The page docs/kadet.md and its figures are what examples/papers/friedman_2006/study.py makes of Adult."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sys
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from drawings import check_same_drawing
+from papers.friedman_2006 import page, study
+from papers.tables import fill
 from test_real.instances import data_folder
 
-from maxent.constraints.evaluate import Evaluator
-from maxent.engine import compile_release
-from maxent.models.companions import read_truth
-from maxent.models.inducers import induce
-from maxent.models.kadet import Kadet
+from maxent.api.estimate import compile_release
+from maxent.constraints.residuals import Evaluator
+from maxent.models.defenses.kadet.parameters import Kadet
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
+from maxent.models.tables.truth_and_facts import read_truth
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-study, page = import_module("kadet_study"), import_module("kadet_page")
+
 ID3, C45, QUINLAN = study.INDUCERS
 
 
@@ -136,10 +135,10 @@ def test_without_a_guarantee_kadet_is_id3_node_for_node() -> None:
 
 def test_a_page_that_lacks_a_table_is_refused() -> None:
     place = "<!-- table: {} -->\nold\n<!-- end -->"
-    assert page.fill(f"a\n{place.format('t')}\nb", {"t": "new\n"}) == "a\n<!-- table: t -->\nnew\n<!-- end -->\nb"
+    assert fill(f"a\n{place.format('t')}\nb", {"t": "new\n"}) == "a\n<!-- table: t -->\nnew\n<!-- end -->\nb"
     for text in ("", place.format("u"), place.format("t") + place.format("u"), "<!-- table: t -->"):
         with pytest.raises(ValueError, match="the tables are t"):
-            page.fill(text, {"t": "new\n"})
+            fill(text, {"t": "new\n"})
 
 
 @pytest.mark.slow

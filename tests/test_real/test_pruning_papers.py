@@ -1,4 +1,4 @@
-"""What benchmarks/pruning.py recomputes: Wakabayashi et al. (2024), Tables 5 to 7, Waseda et al. (2025), Table A1."""
+"""What papers/wakabayashi_2024 recomputes: Wakabayashi et al. (2024), Tables 5 to 7, Waseda et al. (2025), Table A1."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawings import check_same_drawing
-from test_real.instances import data_folder
-
-import maxent
-from maxent.models.defenses.pruning import prune_parent
-
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import pruning  # noqa: E402
-from pruning_page import compared, verdict  # noqa: E402
-from pruning_protocol import (  # noqa: E402
+from papers.wakabayashi_2024 import study
+from papers.wakabayashi_2024.page import compared, verdict
+from papers.wakabayashi_2024.protocol import (
     ADULT,
     ADULT_NUMBERED,
     DEPTH,
@@ -37,7 +29,13 @@ from pruning_protocol import (  # noqa: E402
     measure,
     measured,
 )
-from pruning_published import TABLE_7, TABLE_A1, TABLES_5_AND_6  # noqa: E402
+from papers.wakabayashi_2024.published import TABLE_7, TABLE_A1, TABLES_5_AND_6
+from test_real.instances import data_folder
+
+import maxent
+from maxent.models.defenses.leaf_pruning import prune_parent
+
+ROOT = Path(__file__).parents[2]
 
 PRINTED = {"exact", "cut off", "twice"}
 
@@ -64,7 +62,7 @@ def pruned(data: Data, method: str, s: int) -> Forest:
 
 @pytest.mark.parametrize("name", ["nursery", "mushroom", pytest.param("adult", marks=pytest.mark.slow)])
 def test_table_a1(name: str) -> None:
-    rows = pruning.table_a1(name, pruning.DATA_A1[name])
+    rows = study.table_a1(name, study.DATA_A1[name])
     for row, found in rows.items():
         if f"{row}*" not in rows:
             printed = TABLE_A1[name][row.rstrip("*")]
@@ -200,8 +198,8 @@ def test_homogeneity_survives_pruning_on_adult() -> None:
 @pytest.mark.slow
 def test_the_page_and_its_figure_are_what_the_script_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pruning.md").write_text(page(), encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["pruning.py", str(tmp_path)])
-    assert pruning.main() == 0
+    monkeypatch.setattr(sys, "argv", ["study.py", str(tmp_path)])
+    assert study.main() == 0
     assert (tmp_path / "pruning.md").read_bytes() == (ROOT / "docs" / "pruning.md").read_bytes()
     figure = Path("figures", "adult_pruning.svg")
     check_same_drawing(tmp_path / figure, ROOT / "docs" / figure)

@@ -13,20 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 from drawings import check_same_drawing
+from papers.waseda_2025 import page, protocol, published, study
+from papers.waseda_2025 import privacy as accounts
 from test_real.instances import data_folder
 
 from maxent import privacy
-from maxent.models.domains import Domains
+from maxent.models.defenses.random_trees.guarantee import RandomTrees
+from maxent.models.defenses.random_trees.trees import random_trees
+from maxent.models.defenses.random_trees.votes import predict_votes
 from maxent.models.errors import InvalidInput
-from maxent.models.random_guarantee import RandomTrees
-from maxent.models.random_trees import random_trees
-from maxent.models.random_votes import predict_votes
-from maxent.scoring import cases_of, score
+from maxent.models.tables.domains import Domains
+from maxent.models.trees.accuracy import cases_of, score
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-published, accounts, page = map(import_module, ("rdt_published", "rdt_privacy", "rdt_page"))
-protocol, study = map(import_module, ("rdt_protocol", "rdt_study"))
 TREES = 10
 
 NOT_COVERED = {(1, 10, 0.1), (1, 20, 0.1), *((n, k, 0.4) for n in (3, 4, 5) for k in (5, 10, 20))}
@@ -144,7 +143,7 @@ def test_ten_trees_of_adult_are_as_good_as_printed(data: None) -> None:
 
 
 def test_noise_in_place_of_suppression_learns_as_well(data: None) -> None:
-    noise = import_module("rdt_noise")
+    noise = import_module("papers.waseda_2025.noise")
     split = protocol.Split.of(protocol.load("mushroom"), 0)
     (accuracy,) = noise.noisy(split, TREES, 3, [2.0], 0)
     assert accuracy > split.constant + 0.2
@@ -156,7 +155,7 @@ def test_noise_in_place_of_suppression_learns_as_well(data: None) -> None:
 
 def test_what_is_not_sampled_tells_nearly_everything(data: None) -> None:
     """Of Mushroom, ten trees, k = 20: everybody's class, and little of it from a tenth of the records."""
-    audits = import_module("rdt_audit")
+    audits = import_module("papers.waseda_2025.audit")
     split = protocol.Split.of(protocol.load("mushroom"), 0)
     truth = audits.frame(split.train)
     whole, tenth = (audits.told(split.forest(TREES, 4, beta, 0).drawn.release(20), truth)[0] for beta in (1.0, 0.1))
@@ -164,6 +163,7 @@ def test_what_is_not_sampled_tells_nearly_everything(data: None) -> None:
 
 
 def test_batches_of_made_up_people(capsys: pytest.CaptureFixture[str]) -> None:
+    sys.path.append(str(ROOT / "benchmarks"))
     scale = import_module("rdt_scale")
     scale.speed(3000, RandomTrees(3, 4, 0.5, 5))
     assert "3000 rows" in capsys.readouterr().out

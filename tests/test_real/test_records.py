@@ -9,11 +9,11 @@ from strategies import People
 from test_real.test_erp_paper import adult, contraceptive
 
 import maxent
-from maxent.auditing_records import audit_records
-from maxent.constraints.evaluate import Evaluator
-from maxent.models.generalize import tiered
-from maxent.models.growth import Growth
-from maxent.models.inducers import induce
+from maxent.api.audit_records import audit_records
+from maxent.constraints.residuals import Evaluator
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
+from maxent.models.records.generalize import tiered
 
 
 def people_of(training):

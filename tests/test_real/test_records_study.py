@@ -1,20 +1,17 @@
-"""The page docs/records.md and its figure are what benchmarks/records_study.py makes of the data."""
+"""The page docs/records.md and its figure are what examples/papers/yang_2019/study.py makes of the data."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from drawings import check_same_drawing
+from papers.yang_2019 import page, study, tiers
 from test_real.instances import data_folder
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-study, tiers, page = map(import_module, ("records_study", "tiers", "records_page"))
 
 
 def rows(name: str) -> list[list[str]]:

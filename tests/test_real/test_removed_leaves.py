@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from papers.wakabayashi_2024.protocol import ADULT, DEPTH, PRUNE
 from test_real.instances import data_folder
 
 import maxent
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-from pruning_protocol import ADULT, DEPTH, PRUNE
 
 
 @pytest.mark.parametrize("k", [31, 41, 51])

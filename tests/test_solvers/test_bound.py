@@ -10,19 +10,19 @@ from hypothesis import given
 from programs import private, public, whole
 from strategies import SURE, cases, populations, thorough, true_masses
 
-from maxent.constraints.evaluate import Evaluator
-from maxent.constraints.lift import lift
-from maxent.constraints.reduce import Part, known_totals, needed, unmerged
-from maxent.engine import compile_release
+from maxent.api.estimate import compile_release
+from maxent.constraints.lifting.implicit_equalities import restrict
+from maxent.constraints.lifting.lift import lift
+from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
+from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
-from maxent.solvers.bound import entropy_bound, gap, relaxed_optimum
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.dual import minimise
-from maxent.solvers.interior import restrict
-from maxent.solvers.relaxation import relax
+from maxent.solvers.dual.bound import entropy_bound, gap, relaxed_optimum
+from maxent.solvers.dual.newton import minimise
+from maxent.solvers.dual.relaxation import relax
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_ipopt import IpoptBackend
 
 CONVEX = {
     "gini counts": lambda: public("gini", "counts", seed=28),

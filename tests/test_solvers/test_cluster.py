@@ -14,12 +14,12 @@ from contested import contested
 from studies import STUDY, people, write_study
 
 import maxent
-from maxent import engine
 from maxent.__main__ import main
-from maxent.solvers import cluster
-from maxent.solvers.registry import MissingExtra
-from maxent.solvers.via_ipopt import IpoptBackend
-from maxent.study_rows import TIMES
+from maxent.api import estimate as engine
+from maxent.models.errors import MissingExtra
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.solve import dask_cluster as cluster
+from maxent.studies.points import TIMES
 
 distributed = pytest.importorskip("distributed")
 

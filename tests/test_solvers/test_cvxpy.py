@@ -5,24 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from programs import private, public, whole
 from scipy import sparse
 from strategies import Style, cases, populations, thorough
 
 import maxent
-from maxent.constraints.lifted import LiftedProgram
-from maxent.models.reader import parse_release
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.errors import MissingExtra
+from maxent.models.formats.maxent_json import parse_release
 from maxent.solvers.backend import Backend, Options
+from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
-from maxent.solvers.conic import ConicModel
-from maxent.solvers.convex_concave import NO_SLACK, convex_concave
+from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
+from maxent.solvers.conic.model import ConicModel
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.registry import MissingExtra
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_cvxpy import LARGEST_NOT_CONVEX, CvxpyBackend
-from maxent.solvers.via_ipopt import IpoptBackend
 
 OPTIONS = Options(form="own")
 
@@ -106,6 +106,8 @@ def test_random_releases_have_the_same_answer_as_with_ipopt(case):
         maxent.estimate(case.release, case.people.qi, backend=backend, rounding="exact", presolve=False, starts=2)
         for backend in ("cvxpy", "ipopt")
     )
+    assume(ours.summary["convex"] or ours.reliable)
+    assert ours.summary["max_violation"] <= 1e-8
     if ours.summary["convex"]:
         assert ours.reliable
         # Ipopt can stop short of the optimum; by how much tells how far off its probabilities may be.
@@ -113,8 +115,6 @@ def test_random_releases_have_the_same_answer_as_with_ipopt(case):
         short = len(case.people) * (found[0] - found[1])
         assert short >= -1e-8
         np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-6 + np.sqrt(2 * max(short, 0.0)))
-    if ours.reliable:
-        assert ours.summary["max_violation"] <= 1e-8
 
 
 def test_a_label_that_is_only_just_met_does_not_move_the_answer():
@@ -223,7 +223,7 @@ def test_an_interruption_ends_the_procedure_after_its_step():
     solution = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock))
     assert solution.stop is Stop.INTERRUPTED
     assert solution.point is not None
-    assert clock.asked == 4
+    assert clock.asked <= 6  # no further step: only whether there is time to move the point onto the constraints
 
 
 @pytest.mark.parametrize("kind", ["counts", "rates"])

@@ -1,12 +1,17 @@
-"""The Pyomo form and the program's own derivatives are the same program."""
+"""The Pyomo form and the program's own derivatives are the same program, and so is what others make of the model."""
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from programs import private, public, whole
+from pyomo.core.expr.calculus.derivatives import Modes, differentiate
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn.plugins.nl_writer import NLWriter
 from scipy import sparse
 
+from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
+from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.pyomo_model import PyomoDerivatives
 
 CASES = {
     "gini": lambda: public("gini"),
@@ -34,7 +39,7 @@ def test_both_forms_agree_at_random_points(case):
     assert len(program.nl_const) > 0
     assert ("private" in case) == any((terms.size_var >= 0).any() for terms in program.terms)
     rng = np.random.default_rng(1)
-    own, pyomo = Derivatives(program), PyomoDerivatives(program, interior(program, rng))
+    own, pyomo = Derivatives(program), PyomoDerivatives(program)
     n_rows = own.n_rows
     for _ in range(3):
         z, multipliers = interior(program, rng), rng.standard_normal(n_rows)
@@ -55,6 +60,81 @@ def test_both_forms_agree_at_random_points(case):
             rtol=1e-9,
             atol=1e-12,
         )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_model_is_evaluated_as_pyomo_does_and_differentiated_as_sympy_does(case):
+    _, part = whole(*CASES[case]())
+    program = part.program
+    z = interior(program, np.random.default_rng(3))
+    model, pyomo = build_model(program, z), PyomoDerivatives(program)
+    rows = [*model.linear.values(), *model.internal.values()]
+    constant = np.concatenate([np.zeros(len(model.linear)), program.nl_const])
+    assert pyomo.objective(z) == pytest.approx(pyo.value(model.negative_entropy), rel=1e-12)
+    np.testing.assert_allclose(pyomo.constraints(z), [pyo.value(row.body) for row in rows] - constant, atol=1e-12)
+    column = {id(variable): i for i, variable in enumerate((*model.mass.values(), *model.aggregate.values()))}
+    jacobian = dense(pyomo.jacobian(z), pyomo.jacobianstructure(), (len(rows), program.n))
+    for r in (0, len(rows) - 1):
+        variables = list(identify_variables(rows[r].body))
+        slopes = differentiate(rows[r].body, wrt_list=variables, mode=Modes.sympy)
+        expected = np.zeros(program.n)
+        expected[[column[id(v)] for v in variables]] = [pyo.value(slope) for slope in slopes]
+        np.testing.assert_allclose(jacobian[r], expected, rtol=1e-10, atol=1e-13)
+    last = next(term for term in reversed(model.internal[0].body.args) if not isinstance(term, float))
+    variables = list(identify_variables(last))
+    only_last = np.zeros(len(rows))
+    only_last[len(model.linear)] = 1.0
+    hessian = dense(pyomo.hessian(z, only_last, 0.0), pyomo.hessianstructure(), (program.n, program.n))
+    slopes = differentiate(model.internal[0].body, wrt_list=variables, mode=Modes.sympy)
+    for v, slope in zip(variables, slopes, strict=True):
+        at = column[id(v)]
+        [expected] = differentiate(slope, wrt_list=[v], mode=Modes.sympy)
+        assert hessian[at, at] == pytest.approx(pyo.value(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_model_has_values_where_variables_are_0(case):
+    _, part = whole(*CASES[case]())
+    pyomo, z = PyomoDerivatives(part.program), np.zeros(part.program.n)
+    np.testing.assert_allclose(pyomo.constraints(z), 0.0, atol=1e-50)
+    assert pyomo.objective(z) == pytest.approx(0.0, abs=1e-50)
+    slopes = pyomo.jacobian(z), pyomo.gradient(z)
+    curvatures = pyomo.hessian(z, np.ones(len(pyomo.constraints(z))), 1.0)
+    assert all(np.isfinite(values).all() for values in (*slopes, curvatures))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_casadi_reads_and_differentiates_the_nl_file_alike(case, tmp_path):
+    casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
+    _, part = whole(*CASES[case]())
+    program = part.program
+    model, path = build_model(program), tmp_path / "program.nl"
+    with path.open("w", encoding="utf-8") as stream:
+        info = NLWriter().write(model, stream, linear_presolve=False, symbolic_solver_labels=False)
+    file = casadi.NlpBuilder()
+    file.import_nl(str(path))
+    number = {id(v): i for i, v in enumerate([*model.mass.values(), *model.aggregate.values()])}
+    row = {id(c): i for i, c in enumerate([*model.linear.values(), *model.internal.values()])}
+    columns, rows = [number[id(v)] for v in info.variables], [row[id(c)] for c in info.constraints]
+    x, g = casadi.vertcat(*file.x), casadi.vertcat(*file.g)
+    multiplier = casadi.MX.sym("multiplier", len(rows))
+    lagrangian = 0.7 * file.f + casadi.dot(multiplier, g)
+    theirs = casadi.Function(
+        "all",
+        [x, multiplier],
+        [file.f, casadi.gradient(file.f, x), g, casadi.jacobian(g, x), casadi.hessian(lagrangian, x)[0]],
+    )
+    rng = np.random.default_rng(4)
+    z, multipliers, ours = interior(program, rng), rng.standard_normal(len(rows)), PyomoDerivatives(program)
+    f, df, values, jacobian, hessian = (np.array(found) for found in theirs(z[columns], multipliers[rows]))
+    assert ours.objective(z) == pytest.approx(f.item(), rel=1e-12)
+    np.testing.assert_allclose(ours.gradient(z)[columns], df.ravel(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ours.constraints(z)[rows], values.ravel(), rtol=1e-10, atol=1e-11)
+    mine = dense(ours.jacobian(z), ours.jacobianstructure(), (len(rows), program.n))
+    np.testing.assert_allclose(mine[np.ix_(rows, columns)], jacobian, rtol=1e-9, atol=1e-12)
+    lower = dense(ours.hessian(z, multipliers, 0.7), ours.hessianstructure(), (program.n, program.n))
+    both = lower + np.tril(lower, -1).T
+    np.testing.assert_allclose(both[np.ix_(columns, columns)], hessian, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", ["gini", "entropy", "private entropy"])

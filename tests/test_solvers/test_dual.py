@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import thorough
 
-from maxent.solvers import dual
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual import LinearEntropy, minimise, multipliers_at
+from maxent.solvers.dual import linear_entropy
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import minimise, multipliers_at
 
 
 def problem(owner, total, rows, lower, upper, weight=None):
@@ -219,9 +220,9 @@ def test_sparse_and_dense_algebra_agree(monkeypatch, sparse_factor):
     value = rows @ masses
     held = LinearEntropy(owner, total, total[owner], rows, value - rng.integers(0, 2, len(value)), value + 0.5)
     dense = minimise(held)
-    monkeypatch.setattr(dual, "DENSE_PRODUCT", 0)
-    monkeypatch.setattr(dual, "FILLED", 0)
-    monkeypatch.setattr(dual, "DENSE_FACTOR", 0 if sparse_factor else 1000)
+    monkeypatch.setattr(linear_entropy, "DENSE_PRODUCT", 0)
+    monkeypatch.setattr(linear_entropy, "FILLED", 0)
+    monkeypatch.setattr(linear_entropy, "DENSE_FACTOR", 0 if sparse_factor else 1000)
     other = minimise(held)
     assert dense.residual <= 1e-9
     assert other.residual <= 1e-9

@@ -10,9 +10,9 @@ import pytest
 from contested import contested
 
 import maxent
-from maxent import engine
+from maxent.api import estimate as engine
 from maxent.models.errors import MaxentError
-from maxent.solvers.via_ipopt import IpoptBackend
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 

@@ -10,17 +10,17 @@ import pytest
 import sympy
 from programs import private, public, whole
 
-from maxent.constraints.lift import LiftedPart
+from maxent.constraints.lifting.lift import LiftedPart
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.newton.augmented import FINE, SIDE, _sides, solve
-from maxent.solvers.newton.form import build_form
-from maxent.solvers.newton.lagrangian import Model, Penalty, Problem, State
+from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, _sides, solve
+from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.projection import project
+from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_ipopt import IpoptBackend
-from maxent.solvers.via_newton import NewtonBackend
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def lifted(name: str) -> LiftedPart:
 
 @cache
 def problem(name: str) -> Problem:
-    return Problem(build_form(lifted(name).program))
+    return Problem(build_form(lifted(name).program), Clock())
 
 
 def somewhere(held: Problem, seed: int = 0, spread: float = 0.5) -> State:
@@ -209,7 +209,7 @@ def test_it_finds_what_ipopt_finds(name: str) -> None:
 @every
 def test_projection_meets_the_constraints_nearby(name: str) -> None:
     part, held = lifted(name), problem(name)
-    found = solve(held, somewhere(held, 0, 0.1).masses.log_p, FINE, np.random.default_rng(0), Clock(), convex=False)
+    found = solve(held, somewhere(held, 0, 0.1).masses.log_p, FINE, np.random.default_rng(0), convex=False)
     moved = held.step(found.state, 1e-4 * direction(held, found.state))
     near = project(held, moved, found.pull, 0.0)
     assert held.violation(near).max(initial=0.0) <= 1e-12

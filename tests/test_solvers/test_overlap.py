@@ -8,12 +8,13 @@ import pytest
 from scipy import sparse
 
 import maxent
-from maxent.models.random_trees import RandomTrees, random_trees
-from maxent.models.training import read_training
+from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.models.tables.training import read_training
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual import LinearEntropy, minimise
-from maxent.solvers.fitting import fitted
-from maxent.solvers.overlap import minimise_overlapping
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import minimise
+from maxent.solvers.dual.overlapping import minimise_overlapping
+from maxent.solvers.dual.proportional_fitting import fitted
 
 CLASSES = 3
 

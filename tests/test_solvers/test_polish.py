@@ -7,12 +7,12 @@ import pytest
 from programs import public, whole
 
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
-from maxent.solvers.conic import ConicModel
+from maxent.solvers.conic.kkt import Active
+from maxent.solvers.conic.model import ConicModel
+from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.optimality import Active
-from maxent.solvers.polish import polish, restore
-from maxent.solvers.via_ipopt import IpoptBackend
 
 TOLERANCE = 1e-8
 
@@ -60,7 +60,7 @@ def test_a_point_off_the_constraints_is_moved_there(solved):
     own = Derivatives(program)
     off = optimum * np.exp(0.05 * np.random.default_rng(1).standard_normal(program.n))
     assert own.violation(off) > 0.1
-    moved = restore(program, off, TOLERANCE)
+    moved = restore(program, off, TOLERANCE, Clock())
     assert own.violation(moved) <= TOLERANCE
     assert np.abs(moved - off).max() <= 2 * np.abs(optimum - off).max()
 

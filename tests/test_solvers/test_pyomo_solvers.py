@@ -11,12 +11,13 @@ from programs import private, public, whole
 from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
+from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.pyomo_ import PyomoBackend
+from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.clock import Clock
-from maxent.solvers.pyomo_model import build_model
-from maxent.solvers.registry import MissingExtra, UnknownBackend, load_backend
+from maxent.solvers.registry import load_backend
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_pyomo import PyomoBackend
 
 OPTIONS = Options()
 
@@ -213,5 +214,5 @@ def test_cyipopt_is_the_back_end_ipopt():
 
 
 def test_a_solver_has_to_be_named(executables):
-    with pytest.raises(UnknownBackend, match=r"expected pyomo:NAME, found no NAME; available here: ipopt"):
+    with pytest.raises(UnknownBackend, match=r"expected pyomo:NAME, with a NAME that is here: ipopt"):
         load_backend("pyomo")

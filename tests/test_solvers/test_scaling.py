@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
-from maxent.constraints.assignments import assign_rows
-from maxent.solvers import scaling
+from maxent.constraints.row_matching import assign_rows
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
-from maxent.solvers.scaling import Transport
+from maxent.solvers.dual import matrix_scaling as scaling
+from maxent.solvers.dual.matrix_scaling import Transport
 
 
 def transport(owner, group, people, rows):

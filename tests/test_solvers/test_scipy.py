@@ -10,12 +10,13 @@ from programs import private, public, whole
 from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
+from maxent.models.errors import UnknownBackend
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.scipy_ import MOST, ScipyBackend, reduce
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.registry import UnknownBackend, load_backend
+from maxent.solvers.registry import load_backend
 from maxent.solvers.solution import Stop
-from maxent.solvers.via_scipy import MOST, ScipyBackend, reduce
 
 OPTIONS = Options()
 METHODS = ("scipy", "scipy:slsqp")
@@ -155,5 +156,5 @@ def test_large_programs_are_refused():
 
 
 def test_an_unknown_method():
-    with pytest.raises(UnknownBackend, match=r"no method 'slsq'; did you mean 'slsqp'\?; known: trust-constr, slsqp"):
+    with pytest.raises(UnknownBackend, match=r"one of trust-constr, slsqp, found 'slsq'; did you mean 'slsqp'\?"):
         load_backend("scipy:slsq")

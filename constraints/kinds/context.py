@@ -1,0 +1,135 @@
+"""What every kind of constraint is made from, and what a kind is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import Cells
+from maxent.constraints.kinds.sampling import Counting
+from maxent.constraints.place_sums import CellSums
+from maxent.constraints.program import Internal, Linear
+from maxent.models.errors import Origin
+from maxent.models.release import Impurity, Node, Release
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.trees.printed_rates import RateReader
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class RegionBook:
+    """Collects the sets of cells that constraints sum over, each once."""
+
+    def __init__(self) -> None:
+        self.cells: list[IntArray] = []
+        self.places: list[tuple[int, int] | None] = []
+        self._known: dict[Hashable, int] = {}
+
+    def add(self, key: Hashable, cells: IntArray, place: tuple[int, int] | None = None) -> int:
+        if key not in self._known:
+            self._known[key] = len(self.cells)
+            self.cells.append(cells)
+            self.places.append(place)
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What the emitters look at: the release, the table, the unknowns and the options of the compilation.
+
+    ``sizes`` are those of `maxent.constraints.cells.place_sizes`. ``enough`` is asked while there is more to state
+    whether to leave it out.
+    """
+
+    release: Release
+    table: QITable
+    cells: Cells
+    knowledge: frozenset[str]
+    rates: RateReader
+    marginal: FloatArray | None
+    facts: tuple[Fact, ...]
+    counting: Counting
+    sums: CellSums
+    sizes: tuple[FloatArray, ...]
+    impurity: Impurity | None = None
+    regions: RegionBook = field(default_factory=RegionBook)
+    enough: Callable[[], bool] = lambda: False
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.release.target.classes)
+
+    @property
+    def single(self) -> bool:
+        """Whether every quasi-identifier is one cell."""
+        return len(self.cells) == len(self.table)
+
+    @property
+    def sampled(self) -> bool:
+        return self.release.sampling_rate < 1.0
+
+    @property
+    def suppressed(self) -> bool:
+        return self.release.suppressed_below > 1
+
+    def origin(self, tree: int, node: Node) -> Origin:
+        many = len(self.release.trees) > 1
+        return Origin("leaf" if node.is_leaf else "node", node.id, tree if many else None)
+
+    def nodes(self) -> Iterator[tuple[int, int, Node]]:
+        """Every node that some quasi-identifier can reach: (tree, place, node)."""
+        for t, tree in enumerate(self.release.trees):
+            held = self.cells.trees[t]
+            for place, node in enumerate(tree.nodes):
+                if held.stop[place] > held.start[place]:
+                    yield t, place, node
+
+    def region(self, tree: int, place: int) -> int:
+        return self.regions.add((tree, place), self.cells.trees[tree].at(place), (tree, place))
+
+    def size(self, tree: int, place: int) -> float | None:
+        """Individuals in a place, None when private attributes decide who is there."""
+        size = float(self.sizes[tree][place])
+        return None if math.isnan(size) else size
+
+    def records(self, tree: int, place: int, node: Node) -> float | None:
+        """Individuals in a place as the table, or else the release, tells; a suppressed ``n`` of 0 tells nothing."""
+        size = self.size(tree, place)
+        return size if size is not None else None if self.suppressed and node.n == 0 else node.n
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    r"""A kind of constraint: one module with its generator, one entry in `maxent.constraints.kinds.registry`.
+
+    Attributes
+    ----------
+    name : str
+        As in reports and in the JSON summary.
+    words : str
+        What constraints of the kind say, for a report: a noun, a colon and a sentence.
+    latex : str
+        Their general form, for the inside of ``\[ \]``.
+    emit : callable, optional
+        Yields the constraints of a context; None where the program has them by construction.
+    knowledge : str, optional
+        The choice of ``--knowledge`` that the kind belongs to; None for what an adversary always uses.
+    """
+
+    name: str
+    words: str
+    latex: str
+    emit: Callable[[Context], Iterator[Linear] | Iterator[Internal]] | None = None
+    knowledge: str | None = None
+
+
+def read_directly(context: Context, node: Node, kind: str) -> bool:
+    """Whether a leaf's label or rate is to be compiled: stated, or only implied while its counts are left out."""
+    value = node.label if kind == "label" else node.error_rate
+    return value is not None or "counts" not in context.knowledge

@@ -1,0 +1,35 @@
+"""Every kind of constraint, once: a new kind is a module with its generator and an entry here."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from maxent.constraints.kinds import counts, facts, label, marginal, rate, size, split_choice
+from maxent.constraints.kinds.context import Kind
+from maxent.constraints.program import Program
+
+QI = Kind(
+    "qi",
+    "the table: the probabilities of the classes of every quasi-identifier sum to 1",
+    r"\sum_{c \in C(q)} \sum_x m_{c,x} = w_q \quad \text{for every quasi-identifier } q",
+)
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (QI, label.KIND, rate.KIND, counts.KIND, size.KIND, marginal.KIND, split_choice.KIND, facts.KIND)
+}
+"""Name -> kind, in the order of reports."""
+
+
+def knowledge() -> tuple[str, ...]:
+    """What an adversary may be given, the choices of ``--knowledge``."""
+    return tuple(dict.fromkeys(kind.knowledge for kind in KINDS.values() if kind.knowledge is not None))
+
+
+def kinds_of(program: Program) -> dict[str, int]:
+    """How many constraints of each kind a program has, in the order of reports."""
+    found = Counter({QI.name: len(program.table)})
+    for constraint in program.linear:
+        found[constraint.kind] += constraint.rows
+    found[split_choice.KIND.name] = sum(comparison.rows for comparison in program.internal)
+    return {name: found[name] for name in KINDS}

@@ -1,0 +1,104 @@
+"""Sizes: how many records are in a node, as it states or as the k of leaf pruning tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.program import Contradiction, Linear
+from maxent.models.defenses.stated import stated
+from maxent.models.errors import Origin
+from maxent.models.release import Release
+from maxent.models.sparse_counts import total_count
+from maxent.models.trees.routing import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBound:
+    """How many records a leaf, or a removed one, of the only tree can have; ``says`` is the bound in words."""
+
+    place: int
+    origin: Origin
+    low: float
+    high: float
+    says: str
+
+
+def pruned_sizes(release: Release, places: Layout) -> Iterator[SizeBound]:
+    """Bounds on the records of leaves (Wakabayashi et al. 2024, section 4); ``places`` are those of the only tree.
+
+    Method 1 removed the leaves of fewer than k records and no others; method 2 left none, unless the root is the only
+    leaf. The k of a sample is not one of the individuals, and nothing follows, nor from the trees of a forest.
+    """
+    if release.sampling_rate < 1.0 or len(release.trees) > 1:
+        return
+    tree, facts = release.trees[0], stated(release)
+    least = facts.leaves_at_least
+    if least is None:
+        return
+    for place, node in enumerate(tree.nodes):
+        if node.is_leaf and node.n is None and node.counts is None:
+            says = f"at least k = {least} records, as the leaf was not pruned"
+            yield SizeBound(place, Origin("leaf", node.id), float(least), np.inf, says)
+    if facts.removed_below is None:
+        return
+    for node, below in zip(tree.nodes, places.children, strict=False):
+        for number, child in enumerate(below, 1):
+            if child >= len(tree.nodes):
+                says = f"fewer than k = {facts.removed_below} records, as the leaf was removed"
+                yield SizeBound(
+                    child,
+                    Origin("removed leaf of", f"{node.id}, branch {number}"),
+                    0.0,
+                    facts.removed_below - 1.0,
+                    says,
+                )
+
+
+def sizes(context: Context) -> Iterator[Linear]:
+    """What is said of the records of places whose individuals private attributes decide; else it is checked only."""
+    if context.sampled or not context.knowledge & {"rate", "counts"}:
+        return
+    ones = np.ones((1, context.n_classes))
+    for t, place, node in context.nodes():
+        if node.n is None or context.size(t, place) is not None or (context.suppressed and node.n == 0):
+            continue
+        n = np.array([float(node.n)])
+        yield Linear("n", context.origin(t, node), context.region(t, place), ones, n, n, f"n {node.n}")
+    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+        if context.size(0, bound.place) is None:
+            region, lower, upper = context.region(0, bound.place), np.array([bound.low]), np.array([bound.high])
+            yield Linear("n", bound.origin, region, ones, lower, upper, bound.says)
+
+
+def table_contradictions(context: Context) -> Iterator[Contradiction]:
+    """Numbers of records that the adversary's table contradicts: the release was not made from these individuals."""
+    for t, tree in enumerate(context.release.trees):
+        for place, node in enumerate(tree.nodes):
+            size, said, at_least = context.size(t, place), node.n, context.sampled
+            if said is None and node.counts is not None:
+                said, at_least = total_count(node.counts), context.sampled or context.suppressed
+            if size is None or said is None or (context.suppressed and said == 0):
+                continue
+            off = max(said - size, 0.0) if at_least else abs(said - size)
+            if off:
+                yield Contradiction(
+                    context.origin(t, node), f"{said:,} records, but {size:,.0f} individuals of the table reach it", off
+                )
+    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+        size = context.size(0, bound.place)
+        if size is not None and not bound.low <= size <= bound.high:
+            off = max(bound.low - size, size - bound.high)
+            yield Contradiction(bound.origin, f"{bound.says}, but {size:,.0f} individuals of the table reach it", off)
+
+
+KIND = Kind(
+    "n",
+    "sizes: so many people are in a node",
+    r"\sum_x m_{\Lambda,x} = n_\Lambda"
+    r" \quad \text{or, after leaf pruning, at least } k \text{ (less in a removed leaf)}",
+    sizes,
+)

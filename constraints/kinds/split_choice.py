@@ -1,0 +1,220 @@
+"""The internal constraints: which splits competed with the chosen one at each inner node.
+
+Candidates are exactly those the inducer compared. One too many would be a constraint that the truth can violate, so
+wherever the release does not say enough, a candidate is left out: that is sound, only weaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.kinds.kadet_candidates import FinalSpans
+from maxent.constraints.program import Internal
+from maxent.models.defenses.stated import stated
+from maxent.models.release import Node, Tree
+from maxent.models.trees.routing import Layout, branch_of_code
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+FEATURE_GAP = 2.0**-23
+"""No cut is taken for granted between numbers that are closer, when compared in single precision.
+
+scikit-learn sees none where the larger is at most 1e-7 above the smaller, a sum that it rounds to single precision.
+"""
+
+
+def internal(context: Context) -> Iterator[Internal]:
+    """Every comparison that a chosen split won, for all trees; the context's impurity overrides the release's."""
+    if context.sampled:
+        return  # the tree was chosen on all records or on a sample: the counts of the sample decide nothing
+    for t, tree in enumerate(context.release.trees):
+        measure = context.impurity or tree.induction.impurity
+        if measure is None or tree.induction.candidates == "none":
+            continue
+        yield from _of_tree(context, t, tree, measure)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Present:
+    """The values of an attribute in each inner node: a block per value present, sorted by node, then by code."""
+
+    start: IntArray  # (n_nodes + 1,) first block of each node
+    node: IntArray  # (n_blocks,)
+    code: IntArray  # (n_blocks,)
+    size: FloatArray  # (n_blocks,) individuals
+
+    def first(self) -> BoolArray:
+        """Which blocks are the first of their nodes, shape (n_blocks,)."""
+        first = np.zeros(len(self.code), bool)
+        first[self.start[:-1]] = True
+        return first
+
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Individuals of each block together with those before it in its node, and of its whole node."""
+        up_to = np.concatenate([[0.0], np.cumsum(self.size)])  # whole numbers: exact
+        before, after = up_to[self.start[:-1]], up_to[self.start[1:]]
+        return up_to[1:] - before[self.node], (after - before)[self.node]
+
+
+def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
+    candidates, least = tree.induction.candidates, max(tree.induction.min_samples_leaf, tree.induction.k)
+    by_spans = _is_judged_by_spans(context, tree)
+    places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
+    if not places:
+        return
+    spans = FinalSpans(context.cells, context.table, t, tree.induction.k) if by_spans and not context.single else None
+    used = _used_on_path(tree, context.cells.trees[t].layout) if candidates in {"unused", "mixed"} else {}
+    weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
+    found: list[tuple[int, int, str, IntArray]] = []
+    for column, attribute in enumerate(context.table.attributes):
+        if context.enough():
+            break  # what is not compared is not known: sound, only weaker
+        if attribute.type == "numeric" and candidates == "unused":
+            continue
+        if tree.induction.compared is not None and attribute.name not in tree.induction.compared:
+            continue
+        multiway = attribute.type == "categorical" and candidates in {"unused", "mixed"}
+        sums = context.sums.by_value(t, column)
+        size = sums(weight)
+        unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
+        present = _Present(sums.start, sums.node, sums.value, np.where(unknown, least, size))
+        form, options = _multiway(present, least) if multiway else _binary(context, tree, column, present, least)
+        bounds = np.searchsorted(present.node[options], np.arange(len(sums.places) + 1))
+        for i, place in enumerate(sums.places.tolist()):
+            codes = present.code[options[bounds[i] : bounds[i + 1]]]
+            if not len(codes) or place not in places or (multiway and attribute.name in used[place]):
+                continue
+            if multiway:
+                codes = np.zeros(1, np.int64)
+            elif tree.nodes[place].attribute == attribute.name:
+                values = present.code[present.start[i] : present.start[i + 1]]
+                codes = codes[~_is_chosen(context, tree.nodes[place], column, form, codes, values)]
+            if spans is not None and len(codes) and np.isnan(context.sizes[t][place]):
+                codes = spans.kept(place, column, form, codes)
+            if len(codes):
+                found.append((places[place], column, form, codes))
+    by_number = {number: place for place, number in places.items()}
+    for number, column, form, codes in sorted(found, key=lambda f: f[:2]):
+        node = tree.nodes[by_number[number]]
+        yield Internal(
+            context.origin(t, node),
+            measure,
+            t,
+            by_number[number],
+            node.attribute or "",
+            context.table.attributes[column].name,
+            column,
+            form,  # type: ignore[arg-type]
+            codes,
+        )
+
+
+def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) -> dict[int, int]:
+    """The inner nodes whose chosen split tells something, numbered depth-first."""
+    held = context.cells.trees[t]
+    places: dict[int, int] = {}
+    for number, place in enumerate(held.layout.top_down):
+        if place >= len(tree.nodes) or tree.nodes[place].is_leaf:
+            continue
+        node = tree.nodes[place]
+        if sum(held.stop[child] > held.start[child] for child in held.layout.children[place]) < 2:
+            continue  # the chosen split divides nobody in the table: it compares with nothing
+        if _is_cut(context, tree, node) and len(node.branches) != 2:
+            continue  # not a split that such an algorithm makes: what it was compared with is unknown
+        if context.size(t, place) is None and (least > 1 or measure == "gain_ratio"):
+            continue  # how a candidate would have divided the records is not a constant of the table
+        if measure == "gain_ratio" and not context.single and _splits_privately(context, node):
+            continue  # the split information of the chosen split is not known
+        places[place] = number
+    return places
+
+
+def _is_judged_by_spans(context: Context, tree: Tree) -> bool:
+    """Whether candidates at nodes below a private split are known to have been dropped for breaching spans, or not."""
+    return tree.induction.k > 1 and stated(context.release).spans_decide
+
+
+def _is_cut(context: Context, tree: Tree, node: Node) -> bool:
+    """Whether the algorithm splits the attribute of a node in two."""
+    numeric = any(a.name == node.attribute and a.type == "numeric" for a in context.release.attributes)
+    return tree.induction.candidates == "thresholds" or (tree.induction.candidates == "mixed" and numeric)
+
+
+def _splits_privately(context: Context, node: Node) -> bool:
+    return any(a.name == node.attribute for a in context.release.private)
+
+
+def _used_on_path(tree: Tree, places: Layout) -> dict[int, frozenset[str]]:
+    """Attributes tested on the way to each inner node, its own included."""
+    used: dict[int, frozenset[str]] = {}
+    above: dict[int, frozenset[str]] = {0: frozenset()}
+    for place in places.top_down:
+        path = above.pop(place, frozenset())
+        if place < len(tree.nodes) and not tree.nodes[place].is_leaf:
+            here = path | {tree.nodes[place].attribute or ""}
+            used[place] = path if len(here) == len(path) else here
+            above.update((child, used[place]) for child in places.children[place])
+    return used
+
+
+def _multiway(present: _Present, least: int) -> tuple[str, IntArray]:
+    """One branch per value: a competitor when at least two values are present, each with ``least`` records.
+
+    The option, one, is the first block of a node.
+    """
+    smallest = np.minimum.reduceat(present.size, present.start[:-1])
+    competes = (np.diff(present.start) >= 2) & (smallest >= least)
+    return "values", present.start[:-1][competes]
+
+
+def _binary(context: Context, tree: Tree, column: int, present: _Present, least: int) -> tuple[str, IntArray]:
+    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing.
+
+    Of what grows multiway trees, `c45` and `kadet` of `maxent.models` are known to compare numbers exactly.
+    """
+    table, attribute = context.table, context.table.attributes[column]
+    first, n_present = present.first(), np.diff(present.start)[present.node]
+    left, total = present.sums()
+    if attribute.type == "categorical" and tree.induction.encoding == "onehot":
+        form, left = "each", present.size
+        option = (n_present > 2) | (first & (n_present == 2))
+    else:
+        form = "cuts"
+        option = np.append(~first[1:], False)  # not above the last value
+        exact = tree.induction.candidates == "mixed" and tree.induction.algorithm in {"c45", "kadet"}
+        if attribute.type == "numeric" and not exact:
+            seen = table.levels[column].astype(np.float32).astype(np.float64)[present.code]
+            option &= np.append(np.diff(seen), 0.0) > FEATURE_GAP
+    return form, np.flatnonzero(option & (left >= least) & (total - left >= least))
+
+
+def _is_chosen(context: Context, node: Node, column: int, form: str, options: IntArray, present: IntArray) -> BoolArray:
+    """Which options divide the values present in a node as its own split, on the same attribute, does."""
+    attribute, levels = context.table.attributes[column], context.table.levels[column]
+    branch = branch_of_code(attribute, node.branches, levels, present)
+    same = np.zeros(len(options), bool)
+    for side in (present[branch == i] for i in range(len(node.branches))):
+        if form == "each":
+            if len(side) == 1:
+                same |= options == side[0]
+            if len(side) == len(present) - 1:
+                same |= ~np.isin(options, side)
+        elif len(side) and side[0] == present[0] and np.array_equal(side, present[: len(side)]):
+            same |= options == side[-1]
+    return same
+
+
+KIND = Kind(
+    "internal",
+    "choices of splits: the split that was chosen is no worse than each one it competed with",
+    r"E(\Lambda, T) \le E(\Lambda, U) \quad \text{for the chosen split } T \text{ and every candidate } U",
+    internal,
+    "internal",
+)

@@ -1,0 +1,1 @@
+"""Lifting: a part becomes a smooth program over few aggregate variables."""

@@ -1,0 +1,137 @@
+"""What the linear statements of a part imply about single masses: bounds, and statements that bounds make true."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.presolve.merge import EXACT
+from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
+from maxent.constraints.presolve.placed import ranges
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+FIXED = 1e-12
+"""Bounds closer than this share of the quasi-identifier's individuals are one value."""
+
+PASSES = 8
+"""Rounds of propagation; more would follow sequences of bounds that only converge."""
+
+
+def tighten(view: PartView, rows: PartRows) -> None:
+    """Tighten bounds on single masses as the quasi-identifiers' totals and single statements imply."""
+    one = rows.take(np.flatnonzero(rows.table.alone >= 0))
+    several = rows.take(np.flatnonzero(rows.table.alone < 0))
+    for _ in range(PASSES):
+        before = view.lower.sum(), view.upper.sum()
+        _by_totals(view)
+        _by_classes(view, one)
+        _by_extremes(view, several)
+        if before == (view.lower.sum(), view.upper.sum()):
+            return
+
+
+def _by_totals(view: PartView) -> None:
+    """Each mass of a quasi-identifier is what the others leave of its individuals."""
+    low, high = _owner_sums(view)
+    total = view.owner_weight
+    spare_low, spare_high, slack = np.stack([total - low, total - high, FIXED * np.maximum(1.0, total)])[:, view.owner]
+    view.lower, view.upper = _bounded(view.lower, view.upper, spare_low[:, None], spare_high[:, None], slack[:, None])
+
+
+def _by_classes(view: PartView, rows: PartRows) -> None:
+    """Each mass of a class in a region is what the others leave of the class's total there."""
+    if not len(rows):
+        return
+    region, table = rows.region, rows.table
+    start, stop = rows.inside.indptr[region], rows.inside.indptr[region + 1]
+    row = np.repeat(np.arange(len(rows)), stop - start)
+    at = rows.inside.indices[ranges(start, stop)].astype(np.int64) * view.lower.shape[1] + table.alone[row]
+    lower, upper = view.lower.ravel(), view.upper.ravel()
+    first = np.cumsum(stop - start) - (stop - start)
+    spare_low = table.upper - np.add.reduceat(lower[at], first)
+    spare_high = table.lower - np.add.reduceat(upper[at], first)
+    slack = FIXED * np.maximum(1.0, np.where(np.isfinite(table.lower), np.abs(table.lower), 1.0))
+    new_lower, new_upper = _bounded(lower[at], upper[at], spare_low[row], spare_high[row], slack[row])
+    np.minimum.at(upper, at, new_upper)
+    np.maximum.at(lower, at, new_lower)
+    view.lower, view.upper = np.minimum(lower, upper).reshape(view.lower.shape), upper.reshape(view.upper.shape)
+
+
+def _bounded(
+    low: FloatArray, high: FloatArray, spare_low: FloatArray, spare_high: FloatArray, slack: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of the terms of a sum: they may rise by ``spare_low`` together, and have to fall by ``-spare_high``."""
+    new_high = np.minimum(high, low + np.maximum(spare_low, 0.0))
+    new_low = np.maximum(low, np.minimum(high + np.minimum(spare_high, 0.0), new_high))
+    least, most = np.abs(spare_low) <= slack, np.abs(spare_high) <= slack
+    new_high = np.where(least, low, new_high)
+    new_low = np.where(most & ~least, high, new_low)
+    return np.minimum(new_low, new_high), new_high
+
+
+def _by_extremes(view: PartView, rows: PartRows) -> None:
+    """Fix the masses of a statement that only the extreme of its bounds satisfies, such as ``n 0``."""
+    if not len(rows):
+        return
+    table = rows.table
+    least, most = rows.reach(*region_sums(view, rows))
+    bounds = np.stack([table.lower, table.upper])
+    slack = FIXED * np.maximum(1.0, np.where(np.isfinite(bounds), np.abs(bounds), 1.0).max(axis=0))
+    at_least = np.abs(least - table.upper) <= slack
+    at_most = ~at_least & (np.abs(most - table.lower) <= slack)
+    for forced, sign in ((at_least, 1.0), (at_most, -1.0)):
+        entry = np.flatnonzero(forced[rows.row_of])
+        group, klass, coef = spread(rows, entry)
+        low, high = sign * coef > 0, sign * coef < 0
+        view.upper[group[low], klass[low]] = view.lower[group[low], klass[low]]
+        view.lower[group[high], klass[high]] = view.upper[group[high], klass[high]]
+
+
+def spread(rows: PartRows, entry: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Group, class and coefficient of every mass that some coefficients of rows stand before."""
+    region = rows.region[rows.row_of[entry]]
+    start, stop = rows.inside.indptr[region], rows.inside.indptr[region + 1]
+    often = stop - start
+    group = rows.inside.indices[ranges(start, stop)]
+    return group, np.repeat(rows.table.klass[entry], often), np.repeat(rows.table.coef[entry], often)
+
+
+def region_sums(view: PartView, rows: PartRows) -> tuple[FloatArray, FloatArray]:
+    """Sums of the lower and of the upper bounds of each class in each region, shapes (n_regions, n_classes)."""
+    return np.asarray(rows.inside @ view.lower), np.asarray(rows.inside @ view.upper)
+
+
+def _owner_sums(view: PartView) -> tuple[FloatArray, FloatArray]:
+    """Sums of the lower and of the upper bounds of each quasi-identifier, shapes (n_owners,)."""
+    n = len(view.owner_weight)
+    return add_up(view.owner, view.lower.sum(axis=1), n), add_up(view.owner, view.upper.sum(axis=1), n)
+
+
+def possible(view: PartView, rows: PartRows) -> bool:
+    """Whether the bounds leave every total and every statement a chance."""
+    low, high = _owner_sums(view)
+    slack = EXACT * np.maximum(1.0, view.owner_weight * view.whole)
+    if (low > view.owner_weight + slack).any() or (high < view.owner_weight - slack).any():
+        return False
+    least, most = rows.reach(*region_sums(view, rows))
+    slack = EXACT * np.maximum(1.0, (rows.inside @ view.weight)[rows.region])
+    return bool((least <= rows.table.upper + slack).all() and (most >= rows.table.lower - slack).all())
+
+
+def settled(view: PartView, rows: PartRows, fixed: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Which totals of quasi-identifiers, shape (n_owners,), and which statements, (n_rows,), the bounds make true."""
+    low, high = _owner_sums(view)
+    free = ~fixed.all(axis=1)
+    any_free = np.bincount(view.owner, free, len(low)) > 0
+    totals = _true(low, high, view.owner_weight, view.owner_weight, any_free)
+    least, most = rows.reach(*region_sums(view, rows))
+    any_free = (rows.inside @ free.astype(np.float64))[rows.region] > 0
+    return totals, _true(least, most, rows.table.lower, rows.table.upper, any_free)
+
+
+def _true(least: FloatArray, most: FloatArray, lower: FloatArray, upper: FloatArray, free: BoolArray) -> BoolArray:
+    slack = np.where(free, 1e-12 * np.maximum(1.0, np.abs(most)), EXACT)
+    return (least >= lower - slack) & (most <= upper + slack)

@@ -1,0 +1,278 @@
+"""Reversible simplifications of a program: redundant statements, merged quasi-identifiers, independent parts.
+
+All are exact, also where the program is not convex: averaging inside a merged group keeps every sum that an active
+constraint looks at, and raises the entropy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from maxent.constraints.cells import TreeCells
+from maxent.constraints.presolve.placed import placed, run_ends, spans_of
+from maxent.constraints.presolve.signatures import Signatures, alike, by_first, tell_apart
+from maxent.constraints.presolve.statements import statement_rows
+from maxent.constraints.program import Linear, Program
+from maxent.constraints.residuals import InternalRows, LinearRows
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+EXACT = 1e-9
+"""Individuals by which two statements may differ and still agree."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merged:
+    """Cells pooled with their like: cell c is in ``group[c]``, whose pooled quasi-identifier is ``owner[group]``.
+
+    ``weight[o]`` are the individuals of a pooled quasi-identifier. A pooled mass is shared out in proportion to the
+    individuals of each member (`expand`), which is the way back.
+    """
+
+    group: IntArray  # (n_cells,)
+    owner: IntArray  # (n_groups,)
+    weight: FloatArray  # (n_owners,)
+    cell: IntArray  # (n_groups,), a cell of each group
+
+    def pool(self, masses: FloatArray) -> FloatArray:
+        """Masses of the groups, shape (n_groups, n_classes)."""
+        n = len(self.group)
+        held = sparse.csc_matrix((np.ones(n), self.group, np.arange(n + 1)), shape=(len(self.owner), n))
+        return np.asarray(held @ masses)
+
+    def expand(self, pooled: FloatArray, cell_weight: FloatArray) -> FloatArray:
+        """Masses of the cells, shape (n_cells, n_classes); ``cell_weight`` are their quasi-identifiers' individuals."""
+        share = cell_weight / self.weight[self.owner[self.group]]
+        result: FloatArray = pooled[self.group] * share[:, None]
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A piece of the program that shares no constraint with the rest."""
+
+    groups: IntArray  # of `Merged`, increasing
+    linear: IntArray  # indices into program.linear
+    internal: IntArray  # active internal rows (numbered over all of program.internal)
+
+
+def unmerged(program: Program) -> Merged:
+    """Every cell on its own: the reduction that does nothing."""
+    cells = np.arange(len(program.cells))
+    return Merged(cells, program.cells.owner, program.table.counts.astype(np.float64), cells)
+
+
+def merge(program: Program, rows: InternalRows, active: IntArray, check: Callable[[], None] = lambda: None) -> Merged:
+    """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart.
+
+    Groups are numbered in the order of their first cells. ``check`` is called again and again meanwhile, and may raise.
+    """
+    owner = program.cells.owner
+    signatures = Signatures(program)
+    for region in [r for r, place in enumerate(program.regions.places) if place is None]:
+        inside = program.regions[region]
+        signatures.split(inside, np.zeros(len(inside), np.int64))
+    tell_apart(program, rows, active, signatures, check)
+    if program.single:
+        group, cell = by_first(signatures.of)
+        weight = np.bincount(group, program.weight).astype(np.float64)
+        return Merged(group, np.arange(len(weight)), weight, cell)
+    like = alike(owner, signatures.of, len(program.table))
+    weight = np.bincount(like, program.table.counts).astype(np.float64)
+    _, label = np.unique(like[owner] * signatures.n + signatures.of, return_inverse=True)
+    group, cell = by_first(label)
+    return Merged(group, like[owner[cell]], weight, cell)
+
+
+def compared(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:
+    """Which groups are in the node of an active internal row, shape (n_groups,)."""
+    found = np.zeros(len(merged.owner), bool)
+    trees = placed(program.cells, merged.cell)
+    nodes = _nodes(program, rows, active)
+    tree, low, high = spans_of(trees, nodes)
+    for t, held in enumerate(trees):
+        found[held.order[held.covered(low[tree == t], high[tree == t])]] = True
+    return found
+
+
+def _nodes(program: Program, rows: InternalRows, active: IntArray) -> list[tuple[int, int]]:
+    """Tree and place of every active row."""
+    comparisons = [program.internal[k] for k in rows.constraint_of(active).tolist()]
+    return [(comparison.tree, comparison.place) for comparison in comparisons]
+
+
+def parts(
+    program: Program, merged: Merged, linear: IntArray, rows: InternalRows, active: IntArray, among: BoolArray
+) -> list[Part]:
+    """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks."""
+    regions = [program.linear[i].region for i in linear.tolist()]
+    places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active)
+    trees = placed(program.cells, merged.cell)
+    at = np.array([i for i, place in enumerate(places) if place is not None], np.int64)
+    tree, low, high = spans_of(trees, [place for place in places if place is not None])
+    example, pairs = np.empty(len(places), np.int64), [_neighbours(merged.owner)]
+    for t, held in enumerate(trees):
+        mine = tree == t
+        example[at[mine]] = held.order[low[mine]]
+        linked = held.linked(low[mine], high[mine])
+        pairs.append(np.stack([held.order[:-1][linked], held.order[1:][linked]]))
+    for i, place in enumerate(places):
+        if place is None:
+            inside = merged.group[program.regions[regions[i]]]
+            example[i] = inside[0]
+            pairs.append(np.stack([inside[:-1], inside[1:]]))
+    one, other = np.concatenate(pairs, axis=1)
+    n = len(merged.owner)
+    graph = sparse.csr_matrix((np.ones(len(one), np.int8), (one, other)), shape=(n, n))
+    n_parts, component = connected_components(graph, directed=False)
+    wanted = np.unique(component[among])
+    group_order, group_start = _grouped(component, n_parts)
+    row_order, row_start = _grouped(component[example], n_parts)
+    found = []
+    for c in wanted.tolist():
+        mine = row_order[row_start[c] : row_start[c + 1]]
+        groups = group_order[group_start[c] : group_start[c + 1]]
+        found.append(Part(groups, linear[mine[mine < len(linear)]], active[mine[mine >= len(linear)] - len(linear)]))
+    return found
+
+
+def _neighbours(owner: IntArray) -> IntArray:
+    """Pairs of groups that link all groups of each pooled quasi-identifier, shape (2, n_pairs)."""
+    order = np.argsort(owner, kind="stable")
+    same = owner[order[:-1]] == owner[order[1:]]
+    return np.stack([order[:-1][same], order[1:][same]])
+
+
+def everything_about(program: Program, merged: Merged, part: Part) -> Part:
+    """The part with every linear constraint on its groups, also those that `needed` leaves out."""
+    regions = program.regions
+    first = merged.group[regions.indices[regions.indptr[:-1]]]
+    inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]
+    return Part(part.groups, np.flatnonzero(inside), part.internal)
+
+
+def _grouped(label: npt.NDArray[np.int32], n: int) -> tuple[IntArray, IntArray]:
+    """Indices sorted by label, and where each of ``n`` labels starts."""
+    order = np.argsort(label, kind="stable")
+    return order, np.searchsorted(label[order], np.arange(n + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """What exact statements say of the classes in each place of a tree, individuals; NaN where they say nothing.
+
+    ``own[place, x]`` follows from every statement, ``below[place, x]`` from those about the place's branches alone;
+    shapes (n_places, n_classes).
+    """
+
+    own: FloatArray
+    below: FloatArray
+
+
+def known_totals(program: Program) -> tuple[Totals, ...]:
+    """Class totals that counts, rates and (with two classes, or pure leaves) complements fix, for every tree."""
+    said: list[list[tuple[int, Linear]]] = [[] for _ in program.cells.trees]
+    for constraint in program.linear:
+        place = program.regions.places[constraint.region]
+        if place is not None and constraint.kind in ("counts", "rate", "marginal"):
+            said[place[0]].append((place[1], constraint))
+    return tuple(_known_in_tree(program, t, stated) for t, stated in enumerate(said))
+
+
+def _known_in_tree(program: Program, t: int, said: list[tuple[int, Linear]]) -> Totals:
+    held = program.cells.trees[t]
+    place = np.array([place for place, _ in said], np.int64)
+    size = np.full(len(held.start), np.nan)  # of the places that something is said about, where it is known
+    if program.single:
+        size[place] = program.region_size[np.array([constraint.region for _, constraint in said], np.int64)]
+    own = np.full((len(held.start), program.n_classes), np.nan)
+    own[held.start == held.stop] = 0.0
+    below = own.copy()
+    table = statement_rows([constraint for _, constraint in said], program.n_classes)
+    exact = (table.lower == table.upper) & (table.alone >= 0)
+    own[place[table.of[exact]], table.alone[exact]] = table.lower[exact]
+    stated = ~np.isnan(own)
+    _complement(own, size, np.unique(place))
+    for parents, children, first in _levels(held):
+        below[parents] = np.add.reduceat(own[children], first, axis=0)
+        own[parents] = np.where(stated[parents], own[parents], below[parents])
+        _complement(own, size, parents)
+    return Totals(own, below)
+
+
+def _complement(own: FloatArray, size: FloatArray, places: IntArray) -> None:
+    """At places of known size, fill in the one class that is open, or all that are where nothing is left for them."""
+    places = places[~np.isnan(size[places])]
+    if not len(places):
+        return
+    open_ = np.isnan(own[places])
+    left = size[places] - np.nansum(own[places], axis=1)
+    filled = open_ & ((open_.sum(axis=1) == 1) | (left <= EXACT))[:, None]
+    own[places] = np.where(filled, np.maximum(left, 0.0)[:, None], own[places])
+
+
+def _levels(held: TreeCells) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Inner places that hold cells, by depth, the deepest first: (places, all their children, where each's start)."""
+    children = held.layout.children
+    depth = [0] * len(children)
+    for place in held.layout.top_down:
+        for child in children[place]:
+            depth[child] = depth[place] + 1
+    inner = np.flatnonzero([len(below) > 0 for below in children] & (held.stop > held.start))
+    level = np.array(depth)[inner]
+    inner = inner[np.argsort(-level, kind="stable")]
+    below = [children[place] for place in inner.tolist()]
+    ends = run_ends(np.array([len(b) for b in below], np.int64))
+    found = np.fromiter(chain.from_iterable(below), np.int64, int(ends[-1]))
+    for some in np.split(np.arange(len(inner)), np.flatnonzero(np.diff(np.sort(-level))) + 1):
+        if len(some):
+            start, stop = ends[some[0]], ends[some[-1] + 1]
+            yield inner[some], found[start:stop], ends[some] - start
+
+
+def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> IntArray:
+    """Indices of the linear constraints that other exact statements do not already imply.
+
+    A statement about a place whose branches' totals are known is left out when it agrees with them (when not, it
+    stays, and shows as inconsistent); likewise a label whose classes' totals are known, and a rate beside the counts.
+    """
+    if not program.linear:
+        return np.empty(0, np.int64)
+    counted = {c.region for c in program.linear if c.kind == "counts" and (c.lower == c.upper).all()}
+    beside = [c.kind == "label" or (c.kind == "rate" and c.region in counted) for c in program.linear]
+    ends = run_ends(np.array([len(known.own) for known in totals], np.int64))
+    nowhere = int(ends[-1])
+    unknown = np.full((1, program.n_classes), np.nan)
+    places = (program.regions.places[c.region] for c in program.linear)
+    place = np.array([nowhere if at is None else ends[at[0]] + at[1] for at in places], np.int64)
+    below = np.concatenate([*(known.below for known in totals), unknown])
+    own = np.concatenate([*(known.own for known in totals), unknown])
+    implied = _agree(rows, below[place]) | _agree(rows, own[np.where(beside, place, nowhere)])
+    return np.flatnonzero(~implied)
+
+
+def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
+    """Which constraints known totals imply; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
+    known = (np.isnan(totals).sum(axis=1) < totals.shape[1])[rows.constraint]
+    value = rows.sums(totals[rows.constraint[rows.entry], rows.klass])  # NaN where a class that counts is unknown
+    holds = known & (value >= rows.lower - EXACT) & (value <= rows.upper + EXACT)
+    missed = np.bincount(rows.constraint, ~holds, len(totals))
+    return np.asarray(missed == 0)
+
+
+def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:
+    """Which internal constraints are convex: those whose chosen branches' totals are known."""
+    known = []
+    for held, of_tree in zip(program.cells.trees, totals, strict=True):
+        complete: list[bool] = [not missing for missing in np.isnan(of_tree.own).sum(axis=1).tolist()]
+        known.append([all(complete[child] for child in below) for below in held.layout.children])
+    return np.array([known[c.tree][c.place] for c in program.internal], bool)

@@ -1,0 +1,136 @@
+"""Which cells the statements tell apart: signatures, equal for cells that may be pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import TreeCells
+from maxent.constraints.presolve.placed import run_ends
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows
+
+IntArray = npt.NDArray[np.int64]
+Looks = dict[tuple[int, str], IntArray]
+"""What comparisons tell apart: the codes that they name, by (column, form), see `Internal`."""
+
+WIDE = 2**38
+"""Labels up to which signature and label still fit into one integer, with room for 10^7 signatures."""
+
+
+class Signatures:
+    """A number for every cell; only cells of equal numbers may be pooled."""
+
+    def __init__(self, program: Program) -> None:
+        leaf = program.cells.leaf
+        self.of: IntArray = leaf[:, 0].copy()
+        self.n = int(leaf[:, 0].max()) + 1
+        for t in range(1, leaf.shape[1]):
+            self.split(np.arange(len(leaf)), leaf[:, t])
+
+    def split(self, cells: IntArray, label: IntArray) -> None:
+        """Tell some cells apart by a label (small and non-negative), and from all other cells."""
+        key = self.of[cells] * (int(label.max()) + 1) + label
+        distinct, inverse = np.unique(key, return_inverse=True)
+        self.of[cells] = self.n + inverse
+        self.n += len(distinct)
+
+
+def tell_apart(
+    program: Program, rows: InternalRows, active: IntArray, signatures: Signatures, check: Callable[[], None]
+) -> None:
+    """Refine signatures by what the active internal rows look at."""
+    for t, held in enumerate(program.cells.trees):
+        nodes = _active_nodes(program, rows, active, t)
+        for cells, looks in _innermost(held, nodes) if nodes else ():
+            check()
+            signatures.split(cells, _label(program, cells, looks))
+
+
+def _active_nodes(program: Program, rows: InternalRows, active: IntArray, tree: int) -> dict[int, Looks]:
+    """What the active rows at each place of a tree look at."""
+    nodes: dict[int, Looks] = {}
+    for k, offsets in by_constraint(rows, active):
+        comparison = program.internal[k]
+        if comparison.tree == tree:
+            looks = nodes.setdefault(comparison.place, {})
+            looks[comparison.column, comparison.form] = np.unique(comparison.codes[offsets])
+    return nodes
+
+
+def by_constraint(rows: InternalRows, active: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Active rows, gathered: (index of the internal constraint, its rows' offsets)."""
+    which = rows.constraint_of(active)
+    for k, pairs in groupby(zip(which.tolist(), active.tolist(), strict=True), key=lambda pair: pair[0]):
+        yield k, np.array([row for _, row in pairs]) - rows.first_row[k]
+
+
+def _innermost(held: TreeCells, nodes: dict[int, Looks]) -> Iterator[tuple[IntArray, Looks]]:
+    """The cells of which each node is the innermost, and what that node and those above it look at.
+
+    Every cell comes once at most, however deep the tree.
+    """
+    places = np.array(sorted(nodes, key=lambda place: (held.start[place] - held.stop[place], held.layout.first[place])))
+    inner = np.full(len(held.order), -1, np.int64)
+    seen: list[Looks] = []
+    for i, place in enumerate(places.tolist()):
+        start, stop = held.start[place], held.stop[place]
+        looks = dict(seen[inner[start]]) if inner[start] >= 0 else {}
+        for key, codes in nodes[place].items():
+            looks[key] = np.union1d(looks[key], codes) if key in looks else codes
+        seen.append(looks)
+        inner[start:stop] = i
+    position = np.argsort(inner, kind="stable")
+    ends = np.searchsorted(inner[position], np.arange(len(places) + 1))
+    for looks, start, stop in zip(seen, ends[:-1], ends[1:], strict=True):
+        if stop > start:
+            yield held.order[position[start:stop]], looks
+
+
+def _label(program: Program, cells: IntArray, looks: Looks) -> IntArray:
+    """What some cells look like to comparisons, as one number."""
+    owner = program.cells.owner[cells]
+    label, n = np.zeros(len(cells), np.int64), 1
+    for (column, form), named in looks.items():
+        codes = program.table.codes[owner, column]
+        if form == "cuts":
+            codes = np.searchsorted(named, codes)
+        elif form == "each":
+            at = np.minimum(np.searchsorted(named, codes), len(named) - 1)
+            codes = np.where(named[at] == codes, at, len(named))
+        values = int(codes.max()) + 1
+        if n * values > WIDE:
+            distinct, label = np.unique(label, return_inverse=True)
+            n = len(distinct)
+        label, n = label * values + codes, n * values
+    return label
+
+
+def alike(owner: IntArray, signature: IntArray, n_owners: int) -> IntArray:
+    """Which quasi-identifiers have cells of the same signatures, shape (n_owners,): equal numbers from 0, alike."""
+    order = np.lexsort((signature, owner))
+    sorted_signature = signature[order]
+    length = np.bincount(owner, minlength=n_owners)
+    start = run_ends(length)[:-1]
+    like, n = length.astype(np.int64), int(length.max()) + 1
+    n_signatures = int(signature.max()) + 1
+    for i in range(int(length.max())):
+        has = np.flatnonzero(length > i)
+        distinct, inverse = np.unique(like[has] * n_signatures + sorted_signature[start[has] + i], return_inverse=True)
+        like[has] = n + inverse
+        n += len(distinct)
+    return np.unique(like, return_inverse=True)[1].astype(np.int64)
+
+
+def by_first(label: IntArray) -> tuple[IntArray, IntArray]:
+    """Labels renumbered in the order in which they appear, and where each appears first; labels are small integers."""
+    first = np.full(int(label.max()) + 1, len(label), np.int64)
+    first[label[::-1]] = np.arange(len(label) - 1, -1, -1)
+    used = np.flatnonzero(first < len(label))
+    order = used[np.argsort(first[used])]
+    number = np.empty(len(first), np.int64)
+    number[order] = np.arange(len(order))
+    return number[label], first[order]

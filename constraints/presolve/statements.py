@@ -1,0 +1,77 @@
+"""The rows of several linear constraints as arrays, so that all are looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.presolve.placed import ranges, run_ends
+from maxent.constraints.program import Linear
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatementRows:
+    """Rows ``lower <= sum over a region of coef @ masses <= upper``, in the order of their constraints.
+
+    ``of`` are indices into the constraints given, shape (n_rows,); ``alone`` is the class of a row that bounds the mass
+    of one class, -1 where it is about several. ``coef`` are the coefficients that are not 0, of the classes ``klass``:
+    those of row r are ``coef[ends[r]:ends[r + 1]]``.
+    """
+
+    of: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    alone: IntArray
+    ends: IntArray
+    klass: IntArray
+    coef: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def take(self, rows: IntArray) -> StatementRows:
+        """Some of the rows."""
+        start, stop = self.ends[rows], self.ends[rows + 1]
+        entry = ranges(start, stop)
+        return StatementRows(
+            self.of[rows],
+            self.lower[rows],
+            self.upper[rows],
+            self.alone[rows],
+            run_ends(stop - start),
+            self.klass[entry],
+            self.coef[entry],
+        )
+
+
+def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRows:
+    """All rows of some constraints; most of these share a few arrays of coefficients, each of which is read once."""
+    number: dict[int, int] = {}
+    which = np.array([number.setdefault(id(c.coef), len(number)) for c in constraints], np.int64)
+    matrices = list({id(c.coef): c.coef for c in constraints}.values())
+    stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
+    row, klass = np.nonzero(stacked)
+    coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
+    ends = run_ends(length)
+    alone = np.full(len(stacked), -1, np.int64)
+    only = ends[:-1][length == 1]
+    alone[length == 1] = np.where(coef[only] == 1, klass[only], -1)
+    first = run_ends(np.array([len(matrix) for matrix in matrices], np.int64))
+    source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
+    entry = ranges(ends[source], ends[source + 1])
+    nothing = np.empty(0)
+    return StatementRows(
+        np.repeat(np.arange(len(which)), first[which + 1] - first[which]),
+        np.concatenate([nothing, *(c.lower for c in constraints)]),
+        np.concatenate([nothing, *(c.upper for c in constraints)]),
+        alone[source],
+        run_ends(length[source]),
+        klass[entry],
+        coef[entry],
+    )

@@ -1,0 +1,243 @@
+"""How well a point satisfies a program: every constraint at once, vectorised, in probability units.
+
+Linear residuals are divided by the individuals of their region, internal ones by those of their node, so that 1e-8
+means the same everywhere. An evaluation passes once over the cells for each attribute that competes anywhere, and once
+for all regions (`maxent.constraints.place_sums`), however many constraints there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.cells import TreeCells
+from maxent.constraints.impurity import PHI_OF
+from maxent.constraints.impurity_numpy import PHI
+from maxent.constraints.presolve.statements import statement_rows
+from maxent.constraints.program import Program
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+CHUNK = 1 << 16
+"""Rows that are looked at together, so that intermediate results stay small."""
+
+TINY = 1e-300
+"""Stands for 0 inside logarithms and quotients: ``phi(0, W) = phi(0, 0) = 0`` in the limit."""
+
+
+def phi_sum(measure: str, a: FloatArray, w: FloatArray) -> FloatArray:
+    """``sum_x phi(a[..., x], w)``: a has shape (..., n_classes), w the shape of the rest."""
+    wide = np.broadcast_to(np.maximum(w, TINY)[..., None], a.shape)
+    value: FloatArray = PHI[PHI_OF[measure]].value(np.maximum(a, TINY), wide).sum(axis=-1)
+    return value
+
+
+class LinearRows:
+    """All linear constraints of a program, evaluated together."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        rows = program.linear
+        table = statement_rows(rows, program.n_classes)
+        self.constraint = table.of
+        self.region = np.array([c.region for c in rows], np.int64)[self.constraint]
+        # Coefficients other than 0, each with its row and its class: with many classes almost all are 0.
+        self.entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
+        self.klass, self.coef = table.klass, table.coef
+        self.lower, self.upper = table.lower, table.upper
+        self.scale = np.maximum(program.region_size, 1.0)[self.region] if rows else np.empty(0)
+        places = program.regions.places
+        self._places = [
+            np.array([(r, place[1]) for r, place in enumerate(places) if place is not None and place[0] == t], np.int64)
+            for t in range(len(program.cells.trees))
+        ]
+        self._others = [r for r, place in enumerate(places) if place is None]
+
+    def totals(self, masses: FloatArray) -> FloatArray:
+        """Masses of every region, shape (n_regions, n_classes)."""
+        program = self.program
+        out = np.empty((len(program.regions), program.n_classes))
+        for t, pairs in enumerate(self._places):
+            if len(pairs):
+                out[pairs[:, 0]] = program.sums.totals(t, masses)[pairs[:, 1]]
+        for region in self._others:
+            out[region] = masses[program.regions[region]].sum(axis=0)
+        return out
+
+    def values(self, masses: FloatArray) -> FloatArray:
+        """Left-hand sides, individuals, shape (n_rows,)."""
+        return self.sums(self.totals(masses)[self.region[self.entry], self.klass])
+
+    def sums(self, told: FloatArray) -> FloatArray:
+        """Left-hand sides from what the class of each entry has, shape (n_entries,), individuals."""
+        return np.bincount(self.entry, self.coef * told, len(self.constraint)).astype(np.float64)
+
+    def violation(self, masses: FloatArray) -> FloatArray:
+        """Amount by which each row is missed, probability units, shape (n_rows,)."""
+        value = self.values(masses)
+        return np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0) / self.scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Rows of one tree, column, form and measure: where each is, and the node and block that it looks at."""
+
+    tree: int
+    column: int
+    form: str
+    measure: str
+    row: IntArray  # (n,) its number among all internal rows
+    node: IntArray  # (n,) its node, an index into the places of `CellSums.by_value`
+    block: IntArray  # (n,) the block with its code; nothing for whole attributes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals.
+
+    Shapes (n_places,); the split information is times the individuals.
+    """
+
+    chosen: FloatArray
+    whole: FloatArray
+    split: FloatArray
+    size: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Branches:
+    """Every branch of a tree's nodes: the places at its two ends, shapes (n_branches,)."""
+
+    above: IntArray
+    below: IntArray
+
+    def chosen(self, measure: str, totals: FloatArray) -> _Split:
+        """What the chosen splits come to; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
+        size = totals.sum(axis=1)
+        whole = phi_sum(measure, totals, size)
+        return _Split(self._sum(whole), whole, self._sum(_neg_x_log_x(size)), size)
+
+    def _sum(self, values: FloatArray) -> FloatArray:
+        """Sums over the branches of each place."""
+        return np.asarray(np.bincount(self.above, values[self.below], len(values)), np.float64)
+
+
+def _branches(held: TreeCells) -> _Branches:
+    pairs = [(place, child) for place, below in enumerate(held.layout.children) for child in below]
+    return _Branches(*np.array(pairs, np.int64).reshape(-1, 2).T)
+
+
+class InternalRows:
+    """All internal constraints of a program, evaluated together."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        constraints = program.internal
+        self.first_row = np.concatenate([[0], np.cumsum([c.rows for c in constraints])]).astype(np.int64)
+        self.n_rows = int(self.first_row[-1])
+        alike: dict[tuple[int, int, str, str], list[int]] = {}
+        for k, c in enumerate(constraints):
+            alike.setdefault((c.tree, c.column, c.form, c.measure), []).append(k)
+        self._branches = {t: _branches(program.cells.trees[t]) for t, *_ in alike}
+        self._batches = [self._batch(*key, np.array(which)) for key, which in alike.items()]
+
+    def _batch(self, tree: int, column: int, form: str, measure: str, which: IntArray) -> _Batch:
+        """The rows of some internal constraints that have everything but their nodes in common."""
+        sums, constraints = self.program.sums.by_value(tree, column), [self.program.internal[k] for k in which]
+        number = np.empty(len(self.program.cells.trees[tree].start), np.int64)
+        number[sums.places] = np.arange(len(sums.places))
+        lengths = np.array([c.rows for c in constraints])
+        node = np.repeat(number[[c.place for c in constraints]], lengths)
+        row = np.repeat(self.first_row[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(node))
+        codes = np.concatenate([c.codes for c in constraints])
+        block = np.searchsorted(sums.key, node * sums.n_values + codes) if form != "values" else node[:0]
+        return _Batch(tree, column, form, measure, row, node, block)
+
+    def constraint_of(self, rows: IntArray) -> IntArray:
+        """The internal constraint that each row belongs to."""
+        which: IntArray = np.searchsorted(self.first_row, rows, side="right") - 1
+        return which
+
+    def slack(self, masses: FloatArray) -> FloatArray:
+        """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
+        out = np.empty(self.n_rows)
+        totals: dict[int, FloatArray] = {}
+        splits: dict[tuple[int, str], _Split] = {}
+        for batch in self._batches:
+            tree, measure = batch.tree, batch.measure
+            if tree not in totals:
+                totals[tree] = self.program.sums.totals(tree, masses)
+            if (tree, measure) not in splits:
+                splits[tree, measure] = self._branches[tree].chosen(measure, totals[tree])
+            out[batch.row] = self._compared(batch, masses, totals[tree], splits[tree, measure])
+        return out
+
+    def violation(self, masses: FloatArray) -> FloatArray:
+        """Amount by which each comparison is missed, impurity units, shape (n_rows,)."""
+        return np.maximum(-self.slack(masses), 0.0)
+
+    def _compared(self, batch: _Batch, masses: FloatArray, totals: FloatArray, split: _Split) -> FloatArray:
+        """The slack of a batch's rows."""
+        sums = self.program.sums.by_value(batch.tree, batch.column)
+        a = sums(masses)
+        w = a.sum(axis=1)
+        if batch.form == "values":
+            u = np.add.reduceat(phi_sum(batch.measure, a, w), sums.start[:-1])
+            split_u = np.add.reduceat(_neg_x_log_x(w), sums.start[:-1])
+            return _compare(batch.measure, split, sums.places[batch.node], u[batch.node], split_u[batch.node])
+        if batch.form == "cuts":
+            for begin, end in pairwise(sums.start.tolist()):
+                np.cumsum(a[begin:end], axis=0, out=a[begin:end])
+                np.cumsum(w[begin:end], out=w[begin:end])
+        slack = np.empty(len(batch.row))
+        for begin in range(0, len(slack), CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            place, left, w_left = sums.places[batch.node[rows]], a[batch.block[rows]], w[batch.block[rows]]
+            right = np.maximum(totals[place] - left, 0.0)
+            w_right = np.maximum(split.size[place] - w_left, 0.0)
+            u = phi_sum(batch.measure, left, w_left) + phi_sum(batch.measure, right, w_right)
+            split_u = _neg_x_log_x(w_left) + _neg_x_log_x(w_right)
+            slack[rows] = _compare(batch.measure, split, place, u, split_u)
+        return slack
+
+
+def _compare(measure: str, split: _Split, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
+    """``E_U - E_T`` from the sums of phi over branches; for the gain ratio ``gain_T / S_T - gain_U / S_U``."""
+    chosen, size = split.chosen[place], split.size[place]
+    if measure == "gain_ratio":
+        whole, undivided = split.whole[place], _neg_x_log_x(size)
+        gain_t = (chosen - whole) / np.maximum(split.split[place] - undivided, TINY)
+        return gain_t - (u - whole) / np.maximum(split_u - undivided, TINY)
+    return (chosen - u) / np.maximum(size, TINY)
+
+
+def _neg_x_log_x(w: FloatArray) -> FloatArray:
+    result: FloatArray = -w * np.log(np.maximum(w, TINY))
+    return result
+
+
+class Evaluator:
+    """Residuals of every compiled constraint at a point."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.linear = LinearRows(program)
+        self.internal = InternalRows(program)
+
+    def qi_violation(self, masses: FloatArray) -> float:
+        """Largest miss of the quasi-identifiers' totals or of non-negativity, as a share of the quasi-identifier."""
+        counts = self.program.table.counts.astype(np.float64)
+        totals = np.bincount(self.program.cells.owner, masses.sum(axis=1), len(counts))
+        negative = np.maximum(-masses.min(axis=1), 0.0) / self.program.weight
+        return float(max(np.abs(totals / counts - 1.0).max(), negative.max()))
+
+    def max_violation(self, masses: FloatArray) -> float:
+        """The largest violation of any compiled constraint, probability units."""
+        worst = self.qi_violation(masses)
+        for found in (self.linear.violation(masses), self.internal.violation(masses)):
+            worst = max(worst, float(found.max(initial=0.0)))
+        return worst

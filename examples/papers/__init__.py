@@ -1,0 +1,1 @@
+"""Replications of papers: every figure and statement they publish, beside ours."""

@@ -1,0 +1,1 @@
+"""The same tree through other tools."""

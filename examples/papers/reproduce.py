@@ -1,0 +1,124 @@
+"""Every experiment of five papers, and all defenses side by side.
+
+    MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.reproduce [--only wakabayashi-2024]
+
+runs the programs that the study files examples/papers/*/paper.toml name, one after the other, each in a process of
+its own, and `maxent sweep` on examples/studies/defenses.toml. They fill in their pages in docs/ and draw their figures;
+docs/reproduction.md is put together from the pages. Results of the sweep go to results/, where an interrupted one
+continues. Exit status 1: a program failed, and its page is as it was before; 2: data are missing, nothing was run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from maxent.models.errors import InvalidInput
+from maxent.models.output import write_text
+from papers.reproduction_page import compose
+from papers.study_files import ROOT, STUDIES, Paper, load_papers, paper_names
+
+MODULES = Path(__file__).parents[1]
+"""The folder from which Python loads the programs, as modules of the package `papers`."""
+
+SWEEPS = ("defenses",)
+"""Studies of `maxent sweep` that belong to a reproduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A process to run, and the files of MAXENT_DATA that it needs."""
+
+    name: str
+    command: tuple[str, ...]
+    data: tuple[str, ...]
+
+
+def steps(papers: Sequence[Paper], sweeps: Sequence[str], docs: Path) -> Iterator[Step]:
+    """The programs of some papers, each once, then the sweeps, each with the program that fills in its page."""
+    programs = {each.name: each for paper in papers for each in paper.programs}
+    for needed in programs.values():
+        yield Step(needed.name, program(needed.name, docs), needed.data)
+    for name in sweeps:
+        study = STUDIES / f"{name}.toml"
+        files = [each["file"] for each in tomllib.loads(study.read_text(encoding="utf-8"))["data"].values()]
+        out = ROOT / "results" / name
+        sweep = (sys.executable, "-m", "maxent", "sweep", str(study), "-o", str(out), "--jobs", "2")
+        yield Step(f"sweep of {name}", sweep, tuple(files))
+        yield Step(name, program(name, docs), ())
+
+
+def program(name: str, docs: Path) -> tuple[str, ...]:
+    """How to call a module of examples/papers/ that fills in a page in ``docs``."""
+    return sys.executable, "-m", f"papers.{name}", str(docs)
+
+
+def missing(planned: Sequence[Step], folder: str | None) -> str:
+    """What is to be said when data are not there, nothing when they are."""
+    needed = {file: step.name for step in reversed(planned) for file in step.data}
+    if not folder:
+        return f"set the environment variable MAXENT_DATA to the folder that holds {', '.join(sorted(needed))}"
+    absent = [f"{file}, for {name}" for file, name in sorted(needed.items()) if not (Path(folder) / file).is_file()]
+    return f"the folder {folder}, which MAXENT_DATA names, lacks {'; '.join(absent)}" if absent else ""
+
+
+def run(planned: Sequence[Step]) -> list[str]:
+    """Run all steps, and name those that fail."""
+    failed = []
+    for number, step in enumerate(planned, 1):
+        note(f"[{number}/{len(planned)}] {step.name} ...")
+        start = time.monotonic()
+        status = subprocess.run(step.command, check=False, env={**os.environ, "PYTHONPATH": str(MODULES)}).returncode
+        note(f"[{number}/{len(planned)}] {step.name}: status {status} after {time.monotonic() - start:.0f} s")
+        if status:
+            failed.append(step.name)
+    return failed
+
+
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    names = [*paper_names(), *SWEEPS]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--only", action="append", choices=names, help="run this study only; may be given more than once"
+    )
+    which.add_argument("--page", action="store_true", help="run nothing: only put docs/reproduction.md together again")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="the folder of the pages (default: docs)")
+    call = parser.parse_args(arguments)
+    chosen = [] if call.page else call.only or names
+    try:
+        papers = load_papers()
+        planned = list(steps([p for p in papers if p.name in chosen], [s for s in SWEEPS if s in chosen], call.docs))
+    except InvalidInput as error:
+        note(str(error))
+        return 2
+    if planned and (lacking := missing(planned, os.environ.get("MAXENT_DATA"))):
+        note(lacking)
+        return 2
+    failed = run(planned)
+    try:
+        write_text(call.docs / "reproduction.md", compose(papers, call.docs), public=True)
+    except (OSError, ValueError) as error:
+        note(f"docs/reproduction.md is left as it was: {error}")
+        return 1
+    if failed:
+        note(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

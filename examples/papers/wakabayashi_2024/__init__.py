@@ -1,0 +1,1 @@
+"""Wakabayashi and others (2024): leaf pruning."""

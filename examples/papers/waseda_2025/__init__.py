@@ -1,0 +1,1 @@
+"""Waseda and others (2025): private random trees."""

@@ -1,0 +1,1 @@
+"""Zhu and Du (2010): what trees on Adult disclose."""

@@ -1,0 +1,1 @@
+"""The functions behind `import maxent`: one module each."""

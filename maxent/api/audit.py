@@ -1,0 +1,323 @@
+"""Auditing a release: the structural attacks, on what it says and, given the adversary's table, on its people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.audit_records import audit_records
+from maxent.attacks.audit import Audit
+from maxent.attacks.bounds import stated_bounds
+from maxent.attacks.differencing import Difference, difference
+from maxent.attacks.findings import TreeAudit, audit_tree
+from maxent.attacks.linking import Links, known_records, link
+from maxent.attacks.records import RecordsAudit
+from maxent.attacks.risk import audit_risk
+from maxent.constraints.cells import build_cells, place_sizes
+from maxent.models.arguments import is_whole, up_to_largest
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
+from maxent.models.formats.maxent_json import opened_release
+from maxent.models.formats.published_records import Published, is_records
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.qi_table import QITable, read_qi
+from maxent.models.tables.truth_and_facts import Fact, read_facts
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
+from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def audit(
+    release: Release | Published,
+    qi: Source | None = None,
+    *,
+    min_size: int = 1,
+    background: int = 1,
+    facts: Source | None = None,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    risk: bool = False,
+    target: str | None = None,
+    reading: Reading | None = None,
+) -> dict[str, Any]:
+    """What the structural attacks find in a release; `audit_release` has the tables, too.
+
+    A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
+    section 3). A leaf counts where what is published proves the attack: by counts, or by labels, error rates and ``n``.
+    Numbers of a sampled release are those of the sample.
+
+    Parameters
+    ----------
+    release : Release, path of a ``maxent/1`` document, or generalised records
+        Records as for `maxent.estimate`; they need ``qi``, and there are no ``facts`` and no ``risk`` of them.
+    qi : DataFrame, path or pattern, optional
+        The adversary's table, as for `maxent.estimate`.
+    min_size : int
+        Records of the smallest leaf that counts as homogeneous.
+    background : int
+        How many members of a leaf the adversary knows the classes of.
+    facts : DataFrame or path, optional
+        Known classes of some individuals, as for `maxent.estimate`; needs ``qi``.
+    count : str, optional
+        The column of ``qi`` with the number of individuals a row stands for.
+    rounding : {"auto", "digits", "exact"}
+        How printed error rates are read, see `maxent.models.trees.printed_rates`.
+    risk : bool
+        Whether the information that re-identifying people takes is measured, see
+        `maxent.models.trees.reidentification`. Leaves state how
+        many records they have; a tree that splits numbers needs ``qi``, which has their ranges.
+    target : str, optional
+        Of records, the column of the class; by default the only one that ``qi`` lacks.
+    reading : Reading, optional
+        How the release and all tables are read, see `maxent.models.reading.Reading`.
+
+    Returns
+    -------
+    dict
+        Plain numbers, strings, lists and dictionaries:
+
+        - ``leaves`` that are published, of all trees; ``individuals`` of the table, otherwise those that the release
+          accounts for (None: it does not say);
+        - ``uniqueness``: ``leaves`` with one record;
+        - ``homogeneity``: ``leaves`` with records of one class only, and the ``individuals`` in them;
+        - ``background``: ``leaves`` where the classes of at most ``known`` members settle those of the others, and
+          these ``individuals``; those of ``beyond_homogeneity`` are not homogeneous already;
+        - ``unknown_size``: ``leaves`` of which neither the release nor the table says how many records they have;
+          ``homogeneous`` of them have one class, if any: they are in none of the numbers above;
+        - ``facts``, given these: individuals ``known``, and ``leaves`` that are homogeneous without them, with the
+          ``individuals`` that are left. Facts count where it is certain which leaf they are about;
+        - ``spans``, given ``qi``: ``count`` of groups that the release cannot tell apart (Friedman et al. 2006,
+          Definition 5), ``min_population`` and so ``k_anonymous``, the largest k for which the release is k-anonymous
+          (Definition 7), None when nobody is in a published leaf; and individuals ``exposed``, whose span has one
+          class (section 4.2), of whatever size. Those in removed leaves, ``unlinked``, are in no span;
+        - ``exposed``, given ``qi``: individuals of the table by the first attack they are open to. Nobody, if sampled;
+        - ``differencing``: leaves ``removed``, and leaves (removed or not) ``recovered`` from numbers on inner nodes;
+          what that adds to ``uniqueness``, ``homogeneity`` and ``background``, whose numbers above are without it; and
+          ``groups`` of leaves of one class that are recovered only together;
+        - ``recovered`` and ``groups``: each of those, by ``tree``, ``node`` above, ``branch`` (all from 1), its
+          ``test`` and the id of the ``leaf`` (None: removed), with ``n``, ``counts`` and ``class``, None if not known;
+        - ``risk``, when asked for: every node, by ``tree`` (from 1) and ``node``, with ``n`` and, in bits, ``BIG``,
+          ``ICR``, ``R`` and ``R_branch`` (the smallest of the leaves below), infinite where nobody is; ``E`` and
+          ``E_branch``, its and their errors, None if not known; and ``omega``, bits per error, infinite where pruning
+          makes none, None for leaves and where errors are not known. JSON has null for infinite;
+        - ``worst`` leaves, ``trees`` (each on its own, where there are several), ``notes`` on how the release was read.
+
+        With several trees ``individuals`` are those exposed by one tree at least, which needs ``qi``; without it, and
+        for ``background`` and ``facts``, those of the tree that exposes most: there may be more.
+
+        Of records the groups of rows that are alike stand for leaves; ``spans`` are people whom the same groups cover,
+        and ``k_anonymous`` is how many rows are alike at the least. Besides
+
+        - ``rows``, and ``gcp``, the global certainty penalty of the table;
+        - ``covering``: the fewest ``rows_per_person`` that cover somebody, and ``people_per_row`` that a row covers;
+          ``kk_anonymous`` is the smaller of the two;
+        - ``assignment``, as every row is one person's: whether it can be ``complete``; how many pairs of a distinct
+          quasi-identifier and a group that has ``ruled_out``; the fewest rows that are left for somebody, and people
+          for a row; individuals for whom that has ``narrowed`` the rows, those left with fewer than ``kk_anonymous``
+          (``below_k``), and those ``exposed``, all of whose rows have one class;
+        - ``exposed``, by the first attack, are those ``unique`` (one row covers them), then by their ``span`` (all rows
+          that cover them have one class), then by ``assignment``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    return audit_published(
+        release,
+        qi,
+        min_size=min_size,
+        background=background,
+        facts=facts,
+        count=count,
+        rounding=rounding,
+        risk=risk,
+        target=target,
+        reading=reading,
+    ).summary
+
+
+def audit_published(
+    release: Release | Published,
+    qi: Source | None = None,
+    *,
+    facts: Source | None = None,
+    risk: bool = False,
+    target: str | None = None,
+    min_size: int = 1,
+    background: int = 1,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    reading: Reading | None = None,
+) -> Audit | RecordsAudit:
+    """What `audit` summarises: `audit_records` of generalised records, `audit_release` of everything else."""
+    if not is_records(release):
+        check_unused("records, and this is a tree", target=target)
+        return audit_release(
+            cast("Release | str | PathLike[str]", release),
+            qi,
+            min_size=min_size,
+            background=background,
+            facts=facts,
+            count=count,
+            rounding=rounding,
+            risk=risk,
+            reading=reading,
+        )
+    check_unused("trees, and these are records", facts=facts, risk=risk or None)
+    _check_options(qi, min_size=min_size, background=background, facts=None, count=count, rounding=rounding)
+    if qi is None:
+        raise invalid("options", ARGUMENT, "qi", "the adversary's table, which says what the records are of", "none")
+    return audit_records(
+        release, qi, min_size=min_size, background=background, count=count, target=target, reading=reading
+    )
+
+
+def audit_release(
+    release: Release | str | PathLike[str],
+    qi: Source | None = None,
+    *,
+    min_size: int = 1,
+    background: int = 1,
+    facts: Source | None = None,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    risk: bool = False,
+    reading: Reading | None = None,
+) -> Audit:
+    """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
+
+    Returns
+    -------
+    Audit
+        Frozen; ``.summary`` is what `audit` returns; ``.leaves``, ``.individuals`` and ``.table``, the release as an
+        anonymised table, are DataFrames.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    _check_options(qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding)
+    reader = reader_of(reading)
+    release = opened_release(release, reader)
+    people, links, sizes, known = None, None, None, None
+    if qi is not None:
+        people = read_qi(qi, release, count=count, reader=reader)
+        known = None if facts is None else read_facts(facts, release, people, reader=reader)
+        cells = build_cells(release, people)
+        links = link(cells, people.counts, [len(tree.nodes) for tree in release.trees])
+        if release.sampling_rate == 1:  # otherwise the table does not show who is in the sample
+            sizes = place_sizes(cells, people.counts)
+    risks = audit_risk(release, people) if risk else None
+    places = [number_places(tree) for tree in release.trees]
+    rates = release_rates(release, sizes, rounding)
+    differences = difference(release, places, rates, sizes)
+    trees = tuple(
+        _audited(release, number, p, rates, sizes, links, known, d, min_size=min_size, background=background)
+        for number, (p, d) in enumerate(zip(places, differences, strict=True))
+    )
+    notes = tuple(_notes(release, trees, rates, people))
+    wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
+    found = Audit(
+        release, trees, people, links, int(min_size), int(background), known, notes, wrong, risks, reader.noticed
+    )
+    if not found.reliable:
+        warn_unreliable(NOT_ABOUT_THEM)
+    return found
+
+
+def _audited(
+    release: Release,
+    number: int,
+    places: Places,
+    rates: RateReader,
+    sizes: Sequence[FloatArray] | None,
+    links: Links | None,
+    facts: Sequence[Fact] | None,
+    found: Difference | None,
+    **options: int,
+) -> TreeAudit:
+    """The attacks on one tree."""
+    leaves = places.published
+    nodes = [places.tree.nodes[place] for place in leaves.tolist()]
+    bounds = stated_bounds(release, nodes, rates, None if sizes is None else sizes[number][leaves])
+    known = None
+    if links is not None and facts is not None:
+        possible = np.ones((len(places), len(release.target.classes)), bool)
+        possible[leaves] = bounds.possible
+        known = known_records(facts, links, number, possible)[leaves]
+    return audit_tree(places, leaves, bounds, found, known, **options)
+
+
+def _notes(
+    release: Release,
+    trees: Sequence[TreeAudit],
+    rates: RateReader,
+    people: QITable | None,
+) -> Iterator[str]:
+    """What the reader of the result should know about how the release was read."""
+    if release.sampling_rate < 1:
+        yield (
+            f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
+            "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
+            "table (maxent estimate takes that in)"
+        )
+    if release.suppressed_below > 1:
+        yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
+    if rates.note:
+        yield rates.note
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        if tree.difference is not None and tree.difference.contradicted:
+            yield (
+                f"{which}the numbers of inner nodes and leaves do not add up, so nothing is recovered from them; inner "
+                "nodes may have been counted after leaves were removed" + (", or the table be of others" * bool(people))
+            )
+        elif len(tree.recovered) and not tree.recovered_records:
+            yield (
+                f"{which}the recovered leaves have no records; or inner nodes were counted after leaves were removed, "
+                "and tell nothing of them"
+            )
+
+
+def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
+    """Where a release cannot be about the people of the table."""
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        stated = tree.bounds.low[:, -1]
+        shown = sizes[number - 1][tree.leaves]
+        different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
+        if different.any():
+            first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
+            yield (
+                f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as individuals "
+                f"of {people.source} reach them"
+            )
+        elif stated.sum() > people.individuals:
+            total = int(stated.sum())
+            yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
+
+
+def _check_options(qi: object, facts: object, count: object, rounding: object, **numbers: object) -> None:
+    """Refuse options that are wrong, or that need a table where there is none."""
+    problems = []
+    for name, least in (("min_size", 1), ("background", 0)):
+        value = numbers[name]
+        if not is_whole(value, least):
+            expected = up_to_largest(f"a whole number of at least {least}", value)
+            problems.append(Problem(ARGUMENT, name, expected, shorten(value)))
+    if rounding not in ROUNDINGS:
+        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
+    for name, value in (("facts", facts), ("count", count)):
+        if qi is None and value is not None:
+            problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))
+    if problems:
+        raise InvalidInput("options", problems)

@@ -1,0 +1,455 @@
+"""The same problem on several solver back ends, side by side.
+
+Each back end solves it with `maxent.estimate` in a process of its own, one after the other: so processor time and peak
+memory are its own, and one that crashes or does not end takes no other with it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from math import inf
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxent.api.bench_process import ANSWER, COUNTS, NOT_USED, PROBABILITIES, STARTED, high_water
+from maxent.models.arguments import is_number, is_whole, up_to_largest
+from maxent.models.display import Display, Shown
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
+from maxent.models.formats.sklearn_models import is_model, no_release
+from maxent.models.input_files import is_standard_input
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.scratch import scratch
+from maxent.models.tables.frame import shorten
+from maxent.results.reliability import warn_unreliable
+from maxent.solvers.registry import load_backend, usable_backends
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from maxent.api.estimate import Progress
+    from maxent.models.reading import Reading
+    from maxent.models.release import Impurity, Release
+    from maxent.models.tables.frame import Source
+    from maxent.models.trees.printed_rates import Rounding
+
+COLUMNS = (
+    "backend",
+    "version",
+    "status",
+    "reason",
+    "convex",
+    "certificate",
+    "entropy",
+    "entropy_upper_bound",
+    "max_violation",
+    "max_distance",
+    "total_variation",
+    "mean_total_variation",
+    "build_seconds",
+    "solve_seconds",
+    "processor_seconds",
+    "peak_memory_mb",
+    "iterations",
+)
+"""Keys of every row, see `BenchResult`."""
+
+PROBLEM = ("individuals", "distinct_qi", "classes", "constraints")
+
+GRACE = 10.0
+"""Seconds after the time limit that a back end which does not stop by itself goes on for."""
+
+_POLL = 0.2
+_LONGEST = 500
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BenchResult(Shown):
+    """How several back ends did on one problem.
+
+    ``rows`` has a mapping per back end, in the order asked for, each with all keys; what is not known is None.
+
+    - ``backend``, ``version`` of its solver, ``status``, and ``reason``, in words, where that is not ``optimal``. The
+      status is one of `maxent.estimate`, or ``refused`` (the back end says that it cannot solve such a problem),
+      ``not_installed``, ``failed`` (an error or a crash), ``time_limit``, ``interrupted``, or ``not_used``: presolve
+      left nothing to any back end, so that entropy and seconds are not those of one (``presolve=False`` asks them);
+    - ``convex``, ``certificate``, ``entropy`` and ``entropy_upper_bound`` (nats), ``max_violation`` (probability),
+      ``iterations``: as in the summary of an estimate, also of an answer that is not to be relied on;
+    - how far the answer is from that of ``best``, the back end with the highest entropy of all that are optimal:
+      ``max_distance``, the largest difference of any probability, ``total_variation``, the largest distance of the
+      distributions of one quasi-identifier (half the sum of their differences), and ``mean_total_variation``, its mean
+      over the individuals;
+    - ``build_seconds`` (reading and compiling) and ``solve_seconds`` on the clock, ``processor_seconds`` for both, each
+      the least of all repetitions; ``peak_memory_mb``, resident, of the largest process, in 2^20 bytes;
+    - ``divergence`` from the truth (nats), only when there is a truth.
+
+    ``problem`` has ``individuals``, ``distinct_qi``, ``classes`` and ``constraints`` of the summary, None when no back
+    end got that far. ``interrupted`` is whether Ctrl-C ended the comparison early;
+    ``noticed`` is what was while the release and the tables were read.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    best: str | None
+    problem: Mapping[str, Any]
+    tolerance: float
+    interrupted: bool
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether there is an answer to rely on, of at least one back end or in closed form."""
+        return self.best is not None or self.closed_form
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether presolve answered the whole problem, so that no back end was used."""
+        return any(row["status"] == NOT_USED for row in self.rows)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What ``maxent bench --json`` prints: plain numbers, strings, lists, dictionaries; a copy."""
+        rows = [dict(row) for row in self.rows]
+        own = {"tolerance": self.tolerance, "best": self.best, "interrupted": self.interrupted, "rows": rows}
+        notes = {"notes": list(self.noticed.notes)} if self.noticed.notes else {}
+        return deepcopy({**self.problem, **own, **notes, **self.noticed.summary})
+
+    @property
+    def table(self) -> DataFrame:
+        """One row per back end with the keys of ``rows`` as columns; a copy."""
+        import pandas as pd
+
+        return pd.DataFrame([dict(row) for row in self.rows])
+
+    def _display(self) -> Display:
+        from maxent.text.bench import bench_display
+
+        return bench_display(self)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.models.table_files import save_rows
+
+        save_rows(self.summary, "rows", path, csv_literal=csv_literal)
+
+    def plot(self, target: str | PathLike[str] | Sequence[Any]) -> None:
+        """Draw seconds, and entropy below the best, by back end.
+
+        Parameters
+        ----------
+        target : path, or two matplotlib Axes
+            A file (.svg, .png, .pdf), or where to draw the one and the other.
+
+        Raises
+        ------
+        MissingExtra
+            When matplotlib is not installed.
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.plotting.bench import draw_bench, save_bench_plot
+
+        if isinstance(target, (str, PathLike)):
+            save_bench_plot(self.rows, target)
+        else:
+            draw_bench(self.rows, *target)
+
+
+def bench(
+    release: Release | str | PathLike[str],
+    qi: Source,
+    truth: Source | None = None,
+    *,
+    backends: str | Iterable[str] | None = None,
+    time_limit: float | None = None,
+    repeat: int | None = None,
+    knowledge: str | Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    marginal: Source | None = None,
+    facts: Source | None = None,
+    count: str | None = None,
+    tolerance: float = 1e-8,
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+    presolve: bool = True,
+    starts: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    floor: float = 1e-6,
+    progress: Progress | None = None,
+    reading: Reading | None = None,
+) -> BenchResult:
+    """Solve the same problem with several back ends, each in a process of its own.
+
+    Ctrl-C ends the comparison with the rows that are there so far.
+
+    Parameters
+    ----------
+    backends : comma-separated string or iterable of str, optional
+        Names as `estimate` takes them, such as ``newton`` or ``cvxpy:scs``; default all that are installed.
+    time_limit : float, optional
+        Seconds that each back end may take to solve. One that does not stop by then is killed some time later.
+    repeat : int, optional
+        How often each solves the problem; the least seconds count. The first time includes loading the solver, so the
+        default is three times when it took under five seconds, else once.
+    progress : callable, optional
+        Told ``(back end, back ends done, back ends)``.
+    release, qi, truth, knowledge, impurity, marginal, facts, count, tolerance, rounding, confidence, presolve
+        As for `estimate`.
+    starts, seed, jobs, floor, reading
+        As for `estimate`.
+
+    Returns
+    -------
+    BenchResult
+        Frozen; ``.table`` is a DataFrame, ``.rows`` the same as mappings.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    UnknownBackend
+        For a name that is no back end's. One that is not installed has a row that says so.
+    """
+    if os.name != "posix":
+        raise MaxentError("back ends are compared in processes of their own, which needs Linux or macOS")
+    _check_numbers(time_limit, repeat)
+    _check_files({"release": release, "qi": qi, "truth": truth, "marginal": marginal, "facts": facts})
+    if is_model(release):
+        raise no_release(release)
+    installed = {name: _installed(name) for name in _names(backends)}
+    arguments = {
+        "release": release,
+        "qi": qi,
+        "truth": truth,
+        "knowledge": tuple(knowledge) if isinstance(knowledge, Iterator) else knowledge,
+        "impurity": impurity,
+        "marginal": marginal,
+        "facts": facts,
+        "count": count,
+        "tolerance": tolerance,
+        "rounding": rounding,
+        "confidence": confidence,
+        "presolve": presolve,
+        "starts": starts,
+        "seed": seed,
+        "jobs": jobs,
+        "floor": floor,
+        "time_limit": time_limit,
+        "reading": reading,
+    }
+    request = pickle.dumps({"arguments": arguments, "repeat": repeat})
+    with scratch() as folder:
+        runs = {name: folder / str(i) for i, name in enumerate(installed)}
+        answers = {name: at.as_answer() for name, at in installed.items() if at.missing is not None}
+        interrupted = not _run_all(request, runs, answers, time_limit, progress or (lambda text, done, total: None))
+        rows = [_row(name, answers.get(name), at.version, truth is not None) for name, at in installed.items()]
+        best = _best(rows, tolerance)
+        if best is not None:
+            _add_distances(rows, runs, best)
+    problem = next((a["problem"] for a in answers.values() if "problem" in a), dict.fromkeys(PROBLEM))
+    if best is None and not interrupted:
+        warn_unreliable("not to be relied on: no back end has an answer to rely on; see the reasons in the rows")
+    noticed = next((a["noticed"] for a in answers.values() if "noticed" in a), NOTHING)
+    return BenchResult(tuple(rows), best, problem, tolerance, interrupted, noticed)
+
+
+def _run_all(
+    request: bytes,
+    runs: Mapping[str, Path],
+    answers: dict[str, dict[str, Any]],
+    time_limit: float | None,
+    progress: Progress,
+) -> bool:
+    """Add the answers that are not there yet, one after the other; False when Ctrl-C ended that early."""
+    try:
+        for i, (name, run) in enumerate(runs.items()):
+            progress(name, i, len(runs))
+            if name not in answers:
+                answer = _answer(name, request, run, time_limit)
+                if "invalid" in answer:
+                    raise InvalidInput(*answer["invalid"])
+                answers[name] = answer
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _names(backends: str | Iterable[str] | None) -> list[str]:
+    """The back ends asked for, each once; all that can be used here when none is named."""
+    if backends is None:
+        return list(usable_backends())
+    wanted = backends.split(",") if isinstance(backends, str) else list(backends)
+    names = list(dict.fromkeys(str(name).strip() for name in wanted if str(name).strip()))
+    if not names:
+        raise InvalidInput("options", [Problem(ARGUMENT, "backends", "names of back ends", shorten(backends))])
+    return names
+
+
+@dataclass(frozen=True)
+class _Installed:
+    """The version that a back end states, if it does, and why it cannot be used here, None when it can."""
+
+    version: str | None = None
+    missing: str | None = None
+
+    def as_answer(self) -> dict[str, Any]:
+        """The answer of one that cannot be used, as `maxent.api.bench_process.answer` has it."""
+        return {"row": {"status": "not_installed", "reason": self.missing}}
+
+
+def _installed(name: str) -> _Installed:
+    """Look whether a back end is there, which does not load its solver; UnknownBackend when there is none."""
+    try:
+        backend = load_backend(name)
+    except UnknownBackend as error:
+        [problem] = error.problems
+        raise UnknownBackend(problem.expected, problem.found, field="backends") from None
+    except Exception as error:  # a third party's, which must not end the others
+        return _Installed(missing=str(error) if isinstance(error, MaxentError) else f"{type(error).__name__}: {error}")
+    with suppress(Exception):  # as above; without a version there is still an answer
+        return _Installed(str(backend.version()) or None if hasattr(backend, "version") else None)
+    return _Installed()
+
+
+def _check_numbers(time_limit: Any, repeat: object) -> None:
+    problems = []
+    if time_limit is not None and not (is_number(time_limit) and 0 < time_limit < inf):
+        problems.append(Problem(ARGUMENT, "time_limit", "a positive number of seconds", shorten(time_limit)))
+    if repeat is not None and not is_whole(repeat, 1):
+        expected = up_to_largest("a whole number of at least 1", repeat)
+        problems.append(Problem(ARGUMENT, "repeat", expected, shorten(repeat)))
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def _check_files(sources: Mapping[str, object]) -> None:
+    """Refuse standard input, which the process of each back end would read again."""
+    problems = [
+        Problem(ARGUMENT, name, "a file, which every back end reads anew", "standard input")
+        for name, source in sources.items()
+        if isinstance(source, (str, PathLike)) and is_standard_input(source)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+# --- One back end ----------------------------------------------------------------------------------------------
+
+
+def _answer(name: str, request: bytes, run: Path, time_limit: float | None) -> dict[str, Any]:
+    """What the process of a back end answers, or how it ended without an answer."""
+    run.mkdir()
+    # The same modules as here, whatever the folder we are in.
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    command = [sys.executable, "-P", "-m", "maxent.api.bench_process", str(run), name]
+    with (
+        open(run / "log", "wb") as log,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,  # stays open: it closes when this process ends, and the child ends with it
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(run)},  # what it leaves goes with the folder
+            start_new_session=True,  # so that Ctrl-C ends it through us, along with any solver it runs
+        ) as process,
+    ):
+        try:
+            _hand_over(request, process)
+            late = _late(process, run / STARTED, time_limit)
+            memory = high_water(process.pid) if late else None
+        finally:
+            with suppress(ProcessLookupError, PermissionError):  # macOS: no permission for what has ended
+                os.killpg(process.pid, signal.SIGKILL)
+    if late:
+        reason = f"did not stop at the time limit of {time_limit:g} s and was killed"
+        return {"row": {"status": "time_limit", "reason": reason, "peak_memory_mb": memory}}
+    try:
+        answer: dict[str, Any] = pickle.loads((run / ANSWER).read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return {"row": {"status": "failed", "reason": _end(process.returncode, run / "log")}}
+    return answer
+
+
+def _hand_over(request: bytes, process: subprocess.Popen[bytes]) -> None:
+    """Write a request, which has records, to a process: it is in no file."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it has ended already, which says more
+        process.stdin.write(len(request).to_bytes(8, "big") + request)
+        process.stdin.flush()
+
+
+def _late(process: subprocess.Popen[bytes], started: Path, time_limit: float | None) -> bool:
+    """Wait for the end of a process; True when it still solves long after the time limit."""
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_POLL)
+            return False
+        if time_limit is None or not started.exists():
+            continue  # reading and compiling have no limit
+        # The file is touched again when the problem is solved again.
+        if time.time() > started.stat().st_mtime + time_limit + GRACE:
+            return True
+
+
+def _end(status: int, log: Path) -> str:
+    """How a process without an answer ended, and the last thing that it said."""
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    how = f"ended without an answer, exit status {status}"
+    if status < 0:
+        with suppress(ValueError):
+            how = f"was ended by the signal {signal.Signals(-status).name}"
+    return ": ".join([how, *said])
+
+
+# --- All of them -----------------------------------------------------------------------------------------------
+
+
+def _row(name: str, answer: Mapping[str, Any] | None, version: str | None, truth: bool) -> dict[str, Any]:
+    """A row with every key; distances are added later."""
+    row = dict.fromkeys((*COLUMNS, "divergence") if truth else COLUMNS) | {"backend": name, "version": version}
+    given = {"status": "interrupted", "reason": "interrupted"} if answer is None else answer["row"]
+    row |= {key: value for key, value in given.items() if value is not None}
+    if row["reason"] is not None:
+        reason = " ".join(row["reason"].split())
+        row["reason"] = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 3]}..."
+    return row
+
+
+def _best(rows: Sequence[Mapping[str, Any]], tolerance: float) -> str | None:
+    """The optimal answer with the highest entropy, the first of equal ones."""
+    solved = [row for row in rows if row["status"] == "optimal" and row["max_violation"] <= tolerance]
+    return max(solved, key=lambda row: float(row["entropy"]))["backend"] if solved else None
+
+
+def _add_distances(rows: Sequence[dict[str, Any]], runs: Mapping[str, Path], best: str) -> None:
+    """Compare every posterior, shape (n_quasi_identifiers, n_classes), with the best one."""
+    import numpy as np
+
+    reference, counts = np.load(runs[best] / PROBABILITIES), np.load(runs[best] / COUNTS)
+    for row in rows:
+        if row["entropy"] is not None:
+            apart = np.abs(np.load(runs[row["backend"]] / PROBABILITIES) - reference)
+            variation = 0.5 * apart.sum(axis=1)
+            row["max_distance"] = float(apart.max())
+            row["total_variation"] = float(variation.max())
+            row["mean_total_variation"] = float(variation @ counts / counts.sum())

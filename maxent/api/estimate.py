@@ -1,0 +1,328 @@
+"""The whole flow: read, compile, solve, certify, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from os import PathLike
+from typing import Any, cast
+
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
+from maxent.constraints.records import compile_records, records_release
+from maxent.disclosure.group_shares import shares
+from maxent.disclosure.measures import TOLERANCE, measure
+from maxent.models.arguments import LARGEST_COUNT, is_number, is_whole, up_to_largest
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused
+from maxent.models.formats.maxent_json import opened_release
+from maxent.models.formats.published_records import Published, is_records, read_published
+from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.release import Impurity, Release
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.qi_table import QITable, read_qi
+from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
+from maxent.models.trees.printed_rates import Rounding
+from maxent.results.estimate import Estimate
+from maxent.results.reliability import not_reliable, warn_unreliable
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import GRACE, Clock
+from maxent.solvers.registry import load_backend
+from maxent.solvers.solve.attempt import PRESOLVE
+from maxent.solvers.solve.dask_cluster import connected
+from maxent.solvers.solve.driver import Outcome, solve_program
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many pieces of it are done, and how many there are."""
+
+
+def compile_release(
+    release: Release | Published,
+    qi: Source,
+    *,
+    knowledge: str | Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    marginal: Source | None = None,
+    facts: Source | None = None,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+    target: str | None = None,
+    reading: Reading | None = None,
+) -> Program:
+    """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`.
+
+    The parameters are those of `estimate`, which solves it.
+    """
+    reader = reader_of(reading)
+    read = _read(
+        release,
+        qi,
+        reader,
+        knowledge=knowledge,
+        impurity=impurity,
+        marginal=marginal,
+        facts=facts,
+        count=count,
+        rounding=rounding,
+        confidence=confidence,
+        target=target,
+    )
+    program = read.compile(lambda: False)
+    return replace(program, notes=(*reader.noticed.notes, *program.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What was read, and the function that makes a program of it; its argument is `compile_program`'s ``enough``."""
+
+    release: Release
+    table: QITable
+    compile: Callable[[Callable[[], bool]], Program]
+
+
+def _read(
+    release: Release | Published,
+    qi: Source,
+    reader: Reader,
+    *,
+    knowledge: str | Iterable[str] | None,
+    impurity: Impurity | None,
+    marginal: Source | None,
+    facts: Source | None,
+    count: str | None,
+    rounding: Rounding,
+    confidence: float,
+    target: str | None,
+) -> _Inputs:
+    """The inputs of `compile_release`; what was noticed while reading is kept by the reader."""
+    if is_records(release):
+        check_unused("trees, and these are records", knowledge=knowledge, impurity=impurity, marginal=marginal)
+        records, people = read_published(release, qi, target=target, count=count, reader=reader)
+        published = records_release(records)
+        told = () if facts is None else read_facts(facts, published, people, reader=reader)
+        return _Inputs(published, people, lambda enough: compile_records(records, people, told))
+    check_unused("records, and this is a tree", target=target)
+    release = opened_release(cast("Release | str | PathLike[str]", release), reader)
+    table = read_qi(qi, release, count=count, reader=reader)
+    if not (knowledge is None or isinstance(knowledge, Iterable)):
+        expected = "a string or strings, such as 'label,rate'"
+        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(knowledge))])
+    known = [k.strip() for k in knowledge.split(",")] if isinstance(knowledge, str) else knowledge
+    whole = None if marginal is None else read_marginal(marginal, release, table.individuals, reader=reader)
+    compiled = partial(
+        compile_program,
+        release,
+        table,
+        knowledge=known,
+        impurity=impurity,
+        marginal=whole,
+        facts=() if facts is None else read_facts(facts, release, table, reader=reader),
+        rounding=rounding,
+        confidence=confidence,
+    )
+    return _Inputs(release, table, lambda enough: compiled(enough=enough))
+
+
+def estimate(
+    release: Release | Published,
+    qi: Source,
+    truth: Source | None = None,
+    *,
+    knowledge: str | Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    marginal: Source | None = None,
+    facts: Source | None = None,
+    count: str | None = None,
+    backend: str = "auto",
+    tolerance: float = 1e-8,
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+    presolve: bool = True,
+    starts: int | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    floor: float = 1e-6,
+    top: int = 10,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    target: str | None = None,
+    reading: Reading | None = None,
+) -> Estimate:
+    """What an adversary who holds the quasi-identifiers infers from a release: P(class | quasi-identifier).
+
+    The maximum-entropy estimate of Zhu & Du (2010, Definition 1): of all distributions that agree with everything
+    the release says, the one that claims least beyond it.
+
+    Parameters
+    ----------
+    release : Release, path of a ``maxent/1`` document, or generalised records
+        Records are a `GeneralizedTable`, a DataFrame like its ``frame()``, or the path of a file with that, CSV or
+        Parquet by its suffix: every row stands for one individual of ``qi``, whose values lie in its ranges and sets.
+    qi : DataFrame, path or pattern
+        The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet;
+        large files and patterns (``part-*.parquet``) are merged out of core.
+    truth : DataFrame or path, optional
+        The same individuals with their classes, to compare with.
+    knowledge : comma-separated string or iterable of {"label", "rate", "counts", "internal", "marginal"}, optional
+        What the adversary uses; default everything the release states. Without ``counts``, the labels and rates that
+        published counts imply are used in their place.
+    impurity : {"gini", "entropy", "gain_ratio"}, optional
+        How splits were chosen, where the release does not say or says otherwise.
+    marginal, facts : DataFrame or path, optional
+        The number of individuals of each class; known classes of some individuals.
+    count : str, optional
+        The column of ``qi`` (and of ``truth``, if it is there) with the number of individuals a row stands for.
+    backend : str
+        A solver back end, see `maxent.solvers.registry.backend_names`.
+    tolerance : float
+        Largest violation of any constraint, in probability units, that counts as solved.
+    rounding : {"auto", "digits", "exact"}
+        How printed error rates are read, see `maxent.models.trees.printed_rates`.
+    confidence : float
+        Probability that all intervals of sampled counts hold together.
+    presolve : bool
+        False gives the solver the whole program in one piece.
+    starts : int, optional
+        Starting points of a part that is not convex; the best answer is kept.
+    seed : int
+        Makes the starting points repeatable.
+    time_limit : float, optional
+        Seconds that everything after the inputs are read may take: compiling, solving and checking the answer. Then,
+        within 2 s, the best answer so far is returned, with the status ``time_limit``.
+    jobs : int
+        Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit.
+    dask : str, optional
+        The address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers solve independent
+        parts instead; see `maxent.solvers.solve.dask_cluster`.
+    floor : float
+        Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split compared by
+        entropy would push it to 0: the optimum does not rule out a class that the truth may have.
+    top : int
+        How many of the most disclosed quasi-identifiers the summary names.
+    interruptible : bool
+        Whether Ctrl-C while solving returns the best answer so far, with the status ``interrupted``; a second one, and
+        otherwise the first, raises KeyboardInterrupt.
+    progress : callable, optional
+        Told ``(what, done, total)`` while solving.
+    target : str, optional
+        Of records, the column of the class; by default the only one that ``qi`` lacks. What trees alone state
+        (``knowledge``, ``impurity``, ``marginal``) cannot be given for them.
+    reading : Reading, optional
+        How the release and all tables are read, see `maxent.models.reading.Reading`.
+
+    Returns
+    -------
+    Estimate
+        Frozen; ``.posterior`` is a DataFrame, ``.summary`` the JSON summary.
+
+    Warns
+    -----
+    UnreliableResult
+        When the status of the result is not ``optimal``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    _check_numbers(
+        tolerance=tolerance, starts=starts, seed=seed, top=top, time_limit=time_limit, jobs=jobs, floor=floor
+    )
+    solver = load_backend(backend)
+    begin = time.perf_counter()
+    reader = reader_of(reading)
+    read = _read(
+        release,
+        qi,
+        reader,
+        knowledge=knowledge,
+        impurity=impurity,
+        marginal=marginal,
+        facts=facts,
+        count=count,
+        rounding=rounding,
+        confidence=confidence,
+        target=target,
+    )
+    people = None if truth is None else read_truth(truth, read.release, read.table, count=count, reader=reader)
+    clock = Clock(time_limit)
+    program = read.compile(lambda: clock.late() > GRACE)
+    compiled = time.perf_counter()
+    with connected(dask) if dask is not None else nullcontext() as cluster:
+        options = Options(
+            tolerance=tolerance,
+            starts=starts,
+            seed=seed,
+            presolve=presolve,
+            floor=floor,
+            jobs=jobs,
+            cluster=cluster,
+            clock=clock,
+        )
+        with clock.listening() if interruptible else nullcontext():
+            outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
+    solved = time.perf_counter()
+    posterior = program.posterior(outcome.masses)
+    error = max(tolerance, TOLERANCE)
+    known = shares(program, outcome.masses, posterior, error)
+    result = Estimate(
+        program=program,
+        outcome=outcome,
+        probabilities=posterior,
+        disclosure=measure(
+            posterior,
+            program.table.counts,
+            people,
+            top=top,
+            surest=known.surest,
+            possible=known.possible,
+            tolerance=error,
+        ),
+        backend=_used(outcome) if backend == "auto" else solver.name,
+        tolerance=tolerance,
+        seconds={"compile": compiled - begin, "solve": solved - compiled},
+        noticed=reader.noticed,
+    )
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
+    return result
+
+
+def _used(outcome: Outcome) -> str:
+    """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
+    return (
+        "closed_form"
+        if outcome.closed_form
+        else "+".join(name for name in outcome.backends if name != PRESOLVE) or "auto"
+    )
+
+
+def _check_numbers(**options: object) -> None:
+    problems = []
+    for name, value in options.items():
+        expected, fits = _NUMBERS[name]
+        if value is None and name in ("starts", "time_limit"):
+            continue
+        kind = is_whole(value, -LARGEST_COUNT) if expected.startswith("a whole") else is_number(value)
+        if not (kind and fits(value)):
+            problems.append(Problem(ARGUMENT, name, up_to_largest(expected, value), shorten(value)))
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+_NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "tolerance": ("a number between 0 and 1", lambda x: 0 < x < 1),
+    "starts": ("a whole number of at least 1", lambda x: x >= 1),
+    "seed": ("a whole number of at least 0", lambda x: x >= 0),
+    "top": ("a whole number of at least 1", lambda x: x >= 1),
+    "time_limit": ("a positive number of seconds", lambda x: 0 < x < inf),
+    "jobs": ("a whole number other than 0", lambda x: x != 0),
+    "floor": ("a probability from 0 to 0.01", lambda x: 0 <= x <= 0.01),
+}
+"""Options that are numbers: what is expected, and whether a number is that."""

@@ -1,0 +1,102 @@
+"""Result of an audit: the findings, with a summary, tables and files as views."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from maxent.attacks.findings import Findings
+from maxent.attacks.summary import summarise
+from maxent.attacks.tables import anonymised_table, leaf_table, people_table
+from maxent.models.display import Display, Shown, counted
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Shown, Findings):
+    """What the structure of a release gives away.
+
+    `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
+    the fields of `maxent.attacks.findings.Findings`.
+    """
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        return summarise(self)
+
+    @property
+    def leaves(self) -> DataFrame:
+        """One row per leaf, published or removed: what is known of its records, the attack it is open to.
+
+        Columns: ``tree`` (from 1, when there are several), ``leaf`` (its id, None when removed), ``node`` and
+        ``branch`` (from 1) that lead to it, ``n``, ``count(<class>)`` for each class, ``label``, ``recovered`` (whether
+        inner nodes tell more than the leaf does), ``attack`` (of `ATTACKS`, empty for none) and ``disclosed``, the
+        class it shows.
+        """
+        return leaf_table(self)
+
+    @property
+    def individuals(self) -> DataFrame | None:
+        """One row per distinct quasi-identifier, in the order in which they were read; None without a table.
+
+        Columns: the public attributes, ``count``; ``leaf`` and ``leaf_n``, its records (with several trees ``leaf 1``,
+        ``leaf_n 1``, ...); ``span``, ``population`` (individuals of the span); ``attack`` (of `ATTACKS`, empty for
+        none) and ``disclosed``, the class it shows.
+        """
+        return people_table(self)
+
+    @property
+    def table(self) -> DataFrame:
+        """The release as an anonymised table: one row per equivalence class, which is a leaf.
+
+        Columns: ``tree`` (when there are several), ``leaf``, each attribute generalised (``Masters|Doctorate``,
+        ``(37.5, 52]``, ``> 52``, ``*`` for anything), ``n``, ``count(<class>)`` for each class, ``label``; empty where
+        the leaf says nothing.
+        """
+        return anonymised_table(self)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The summary in plain language."""
+        from maxent.text.audit import audit_lines
+
+        return tuple(audit_lines(self._summary, self.release.target.name, len(self.trees), self.private))
+
+    def _display(self) -> Display:
+        from maxent.text.audit import audit_display
+
+        return audit_display(f"Audit of {counted(len(self.trees), 'tree')}", self._summary, self.lines)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `individuals`, or `leaves` without a table, by suffix (.csv, .parquet, .json with the summary).
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.models.table_files import save_frame
+
+        found = self.leaves if self.individuals is None else self.individuals
+        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+
+    def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
+        from maxent.models.table_files import save_frame
+
+        save_frame(path, self.table, lambda rows: {"rows": rows}, csv_literal=csv_literal)

@@ -1,0 +1,63 @@
+"""The help of a command: how it is called, its options in panels, as wide as the terminal, and examples at the end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from typing import Any
+
+from maxent.command_line.panels import OUTPUT, PANELS
+
+ARGUMENTS = "Arguments"
+WIDEST_NAME = 28
+"""Characters of an option and its values that are shown beside its help; longer ones get a line of their own."""
+
+LEAST = 40
+"""Columns of the narrowest terminal that is written for."""
+
+
+def fit_to_terminal(context: Any) -> None:
+    """Let texts be as wide as the terminal: Click knows widths from 50 to 80 columns."""
+    if context.terminal_width is None:
+        context.terminal_width = max(shutil.get_terminal_size().columns, LEAST)
+
+
+def usage_pieces(params: Iterable[Any]) -> list[str]:
+    """What follows the name of a command: its arguments, the options that it needs, and that there are more."""
+    pieces = []
+    for param in params:
+        if param.hidden:
+            continue
+        if param.param_type_name == "argument":
+            pieces.append(param.metavar if param.required else f"[{param.metavar}]")
+        elif param.required:
+            pieces.append(f"{param.opts[0]} {param.metavar}")
+    return [*pieces, "[OPTIONS]"]
+
+
+def write_panels(params: Iterable[Any], context: Any, formatter: Any) -> None:
+    """Write arguments, and options by the panels that they are in, all aligned."""
+    panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *PANELS)}
+    for param in params:
+        record = param.get_help_record(context)
+        if record is None:
+            continue
+        if param.param_type_name == "argument":
+            panels[ARGUMENTS].append((param.metavar, param.help))
+        else:
+            panels.setdefault(getattr(param, "rich_help_panel", None) or OUTPUT, []).append(record)
+    names = [len(name) for records in panels.values() for name, _ in records]
+    most = min(WIDEST_NAME, formatter.width // 3)
+    width = max((length for length in names if length <= most), default=0)
+    for panel, records in panels.items():
+        if records:
+            with formatter.section(panel):
+                formatter.write_dl([(name.ljust(width), text) for name, text in records], col_max=width)
+
+
+def write_examples(text: str | None, formatter: Any) -> None:
+    """Write examples as they are: a command that is wrapped cannot be copied."""
+    if text:
+        with formatter.section("Examples"):
+            for line in text.splitlines():
+                formatter.write(" " * formatter.current_indent + line + "\n")

@@ -1,0 +1,52 @@
+"""Errors as a command shows them: lines on standard error, and with ``--json`` an object on standard output, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
+from maxent.text.spelling import on_command_line, respell, respelled
+
+LISTED = 50
+"""Problems that are printed; of more, the number. JSON has all of them."""
+
+CALL = "command line"
+"""The source of a problem that is about an argument of the call."""
+
+PARTS = ("source", "where", "field", "expected", "found")
+
+Entry = dict[str, str | None]
+"""A problem as JSON has it: `PARTS`, None where there are none, and ``message``, the line that is printed."""
+
+
+def entries(error: MaxentError, names: Mapping[str, str]) -> list[Entry]:
+    """The problems of an error, parameters as a command spells them: see `maxent.command_line.parsing.spellings`."""
+    spell = on_command_line(names)
+    if not isinstance(error, InvalidInput):
+        return [plain(respell(str(error), spell))]
+    found = []
+    for problem in (respelled(each, spell) for each in error.problems):
+        of_call = problem.where == ARGUMENT
+        source = CALL if of_call else error.source
+        line = str(problem).removeprefix(f"{ARGUMENT}: ") if of_call else f"{source}: {problem}"
+        found.append({"message": line, "source": source, **asdict(problem)})
+    return found
+
+
+def plain(message: str) -> Entry:
+    """A problem that has no parts."""
+    return {"message": message, **dict.fromkeys(PARTS)}
+
+
+def as_object(status: int, problems: Sequence[Entry]) -> dict[str, object]:
+    """What ``--json`` prints in place of a result: the exit status, and why."""
+    return {"error": {"exit": status, "problems": problems}}
+
+
+def lines(problems: Sequence[Entry]) -> list[str]:
+    """Problems as they are printed, of very many only the first."""
+    shown = [str(problem["message"]) for problem in problems[:LISTED]]
+    if len(problems) > LISTED:
+        return [*shown, f"and {len(problems) - LISTED} more problems, {len(problems)} in all"]
+    return [*shown, f"{len(problems)} problems"] if len(problems) > 1 else shown

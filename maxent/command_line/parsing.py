@@ -1,0 +1,178 @@
+"""Typer's commands as this program has them: with help in panels, and with mistakes in a call stated as problems.
+
+Typer words a mistake as it, or what it parses with, likes, and stops at the first. `Command` looks at the arguments
+again where Typer refuses them, and states every mistake as all other errors are: field, expected, found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, get_args, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from maxent.command_line.help_pages import fit_to_terminal, usage_pieces, write_examples, write_panels
+from maxent.command_line.messages import CALL
+from maxent.commands.progress import Job
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.hints import close_to
+
+# Newer versions of Typer bring their own copy of Click: this is the class in either.
+UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+class WrongCall(InvalidInput):
+    """Arguments that are no call of the command; ``usage`` says how it is called."""
+
+    def __init__(self, problems: Sequence[Problem], usage: str) -> None:
+        super().__init__(CALL, problems)
+        self.usage = usage
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is to be done, and how the command spells its parameters: see `spellings`."""
+
+    job: Job
+    names: Mapping[str, str]
+
+
+class Command(TyperCommand):
+    """A command, which returns a `Call`."""
+
+    def get_help(self, ctx: Any) -> str:
+        fit_to_terminal(ctx)
+        return str(super().get_help(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return usage_pieces(self.get_params(ctx))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        write_panels(self.get_params(ctx), ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        write_examples(self.epilog, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            rest: list[str] = super().parse_args(ctx, args)
+        except UsageError as error:
+            problems = [*self._problems(ctx, given)] or [_problem(error, self, ctx)]
+            raise WrongCall(problems, usage(self, ctx)) from None
+        return rest
+
+    def invoke(self, ctx: Any) -> Call:
+        return Call(super().invoke(ctx), spellings(self.get_params(ctx)))
+
+    def _problems(self, ctx: Any, args: list[str]) -> Iterator[Problem]:
+        """Everything that is wrong with arguments, as far as they can be told apart."""
+        try:
+            given, rest, _ = self.make_parser(ctx).parse_args(args=args)
+        except UsageError:  # which is all that is known
+            return
+        kinds = get_type_hints(getattr(self.callback, "__wrapped__", self.callback))
+        for param in self.get_params(ctx):
+            value = given.get(param.name)
+            values = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+            if param.required and not values:
+                yield Problem(ARGUMENT, spelled(param), "a value", "nothing")
+            kind = _kind(kinds.get(param.name, str))
+            for text in values:
+                if isinstance(text, str) and (wrong := _mistake(text, kind)) is not None:
+                    yield Problem(ARGUMENT, spelled(param), *wrong)
+        if rest:
+            yield Problem(
+                ARGUMENT, "command line", f"no more arguments of {ctx.command_path!r}", ", ".join(map(repr, rest))
+            )
+
+
+class Group(TyperGroup):
+    """The program itself, of which commands are a part."""
+
+    def get_help(self, ctx: Any) -> str:
+        fit_to_terminal(ctx)
+        return str(super().get_help(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["COMMAND", "..."]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        write_examples(self.epilog, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            rest: list[str] = super().parse_args(ctx, args)
+        except UsageError as error:
+            raise WrongCall([_problem(error, self, ctx)], usage(self, ctx)) from None
+        return rest
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            known = self.list_commands(ctx)
+            found = f"{name!r}{close_to(name, known)}"
+            raise WrongCall([Problem(ARGUMENT, "COMMAND", f"one of {', '.join(known)}", found)], usage(self, ctx))
+        return super().resolve_command(ctx, args)
+
+
+def usage(command: Any, context: Any) -> str:
+    """How a command is called, and where there is help."""
+    return f"{command.get_usage(context)}\n'{context.command_path} --help' lists all options."
+
+
+def spelled(param: Any) -> str:
+    """An argument or option as it is named on the command line: ``QI``, ``--k``."""
+    return str(param.metavar if param.param_type_name == "argument" else param.opts[0])
+
+
+def spellings(params: Sequence[Any]) -> dict[str, str]:
+    """Name of a parameter in Python -> what the command line calls it; ``presolve`` is ``--no-presolve`` there."""
+    names: dict[str, str] = {}
+    for param in (each for each in params if not each.hidden):
+        options = [option for option in param.opts if option.startswith("--")]
+        for name in (param.name, *(option[2:].replace("-", "_") for option in options)):
+            names[name] = spelled(param)
+            names.setdefault(name.removeprefix("no_"), spelled(param))
+    return names
+
+
+def _kind(hint: Any) -> Any:
+    """The type of a single value: ``int`` of ``list[int] | None``."""
+    inner = [each for each in get_args(hint) if each is not type(None)]
+    return _kind(inner[0]) if inner else hint
+
+
+_NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
+
+
+def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
+    """What was expected and found where a text is no value of a type."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        known = [str(choice.value) for choice in kind]
+        return None if text in known else (f"one of {', '.join(known)}", f"{text!r}{close_to(text, known)}")
+    read: Callable[[str], object] = kind if kind in _NUMBERS else str
+    try:
+        read(text)
+    except ValueError:
+        return _NUMBERS[kind], repr(text)
+    return None
+
+
+def _problem(error: Any, command: Any, context: Any) -> Problem:
+    """What Click says is wrong, where the arguments cannot be told apart, or it knows better."""
+    known = [option for param in command.get_params(context) for option in param.opts if option.startswith("-")]
+    option: str | None = getattr(error, "option_name", None)
+    if option is not None and option in known:
+        flag = any(option in param.opts and param.is_flag for param in command.get_params(context))
+        return Problem(ARGUMENT, option, "no value" if flag else "a value", "one" if flag else "nothing")
+    if option is not None:
+        return Problem(
+            ARGUMENT, option, f"an option of {context.command_path!r}", f"none of this name{close_to(option, known)}"
+        )
+    if getattr(error, "param", None) is not None:
+        return Problem(ARGUMENT, spelled(error.param), "a value that it takes", error.message)
+    return Problem(ARGUMENT, "COMMAND", "a command", "nothing" if not context.args else error.message)

@@ -1,0 +1,160 @@
+"""The command line: arguments -> engine, errors -> exit status.
+
+Typer only parses: a command returns what is to be done, and `run` does it. So ``--help`` and a mistyped option are
+answered without NumPy, and errors, Ctrl-C and closed pipes of the work itself do not pass through Typer.
+``python -m maxent.commands.main`` renders the help of the whole program into ``help.txt``, which `maxent.__main__`
+prints.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maxent.command_line.messages import Entry, as_object, entries, lines, plain
+from maxent.command_line.parsing import Call, Command, Group, WrongCall
+from maxent.commands import audit, bench, compare, defend, estimate, explain, sweep
+from maxent.commands.progress import DONE, WRONG, Job, tell
+from maxent.models.errors import MaxentError
+from maxent.models.packages import absent
+from maxent.results.reliability import unwarned
+from maxent.text.terminal import print_json
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A command, what the help of the program says about it, and calls that its own help ends with."""
+
+    command: Callable[..., Job]
+    text: str
+    examples: Sequence[str]
+
+
+COMMANDS: Mapping[str, Listed] = {
+    "estimate": Listed(
+        estimate.estimate_command,
+        "What an adversary infers about each person, and how much that is.",
+        estimate.EXAMPLES,
+    ),
+    "audit": Listed(audit.audit_command, "Whom the leaves of a release single out or give away.", audit.EXAMPLES),
+    "defend": Listed(
+        defend.defend_command,
+        "Grow a tree, prune it so that no leaf singles people out, write it.",
+        defend.EXAMPLES,
+    ),
+    "compare": Listed(
+        compare.compare_command, "Releases side by side: disclosure, attacks and accuracy.", compare.EXAMPLES
+    ),
+    "sweep": Listed(
+        sweep.sweep_command, "A study: a grid of data, defenses and adversaries, a row for each.", sweep.EXAMPLES
+    ),
+    "explain": Listed(
+        explain.explain_command,
+        "Every constraint a release implies, with the node it comes from.",
+        explain.EXAMPLES,
+    ),
+    "bench": Listed(bench.bench_command, "The same problem on several solver back ends, side by side.", bench.EXAMPLES),
+    "backends": Listed(
+        bench.backends_command,
+        "Which solver back ends are installed, and what each can solve.",
+        bench.BACKENDS_EXAMPLES,
+    ),
+}
+
+EXAMPLES = (*estimate.EXAMPLES[:1], *defend.EXAMPLES[:1])
+HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples."
+
+NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one of them"
+
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(
+    name="maxent",
+    cls=Group,
+    epilog="\n".join(EXAMPLES),
+    context_settings=SETTINGS,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for name, listed in COMMANDS.items():
+    app.command(name, cls=Command, short_help=listed.text, epilog="\n".join(listed.examples))(listed.command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from maxent import __version__
+
+        print(f"maxent {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What a published decision tree discloses about the people behind it.
+
+    Exit status: 0 done, 1 there is a result but it is not to be relied on, 2 the input or the call is wrong.
+    """
+
+
+def run(args: list[str]) -> int:
+    """Parse arguments and do what they say; the exit status. Messages go to standard error."""
+    try:
+        call = app(args, prog_name="maxent", standalone_mode=False)
+    except WrongCall as error:
+        status = _refuse(entries(error, {}), as_json=asks_for_json(args))
+        print(error.usage, file=sys.stderr)
+        return status
+    if not isinstance(call, Call):  # help or the version was printed, or Typer has no completion for the shell
+        return DONE if not call else _refuse([plain(NO_SHELL)], as_json=False)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with unwarned():  # commands say it themselves, and their exit status
+            return int(call.job())
+    except MaxentError as error:
+        problems = entries(error, call.names)
+    except ModuleNotFoundError as error:
+        what = absent(error)
+        if what is None:
+            raise
+        problems = [plain(what)]
+    except MemoryError:
+        problems = [plain("the problem does not fit into memory")]
+    return _refuse(problems, as_json=asks_for_json(args))
+
+
+def asks_for_json(args: Sequence[str]) -> bool:
+    """Whether arguments, which may be wrong, ask for JSON."""
+    return "--json" in args
+
+
+def _refuse(problems: Sequence[Entry], *, as_json: bool) -> int:
+    """Say why there is no result; the exit status."""
+    if as_json:
+        print_json(as_object(WRONG, problems))
+    for line in lines(problems):
+        tell(line)
+    return WRONG
+
+
+def help_text() -> str:
+    """The help of the whole program, a line for each paragraph and entry: `maxent.__main__` breaks them."""
+    from typer.main import get_command
+
+    command = get_command(app)
+    context = command.context_class(command, info_name="maxent", terminal_width=10_000, **SETTINGS)
+    text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+    return f"{text}\n\n{HINT}\n"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parents[1] / "help.txt").write_text(help_text(), encoding="utf-8")

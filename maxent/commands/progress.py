@@ -1,0 +1,57 @@
+"""What the jobs of all commands share: exit status, messages and progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maxent.api.estimate import Progress
+    from maxent.models.reading import Noticed
+
+DONE, UNRELIABLE, WRONG = 0, 1, 2
+
+Job = Callable[[], int]
+"""What a command does, and the exit status it ends with."""
+
+LONGEST = 60
+"""Characters of what a progress bar is about."""
+
+
+def tell(text: str) -> None:
+    """Print one line to standard error, behind everything that was printed before."""
+    from maxent.models.printable import printable
+
+    sys.stdout.flush()
+    print(f"maxent: {printable(text)}", file=sys.stderr)
+
+
+def tell_noticed(noticed: Noticed) -> None:
+    """Print what was noticed while releases and tables were read."""
+    for note in noticed.notes:
+        tell(f"note: {note}")
+
+
+@contextmanager
+def progress() -> Iterator[Progress | None]:
+    """A progress bar on standard error, None when nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    from maxent.models.printable import printable
+
+    # Names are text and not Rich's markup. Time left is by all that was done so far: a piece of it may take long.
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1e6) as bars:
+        task = bars.add_task("reading and compiling", total=None)
+
+        def told(text: str, done: int, total: int) -> None:
+            bars.update(task, description=printable(text)[:LONGEST], completed=done, total=total or None)
+
+        yield told

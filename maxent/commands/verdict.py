@@ -1,0 +1,102 @@
+"""What commands that help to decide have in common: limits, the verdict, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from maxent.commands.progress import DONE, UNRELIABLE, tell
+
+if TYPE_CHECKING:
+    from maxent.disclosure.limits import Limits, Verdict
+    from maxent.html_report.build import Gatherer
+    from maxent.html_report.view import InputFile
+    from maxent.models.reading import Reading
+    from maxent.results.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The limits that were stated, whether they are enforced, and where the report goes."""
+
+    max_posterior: float | None
+    min_k: int | None
+    max_certain: int | None
+    enforce: bool
+    report: str | None
+
+    def limits(self) -> Limits:
+        """The limits.
+
+        Raises
+        ------
+        InvalidInput
+            When one is out of its range, or none is stated that could be enforced.
+        """
+        from maxent.disclosure.limits import Limits
+        from maxent.models.errors import ARGUMENT, invalid
+
+        limits = Limits(self.max_posterior, self.min_k, self.max_certain)
+        if self.enforce and not limits.stated:
+            expected = "a limit: max_posterior=, min_k= or max_certain="
+            raise invalid("limits", ARGUMENT, "enforce", expected, "none")
+        return limits
+
+    def status(self, verdict: Verdict) -> int:
+        """The exit status that a verdict asks for; why is told."""
+        if not self.enforce or verdict.passed:
+            return DONE
+        from maxent.disclosure.limits import WORDS
+
+        tell(f"limits are enforced: {WORDS[verdict.status]}")
+        return UNRELIABLE
+
+
+def _as_options(reading: Reading | None) -> dict[str, str]:
+    """How files are read, as the options of the command line say it."""
+    stated = {} if reading is None else reading.stated()
+    return {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in stated.items()}
+
+
+@dataclass(slots=True)
+class ReportFile:
+    """The report that a command writes, if it is asked to: ``each`` is called with each release."""
+
+    asked: Asked
+    command: Sequence[str]
+    options: Mapping[str, Any]
+    gatherer: Gatherer | None = field(init=False, default=None)
+    inputs: tuple[InputFile, ...] = field(init=False, default=())
+
+    def begin(self, files: Sequence[tuple[str, str | None]]) -> None:
+        """Note the files that are read, as (what for, path), before they are."""
+        if self.asked.report is not None:
+            from maxent.html_report.build import Gatherer
+            from maxent.html_report.provenance import read_inputs
+
+            self.inputs = read_inputs(files)
+            self.gatherer = Gatherer(self.options["top"])
+
+    @property
+    def each(self) -> Callable[[Estimate, Mapping[str, Any]], None] | None:
+        """What is to be given each release: its estimate and its row of a comparison."""
+        return self.gatherer
+
+    def write(self, verdict: Verdict, notes: Sequence[str] = (), *, interrupted: bool = False) -> None:
+        """Write the report on what was gathered."""
+        path = self.asked.report
+        if path is None or self.gatherer is None:
+            return
+        from maxent.html_report.provenance import provenance
+        from maxent.models.output import write_text
+
+        options = {
+            **self.options,
+            **{"reading": None, **_as_options(self.options.get("reading"))},
+            **verdict.limits.as_dict(),
+            "enforce": self.asked.enforce or None,
+            "report": path,
+        }
+        source = provenance(self.command, options, self.inputs, self.gatherer.backends)
+        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted))

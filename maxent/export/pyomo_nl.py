@@ -1,0 +1,137 @@
+"""The whole program as files for other tools: the text of a Pyomo model, an AMPL ``.nl`` file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.api.explain import place_name
+from maxent.constraints.lifting.lift import LiftedPart, lift
+from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows, LinearRows
+from maxent.models.output import write_atomically, write_text
+from maxent.models.printable import printable
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+LARGE = 200_000
+"""Variables from which writing a model takes minutes."""
+
+
+def lifted_program(program: Program) -> LiftedPart:
+    """Every cell and every constraint in one piece: what ``maxent estimate --no-presolve`` solves."""
+    rows, totals, merged = InternalRows(program), known_totals(program), unmerged(program)
+    whole = Part(np.arange(len(merged.owner)), needed(program, totals, LinearRows(program)), np.arange(rows.n_rows))
+    return lift(program, merged, whole, rows, totals)
+
+
+def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell: Callable[[str], None]) -> None:
+    """Write the program as the text of a Pyomo model, as an ``.nl`` file, or both.
+
+    Parameters
+    ----------
+    pyomo, nl : str or None
+        The files; each is written atomically. Beside ``model.nl`` go ``model.col`` and ``model.row``, the names of its
+        variables and rows in the Pyomo model.
+    tell : callable
+        Told when the program is so large that it will take long.
+
+    Raises
+    ------
+    InvalidInput
+        When a file cannot be written; it is then as it was.
+    """
+    from maxent.solvers.backends.pyomo_model import build_model
+
+    part = lifted_program(program)
+    if part.program.n > LARGE:
+        tell(f"the program has {part.program.n} variables: writing it may take long")
+    model = build_model(part.program)
+    if pyomo is not None:
+        write_atomically(pyomo, lambda path: _write(path, lambda file: _write_pyomo(program, part, model, file)))
+    if nl is not None:
+        names: dict[str, str] = {}
+        write_atomically(nl, lambda path: _write(path, lambda file: names.update(_write_nl(model, file))))
+        for suffix, beside in nl_files(nl).items():
+            write_text(beside, names[suffix])
+
+
+def nl_files(path: str) -> dict[str, str]:
+    """The files that are written beside an ``.nl`` file, by suffix: names of its variables and of its rows."""
+    return {suffix: os.path.splitext(path)[0] + suffix for suffix in (".col", ".row")}
+
+
+def _write(path: str, fill: Callable[[TextIO], None]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        fill(file)
+
+
+def _write_pyomo(program: Program, part: LiftedPart, model: Any, file: TextIO) -> None:
+    file.writelines(f"# {printable(line)}\n" for line in _key(program, part))
+    file.write("\n")
+    model.pprint(ostream=_Unpadded(file))
+
+
+class _Unpadded:
+    """A stream without the spaces that align columns: they make most of the text where one row is very long."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(re.sub(r"(?<=\S) {2,}", " ", text))
+
+
+def _write_nl(model: Any, file: TextIO) -> dict[str, str]:
+    """Write the NL file; the names of its variables and rows, in its own order, as files by suffix.
+
+    NL knows no names: AMPL's tools look for them in files beside it. (Some readers trip over comments.)
+    """
+    from pyomo.repn.plugins.nl_writer import NLWriter
+
+    info = NLWriter().write(model, file, linear_presolve=False, symbolic_solver_labels=False)
+    ordered = {".col": info.variables, ".row": [*info.constraints, *info.objectives]}
+    return {
+        suffix: "".join(f"{component.name}\n" for component in components) for suffix, components in ordered.items()
+    }
+
+
+def _key(program: Program, part: LiftedPart) -> Iterator[str]:
+    """What the indices of a model stand for."""
+    classes, cells = program.release.target.classes, program.cells
+    lifted = part.program
+
+    def named(cell: int, klass: int) -> str:
+        where = "; ".join(str(place_name(program, t, int(place))) for t, place in enumerate(cells.leaf[cell]))
+        quasi_identifier = program.table.describe(int(cells.owner[cell]))
+        return f"{program.release.target.name}={classes[klass]} | {quasi_identifier} ({where})"
+
+    yield "The maximum-entropy program of a release, in individuals; see maxent explain."
+    known = part.known[part.known > 0]
+    of_known = program.weight[np.nonzero(part.known)[0]]
+    constant = float((known * np.log(known / of_known)).sum())
+    yield "Minimise f, the sum of m ln(m / w) over the masses, w being the individuals of the quasi-identifier."
+    people = program.table.individuals
+    yield f"The entropy is -(f + {constant!r}) / {people} nats; the constant is that of the fixed masses."
+    yield f"{lifted.n_masses} masses, {lifted.n_aggregates} aggregates (sums of masses, defined by linear rows)"
+    yield f"{len(lifted.origins)} linear rows, {len(lifted.nl_origins)} internal rows"
+    yield "Masses that the statements fix are constants; rows that these, or other rows, already imply are left out."
+    yield ""
+    for i, (cell, klass) in enumerate(zip(part.program.group.tolist(), part.program.klass.tolist(), strict=True)):
+        yield f"mass[{i}]: {named(cell, klass)}"
+    free = np.zeros(part.known.shape, bool)
+    free[part.program.group, part.program.klass] = True
+    for cell, klass in np.argwhere(~free).tolist():
+        yield f"constant {part.known[cell, klass]:.15g}: {named(cell, klass)}"
+    n_statements = len(lifted.origins) - lifted.n_aggregates
+    for r, origin in enumerate(lifted.origins):
+        total = "total of a quasi-identifier" if r < n_statements else f"definition of aggregate[{r - n_statements}]"
+        yield f"linear[{r}]: {total if origin is None else origin}"
+    for r, origin in enumerate(lifted.nl_origins):
+        yield f"internal[{r}]: {origin}"

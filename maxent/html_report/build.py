@@ -1,0 +1,64 @@
+"""Reports on one release, or on several side by side, from results to HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maxent.disclosure.limits import Verdict
+from maxent.html_report.gather import release_view
+from maxent.html_report.trees import DRAWN
+from maxent.html_report.view import Provenance, ReleaseView, ReportView
+from maxent.results.estimate import Estimate
+
+
+class Gatherer:
+    """Gathers releases one by one, so that their estimates need not be kept: ``each`` of `maxent.compare`."""
+
+    def __init__(self, top: int = 10) -> None:
+        self.top = top
+        self.releases: list[ReleaseView] = []
+        self.backends: set[str] = set()
+
+    def __call__(self, result: Estimate, row: Mapping[str, Any]) -> None:
+        """Add a release: its estimate and its row of a comparison."""
+        drawn = sum(len(tree.nodes) for release in self.releases for tree in release.trees)
+        self.releases.append(release_view(result, row, self.top, max(DRAWN - drawn, 0)))
+        self.backends |= {name for name in result.outcome.backends if name != "presolve"}
+
+    def report(
+        self,
+        verdict: Verdict,
+        provenance: Provenance,
+        notes: Sequence[str] = (),
+        *,
+        interrupted: bool = False,
+    ) -> str:
+        """The report on what was gathered, as HTML; ``verdict`` is on the same releases."""
+        from maxent.html_report.render import render
+        from maxent.html_report.words import shown
+
+        return render(
+            ReportView(
+                title=_title(self.releases),
+                verdict=verdict,
+                releases=tuple(self.releases),
+                interrupted=interrupted,
+                notes=tuple(map(shown, notes)),
+                provenance=provenance,
+            )
+        )
+
+
+def _title(releases: Sequence[ReleaseView]) -> str:
+    """What a report is about."""
+    *others, last = (
+        f"\N{LEFT DOUBLE QUOTATION MARK}{release.name}\N{RIGHT DOUBLE QUOTATION MARK}" for release in releases
+    )
+    if not others:
+        return f"What {last} discloses"
+    return (
+        f"What {last} discloses, compared with {others[0]}"
+        if len(others) == 1
+        else f"{len(releases)} releases compared"
+    )

@@ -1,0 +1,112 @@
+"""Everything a report says of one release, gathered from its estimate and what attacks find in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.kinds.registry import KINDS, kinds_of
+from maxent.html_report.measures import measures
+from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
+from maxent.html_report.view import Person, ReleaseView
+from maxent.html_report.words import WORTH, number, shown
+from maxent.results.estimate import Estimate
+
+IntArray = npt.NDArray[np.int64]
+
+SHOWN_CONTRADICTIONS = 50
+
+MISLED = log(2)
+"""Nats from the truth from which on an estimate is mostly wrong: it gives one person's true class at most one half."""
+
+
+def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
+    """One release, ready to be rendered.
+
+    Parameters
+    ----------
+    result : Estimate
+    row : mapping
+        What `maxent.results.comparison.comparison_row` says of it.
+    top : int
+        How many of the most exposed quasi-identifiers are listed.
+    budget : int
+        How many nodes are drawn at most, the first tree not counted.
+    """
+    program, found = result.program, result.disclosure
+    release, table = program.release, program.table
+    exposure = _exposure(result)
+    pool: dict[int, int] = {}
+    trees = drawn_trees(result, budget)
+    views = tree_views(result, exposure, lambda q: pool.setdefault(q, len(pool)), trees)
+    target = shown(release.target.name)
+    return ReleaseView(
+        name=shown(row["release"]),
+        defense=shown(row["defense"] or ""),
+        target=target,
+        classes=tuple(map(shown, release.target.classes)),
+        attributes=tuple(shown(attribute.name) for attribute in table.attributes),
+        individuals=table.individuals,
+        quasi_identifiers=len(table),
+        baseline=found.gain.vulnerability_before,
+        row=row,
+        measures=measures(row, target, program.n_classes),
+        exposed=tuple(_person(result, int(q)) for q in exposure[:top]),
+        people=tuple(_person(result, q) for q in pool),
+        trees=views,
+        undrawn=len(release.trees) - trees,
+        records=program.scaling is not None,
+        uncertain=not program.single,
+        constraints=tuple((kind, count, KINDS[kind].words) for kind, count in kinds_of(program).items() if count),
+        reliable=result.reliable,
+        worth=WORTH[result.certificate],
+        solver=tuple(_solver(result)),
+        notes=tuple(map(shown, result.notes)),
+        contradictions=tuple(shown(c) for c in result.contradictions[:SHOWN_CONTRADICTIONS]),
+    )
+
+
+def _exposure(result: Estimate) -> IntArray:
+    """Quasi-identifiers, rows of the table: the surest first, those about whom the estimate is mostly wrong last."""
+    table, individual = result.program.table, result.disclosure.individual
+    surest = result.probabilities.max(axis=1)
+    misled = np.zeros(len(table), bool) if individual is None else individual >= MISLED
+    return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
+
+
+def _person(result: Estimate, q: int) -> Person:
+    """A quasi-identifier, a row of the table."""
+    program, p = result.program, result.probabilities[q]
+    attributes = program.table.attributes
+    values = result.row(q)[: len(attributes)]
+    individual = result.disclosure.individual
+    return Person(
+        values=tuple(
+            (shown(attribute.name), shown(value) if isinstance(value, str) else number(value))
+            for attribute, value in zip(attributes, values, strict=True)
+        ),
+        count=int(program.table.counts[q]),
+        label=shown(program.release.target.classes[int(p.argmax())]),
+        probability=float(p.max()),
+        divergence=None if individual is None else float(individual[q]),
+    )
+
+
+def _solver(result: Estimate) -> Iterator[tuple[str, str]]:
+    """How the answer was computed and what is known of it."""
+    outcome = result.outcome
+    yield "Status", outcome.status
+    yield "Certificate", result.certificate
+    yield "Back end", result.backend
+    yield "Convex problem", "yes" if outcome.convex else "no"
+    yield "Only optimum", "yes" if result.unique else "not known"
+    yield "Largest violation of a constraint", f"{outcome.violation:.1e} (tolerance {result.tolerance:g})"
+    if isfinite(outcome.duality_gap):
+        yield "Proved gap", f"at most {max(outcome.duality_gap, 0.0):.1e} nats per person"
+    yield "Independent parts", f"{outcome.parts:,}"
+    yield "Iterations", f"{outcome.iterations:,}"
+    yield "Seconds", ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items())

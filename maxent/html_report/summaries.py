@@ -1,0 +1,133 @@
+"""What a report sums up of its releases: bars side by side, the price of protection, the nodes that tell most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
+
+from maxent.html_report.measures import change
+from maxent.html_report.view import Measure, NodeView, ReleaseView, ReportView, TreeView
+from maxent.html_report.words import people
+
+LISTED = 20
+"""Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one."""
+
+STEPS_SHOWN = 6
+"""Conditions of a way through a tree that are written out: the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One release's number: how long its bar is (0 to 1, None for none), and how it differs from the first."""
+
+    release: str
+    width: float | None
+    text: str
+    change: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """One number of all releases."""
+
+    measure: Measure
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A node in a list: its tree and place (numbers for the script), its way from the root, and itself."""
+
+    tree: int
+    place: int
+    way: str
+    node: NodeView
+
+
+def bars(view: ReportView) -> tuple[Bars, ...]:
+    """Every number that some release has, side by side."""
+    keys = dict.fromkeys(measure.key for release in view.releases for measure in release.measures)
+    return tuple(_side_by_side(view, key) for key in keys)
+
+
+def _side_by_side(view: ReportView, key: str) -> Bars:
+    """One number of all releases; those that are no shares are drawn against the largest."""
+    found = [next((m for m in release.measures if m.key == key), None) for release in view.releases]
+    values = [m.value for m in found if m is not None and m.value is not None and isfinite(m.value)]
+    largest = max([value for value in values if value > 0], default=0.0)
+    drawn = []
+    for release, measure in zip(view.releases, found, strict=True):
+        if measure is None or measure.value is None:
+            drawn.append(Bar(release.name, None, "not measured", "", ""))
+            continue
+        width = measure.share
+        if width is None and largest:
+            width = min(measure.value / largest, 1.0)
+        told = ("", "") if found[0] is None or measure is found[0] else change(measure, found[0])
+        drawn.append(Bar(release.name, width, measure.text, *told))
+    return Bars(next(m for m in found if m is not None), tuple(drawn))
+
+
+def prices(view: ReportView) -> Iterator[str]:
+    """What each release but the first gains and costs, a sentence each."""
+    first = {measure.key: measure for measure in view.releases[0].measures}
+    for release in view.releases[1:]:
+        told = {m.key: (m, change(m, first[m.key])[0]) for m in release.measures if m.key in first}
+        parts = [part for part in (_protected(told), _paid(told)) if part]
+        yield f"{release.name}: " + ("; ".join(parts) or "no change in what is disclosed") + "."
+
+
+def _protected(told: dict[str, tuple[Measure, str]]) -> str:
+    """How many people are no longer certain."""
+    measure, text = told["certain"]
+    if not text:
+        return f"as many people are certain as before ({people(int(measure.value or 0))})"
+    fewer = text.startswith("-")
+    count = int(text[1:].replace(",", ""))
+    whom = f"{count:,} {'fewer' if fewer else 'more'} {'person' if count == 1 else 'people'}"
+    return f"the class of {whom} is certain"
+
+
+def _paid(told: dict[str, tuple[Measure, str]]) -> str:
+    """What that costs in accuracy."""
+    parts = []
+    for key, where in (("test_accuracy", "test"), ("train_accuracy", "training")):
+        if key in told:
+            text = told[key][1]
+            less = (
+                f"{text[1:]} {'less' if text.startswith('-') else 'more'} accurate" if text else "as accurate as before"
+            )
+            parts.append(f"{less} on {where} data")
+    return ", ".join(parts)
+
+
+def listed(release: ReleaseView) -> tuple[Listed, ...]:
+    """The nodes that tell most about the people there, the most telling first."""
+    found = []
+    for t, tree in enumerate(release.trees):
+        small = len(tree.nodes) <= LISTED and len(release.trees) == 1
+        found += [
+            (t, place)
+            for place, node in enumerate(tree.nodes)
+            if node.disclosed.vulnerability is not None and (small or not node.children)
+        ]
+
+    def telling(at: tuple[int, int]) -> tuple[float, int]:
+        told = release.trees[at[0]].nodes[at[1]].disclosed
+        return -(told.vulnerability or 0.0), -told.individuals
+
+    found.sort(key=telling)
+    return tuple(Listed(t, p, way(release.trees[t], p), release.trees[t].nodes[p]) for t, p in found[:LISTED])
+
+
+def way(tree: TreeView, place: int) -> str:
+    """The conditions on the way to a place, the last ones of a long way."""
+    steps: list[str] = []
+    while place > 0 and len(steps) <= STEPS_SHOWN:
+        steps.append(tree.nodes[place].condition)
+        place = tree.nodes[place].parent
+    if len(steps) > STEPS_SHOWN:
+        steps[-1] = "\N{HORIZONTAL ELLIPSIS}"
+    return ", ".join(reversed(steps)) or "everybody"

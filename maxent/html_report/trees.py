@@ -1,0 +1,165 @@
+"""Trees as a report shows them: every place with what it tells, who is behind it and which constraints come from it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.explain import place_of, says
+from maxent.attacks.generalised import condition_in_words, everything, narrowed
+from maxent.constraints.program import Internal, Linear, Program
+from maxent.disclosure.nodes import disclosed_by_node, people_by_place, sums_by_place
+from maxent.html_report.tree_layout import LINE, clip
+from maxent.html_report.view import NodeView, Said, TreeView
+from maxent.html_report.words import plural, shown
+from maxent.models.release import Node
+from maxent.models.trees.places import Places, number_places
+from maxent.results.estimate import Estimate
+
+IntArray = npt.NDArray[np.int64]
+
+PEOPLE = 3
+"""Quasi-identifiers that are named of each node: the most exposed."""
+
+SHORTEST = 6
+"""Characters of the name of an attribute that are left of a long condition on a card."""
+
+CONSTRAINTS = 12
+"""Constraints that are written out for each node."""
+
+DRAWN = 40_000
+"""Nodes that one report draws; trees beyond are only counted."""
+
+
+def drawn_trees(result: Estimate, budget: int = DRAWN) -> int:
+    """How many trees of a release fit into a number of nodes; the first one always does."""
+    sizes = np.cumsum([len(tree.nodes) for tree in result.program.release.trees])
+    return max(int(np.searchsorted(sizes, budget, side="right")), min(1, len(sizes)))
+
+
+def tree_views(result: Estimate, exposure: IntArray, known: Callable[[int], int], trees: int) -> tuple[TreeView, ...]:
+    """The first trees of a release.
+
+    Parameters
+    ----------
+    result : Estimate
+    exposure : shape (n_qi,)
+        Rows of the table, the most exposed first.
+    known : callable
+        Row of the table -> its number in `ReleaseView.people`.
+    trees : int
+        How many.
+    """
+    rank = np.empty(len(exposure), np.int64)
+    rank[exposure] = np.arange(len(exposure))
+    constraints = _by_place(result.program)
+    return tuple(_tree_view(result, t, rank, known, constraints) for t in range(trees))
+
+
+def _by_place(program: Program) -> dict[tuple[int, int], list[Linear | Internal]]:
+    """The constraints that come from each place of the trees."""
+    found: dict[tuple[int, int], list[Linear | Internal]] = defaultdict(list)
+    constraints: tuple[Linear | Internal, ...] = (*program.linear, *program.internal)
+    for constraint in constraints:
+        place = place_of(program, constraint)
+        if place is not None:
+            found[place].append(constraint)
+    return found
+
+
+def _tree_view(
+    result: Estimate,
+    tree: int,
+    rank: IntArray,
+    known: Callable[[int], int],
+    constraints: dict[tuple[int, int], list[Linear | Internal]],
+) -> TreeView:
+    """One tree."""
+    program = result.program
+    places = number_places(program.release.trees[tree])
+    layout = program.cells.trees[tree].layout
+    people = people_by_place(program, tree)
+    counts = program.table.counts.astype(np.float64)
+    masses = np.column_stack([sums_by_place(people, counts * p) for p in result.probabilities.T])
+    disclosed = disclosed_by_node(result, tree)
+    conditions, titles = _conditions(program, places)
+    nodes = []
+    for place, found in enumerate(disclosed):
+        node = places.node(place)
+        rows, told = people.at(place), constraints.get((tree, place), [])
+        nodes.append(
+            NodeView(
+                name="removed leaf" if node is None else shown(node.id),
+                kind="removed leaf" if node is None else "leaf" if node.is_leaf else "node",
+                parent=int(places.parent[place]),
+                children=layout.children[place],
+                condition=conditions[place],
+                title=titles[place],
+                stated=_stated(node),
+                disclosed=found,
+                distribution=tuple((masses[place] / found.individuals).tolist()) if found.individuals else (),
+                quasi_identifiers=len(rows),
+                people=tuple(map(known, _first(rows, rank))),
+                constraints=tuple(_said(program, told[:CONSTRAINTS])),
+                more=max(len(told) - CONSTRAINTS, 0),
+            )
+        )
+    several = len(program.release.trees) > 1
+    name = f"Tree {tree + 1}" if several else "The tree"
+    return TreeView(name if program.scaling is None else "The published rows, alike ones together", tuple(nodes))
+
+
+def _first(rows: IntArray, rank: IntArray) -> list[int]:
+    """The most exposed of some rows of the table."""
+    if len(rows) > PEOPLE:
+        rows = rows[np.argpartition(rank[rows], PEOPLE)[:PEOPLE]]
+    return [int(row) for row in rows[np.argsort(rank[rows])]]
+
+
+def _said(program: Program, constraints: Sequence[Linear | Internal]) -> Iterable[Said]:
+    """Constraints in words."""
+    for constraint in constraints:
+        kind = constraint.kind if isinstance(constraint, Linear) else "internal"
+        yield Said(kind, shown(says(program, constraint)))
+
+
+def _conditions(program: Program, places: Places) -> tuple[list[str], list[str]]:
+    """The branch that leads to each place, in words, and as the title of a card."""
+    attributes = {attribute.name: attribute for attribute in program.release.attributes}
+    words, titles = ["everybody"] * len(places), ["everybody"] * len(places)
+    for place, (above, which) in enumerate(zip(places.parent.tolist(), places.branch.tolist(), strict=True)):
+        if above >= 0:
+            node = places.tree.nodes[above]
+            attribute = attributes[node.attribute or ""]
+            whole = condition_in_words(attribute, narrowed(everything(attribute), node.branches[which]))
+            words[place] = shown(whole)
+            titles[place] = _title(shown(attribute.name), shown(whole.removeprefix(attribute.name)))
+    return words, titles
+
+
+def _title(name: str, rest: str) -> str:
+    """A condition that fits on a card; what is cut off first is the name of the attribute, which its siblings share."""
+    rest = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.6g}", rest)
+    return clip(clip(name, max(LINE - len(rest), SHORTEST)) + rest, LINE)
+
+
+def _stated(node: Node | None) -> tuple[str, ...]:
+    """What the release says of a node."""
+    if node is None:
+        return ("nothing: the leaf was removed before publication",)
+    found = []
+    if node.attribute is not None:
+        found.append(f"a split by {shown(node.attribute)} into {len(node.branches)} branches")
+    if node.label is not None:
+        found.append(f"most frequent class: {shown(node.label)}")
+    if node.error_rate is not None:
+        found.append(f"error rate: {node.error_rate:.6g}")
+    if node.n is not None:
+        found.append(plural(node.n, "record"))
+    if node.counts is not None:
+        found += [f"{shown(name)}: {plural(count, 'record')}" for name, count in node.counts.items()]
+    return tuple(found) or ("nothing",)

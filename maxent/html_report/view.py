@@ -1,0 +1,186 @@
+"""What a report shows, as plain frozen values: everything is measured and put into words before it is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from maxent.disclosure.limits import Judged, Verdict
+from maxent.disclosure.nodes import NodeDisclosure
+
+Better = Literal["low", "high", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number of a release.
+
+    ``value`` is None where it is not known, infinite ones included as ``inf``; ``text`` is how it is written, and
+    ``share`` its bar, from 0 to 1, None for none. ``better`` says which direction protects more (of accuracies: serves
+    more); ``says`` explains the number in plain language.
+    """
+
+    key: str
+    title: str
+    value: float | None
+    text: str
+    share: float | None
+    better: Better
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A quasi-identifier, its (attribute, value) pairs, and what is inferred of it; a divergence needs the truth."""
+
+    values: tuple[tuple[str, str], ...]
+    count: int
+    label: str
+    probability: float
+    divergence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One constraint of a node: its kind and its words."""
+
+    kind: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A place of a tree.
+
+    ``condition`` is the branch that leads to it, and ``title`` the same on a card; ``stated`` what the release says of
+    it, ``distribution`` the classes of its people as the adversary estimates them (empty where nobody is), ``people``
+    the quasi-identifiers most exposed there, as indices of `ReleaseView.people`, of ``quasi_identifiers`` in all;
+    ``constraints`` come from it, and ``more`` are not listed.
+    """
+
+    name: str
+    kind: Literal["leaf", "node", "removed leaf"]
+    parent: int
+    children: tuple[int, ...]
+    condition: str
+    title: str
+    stated: tuple[str, ...]
+    disclosed: NodeDisclosure
+    distribution: tuple[float, ...]
+    quasi_identifiers: int
+    people: tuple[int, ...]
+    constraints: tuple[Said, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """A tree as the list of its places, the root first."""
+
+    name: str
+    nodes: tuple[NodeView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseView:
+    """Everything a report says of one release.
+
+    ``baseline`` is the share of right guesses without the release; ``trees`` are those that are drawn, ``undrawn`` the
+    number of the others. ``row`` is that of a `Comparison`. ``records`` says whether generalised records are published,
+    ``uncertain`` whether somebody may be in one of several leaves (or rows), and so is counted in each of them.
+    """
+
+    name: str
+    defense: str
+    target: str
+    classes: tuple[str, ...]
+    attributes: tuple[str, ...]
+    individuals: int
+    quasi_identifiers: int
+    baseline: float
+    row: Mapping[str, object]
+    measures: tuple[Measure, ...]
+    exposed: tuple[Person, ...]
+    people: tuple[Person, ...]
+    trees: tuple[TreeView, ...]
+    undrawn: int
+    records: bool
+    uncertain: bool
+    constraints: tuple[tuple[str, int, str], ...]
+    reliable: bool
+    worth: str
+    solver: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    contradictions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that was read: what for, its name, bytes and SHA-256."""
+
+    role: str
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a report comes from; ``created`` is a time in UTC, ``command`` how to make it again."""
+
+    created: str
+    command: str
+    versions: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...]
+    inputs: tuple[InputFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """A whole report: one release, or several of which the first is what the others are compared with."""
+
+    title: str
+    verdict: Verdict
+    releases: tuple[ReleaseView, ...]
+    interrupted: bool
+    notes: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is more than one release."""
+        return len(self.releases) > 1
+
+    @property
+    def found(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What was found of the releases that the verdict is about: status -> their names, those that exceed first."""
+        names: dict[str, list[str]] = {"fail": [], "cannot_tell": [], "pass": []}
+        for judged in self.verdict.releases:
+            if judged.decisive and judged.status in names:
+                names[judged.status].append(judged.release)
+        return tuple((status, tuple(found)) for status, found in names.items() if found)
+
+    @property
+    def decision(self) -> str:
+        """What the verdict means for whoever wants to publish."""
+        status, decisive = self.verdict.status, [judged for judged in self.verdict.releases if judged.decisive]
+        if status == "pass":
+            return "Every number that was asked for is within its limit."
+        if status == "not stated":
+            return ""
+        if len(decisive) > 1:
+            some = any(judged.status == "pass" for judged in decisive)
+            return f"{'Not every' if some else 'No'} release may be published as it is."
+        if status == "fail":
+            return "As it is, this release discloses more than it may."
+        return (
+            "Something could not be computed, cannot be relied on, or is not bounded by the numbers that are "
+            "published; this is no permission to publish."
+        )
+
+    @property
+    def decisive(self) -> tuple[tuple[ReleaseView, Judged], ...]:
+        """The releases that the verdict is about, each with its own."""
+        both = zip(self.releases, self.verdict.releases, strict=True)
+        return tuple((release, judged) for release, judged in both if judged.decisive)

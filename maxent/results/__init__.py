@@ -1,0 +1,1 @@
+"""Results: estimates, comparisons, defended releases."""

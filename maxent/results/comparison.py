@@ -1,0 +1,293 @@
+"""Several releases side by side, as rows: what each discloses, what attacks find in it, how well it predicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.display import Display, Shown
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
+from maxent.models.trees.accuracy import Score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from maxent.disclosure.individuals import Individuals
+    from maxent.results.estimate import Estimate
+
+NUMBERS = (
+    *("individuals", "entropy", "certain", "max_posterior", "bayes_vulnerability"),
+    *("surest", "possible_posterior", "possible_certain"),
+    *("divergence", "divergence_max", "divergence_top", "divergence_min", "infinite"),
+    *("unique_leaves", "homogeneous_leaves", "homogeneous_individuals", "background_leaves", "background_individuals"),
+    *("spans", "min_population", "exposed", "removed_leaves", "recovered_leaves"),
+    *("fewest_bits", "mean_bits", "leaves", "gcp", "train_accuracy", "test_accuracy"),
+)
+"""Keys of a row of `Comparison` whose values are numbers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
+    """What several releases disclose; the first is what the others are compared with.
+
+    ``rows`` has a mapping per release, in the order given, all with the same keys; what is not known is None.
+
+    - ``release``, its name; ``defense``, what it says was done to it;
+    - ``status`` and ``certificate`` of the estimate, which is not to be relied on unless its status is ``optimal``;
+    - ``individuals``, ``entropy`` (nats), ``certain``, ``max_posterior``, ``bayes_vulnerability``: as in the summary of
+      an estimate; ``surest``, the largest posterior with the error of computing it, which limits are compared with; and
+      ``possible_posterior``, ``possible_certain``, what they could be as far as published numbers allow;
+    - with a truth (nats, ``inf`` when infinite): ``divergence`` overall, ``divergence_max``, ``divergence_top`` (the
+      mean of the largest), ``divergence_min``; and ``infinite``, the quasi-identifiers whose divergence is infinite;
+    - what the attacks of `maxent.audit` find: ``unique_leaves``, ``homogeneous_leaves``, ``homogeneous_individuals``,
+      ``background_leaves``, ``background_individuals``, ``spans``, ``min_population``, ``exposed``, ``removed_leaves``,
+      ``recovered_leaves``;
+    - ``fewest_bits``, ``mean_bits``: how much information it takes to re-identify somebody of a leaf, the smallest and
+      the mean over records (Yang et al. 2019, (5)); None of generalised records, and where leaves do not state how
+      many records they have or the range of a number is not known;
+    - ``leaves`` that are published; of generalised records groups of rows that are alike, and ``gcp`` (where there are
+      such), their global certainty penalty; ``train_accuracy`` with a truth, ``test_accuracy`` with a test, of trees;
+    - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
+      right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``).
+
+    ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
+    ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
+    while releases and tables were read.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+    people: tuple[Individuals, ...] = ()
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether every estimate can be relied on."""
+        return all(row["status"] == "optimal" for row in self.rows)
+
+    @property
+    def changes(self) -> tuple[Mapping[str, float | None], ...]:
+        """For every release each number less that of the first; None where one of them is not known or infinite."""
+        first = self.rows[0]
+        return tuple({key: _difference(row[key], first[key]) for key in NUMBERS if key in row} for row in self.rows)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What ``maxent compare --json`` prints: plain numbers, strings, lists, dictionaries, None for infinity."""
+        from maxent.models.json_text import strict
+
+        rows = [{**row, "change": change} for row, change in zip(self.rows, self.changes, strict=True)]
+        notes = [*self.noticed.notes, *self.notes]
+        own = {"reliable": self.reliable, "interrupted": self.interrupted, "notes": notes}
+        return {"releases": strict(rows), **own, **self.noticed.summary}
+
+    @property
+    def frame(self) -> DataFrame:
+        """One row per release, a column for each key but ``most_disclosed``; what is not known is missing."""
+        import pandas as pd
+
+        return pd.DataFrame(_without_people(self.rows))
+
+    def _display(self) -> Display:
+        from maxent.text.comparison import comparison_display
+
+        return comparison_display(self)
+
+    def plot(self, kind: str = "bars", *, ax: Axes | None = None) -> Axes:
+        """Draw the releases side by side.
+
+        Parameters
+        ----------
+        kind : {"bars", "tradeoff", "posterior", "divergence"}
+            ``bars``: what is disclosed, and accuracies; ``tradeoff``, with a truth: accuracy against the overall
+            divergence, with a line for each method of several k; ``posterior`` and ``divergence`` (with a truth): the
+            curves of `Estimate.plot`, one for each release.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure of pyplot by default, which is not shown.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        MissingExtra
+            When matplotlib is not installed.
+        InvalidInput
+            For another kind, naming those that there are; without the truth, or any accuracy, that a kind needs.
+        """
+        from maxent.plotting.comparisons import check_comparison_plot, draw_comparison, size_of
+        from maxent.plotting.figures import axes_or_new
+
+        check_comparison_plot(kind, self)
+        axes = axes_or_new(ax, size_of(self, kind))
+        draw_comparison(axes, self, kind)
+        return axes
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.models.table_files import save_rows
+
+        whole = os.fspath(path).lower().endswith(".json")
+        document = self.summary if whole else {"releases": _without_people(self.rows)}
+        save_rows(document, "releases", path, csv_literal=csv_literal)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well a release predicts the truth and a test, where that can be said, and what else must be known of it."""
+
+    train: Score | None
+    test: Score | None
+    notes: tuple[str, ...]
+
+
+def comparison_row(
+    name: str,
+    release: Release,
+    result: Estimate,
+    attacks: Mapping[str, Any],
+    scores: Scores,
+    top: int,
+    *,
+    tested: bool = False,
+    bits: tuple[float | None, float | None] = (None, None),
+) -> dict[str, Any]:
+    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean."""
+    row: dict[str, Any] = {
+        "release": name,
+        "defense": described(release),
+        **estimate_numbers(result),
+        **attack_numbers(attacks),
+        "fewest_bits": bits[0],
+        "mean_bits": bits[1],
+    }
+    if result.disclosure.individual is not None:
+        row["train_accuracy"] = None if scores.train is None else scores.train.accuracy
+    if tested:
+        row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
+    row["most_disclosed"] = _most_disclosed(result, top)
+    return row
+
+
+def estimate_numbers(result: Estimate) -> dict[str, Any]:
+    """What a row says of an estimate: how it ended, what it discloses, and with a truth the divergences."""
+    found = result.disclosure
+    row: dict[str, Any] = {
+        "status": result.outcome.status,
+        "certificate": result.certificate,
+        "individuals": result.program.table.individuals,
+        "entropy": found.entropy,
+        "certain": found.certain,
+        "max_posterior": found.max_posterior,
+        "bayes_vulnerability": found.bayes_vulnerability,
+        "surest": found.surest,
+        "possible_posterior": found.possible.max_posterior,
+        "possible_certain": found.possible.certain,
+    }
+    if found.divergence is not None and found.individual is not None:
+        individual = found.individual
+        row |= {
+            "divergence": _infinite(found.divergence.overall),
+            "divergence_max": _infinite(found.divergence.max),
+            "divergence_top": _infinite(found.divergence.top_k_average),
+            "divergence_min": float(individual.min()),
+            "infinite": found.divergence.infinite,
+        }
+    return row
+
+
+def attack_numbers(attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of the structural attacks, from what `maxent.audit` finds with a table."""
+    return {
+        "unique_leaves": attacks["uniqueness"]["leaves"],
+        "homogeneous_leaves": attacks["homogeneity"]["leaves"],
+        "homogeneous_individuals": attacks["homogeneity"]["individuals"],
+        "background_leaves": attacks["background"]["leaves"],
+        "background_individuals": attacks["background"]["individuals"],
+        "spans": attacks["spans"]["count"],
+        "min_population": attacks["spans"]["min_population"],
+        "exposed": attacks["spans"]["exposed"],
+        "removed_leaves": attacks["differencing"]["removed"],
+        "recovered_leaves": attacks["differencing"]["recovered"],
+        "leaves": attacks["leaves"],
+        **{key: attacks[key] for key in ("gcp",) if key in attacks},
+    }
+
+
+def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:
+    """Quasi-identifiers, rows of the table, those first that an adversary is surest of and, with a truth, right about.
+
+    Nats of doubt (the logarithm of the largest posterior) and of error (the divergence) are added up; of equal ones the
+    one with the most people comes first.
+    """
+    table, individual = result.program.table, result.disclosure.individual
+    surest = result.probabilities.max(axis=1)
+    hidden = -np.log(surest) if individual is None else individual - np.log(surest)
+    return np.lexsort((table.lines, -table.counts, hidden)).astype(np.int64)
+
+
+def _most_disclosed(result: Estimate, top: int) -> list[dict[str, Any]]:
+    """The first quasi-identifiers of `exposure_order`, with what is inferred of them."""
+    table, p, individual = result.program.table, result.probabilities, result.disclosure.individual
+    surest = p.max(axis=1)
+    order = exposure_order(result)[:top]
+    classes = result.program.release.target.classes
+    names = [attribute.name for attribute in table.attributes]
+    listed = []
+    for q in order.tolist():
+        *values, count = result.row(q)[: len(names) + 1]
+        entry = {
+            "qi": dict(zip(names, values, strict=True)),
+            "count": count,
+            "class": classes[int(p[q].argmax())],
+            "probability": float(surest[q]),
+        }
+        listed.append(entry if individual is None else {**entry, "divergence": float(individual[q])})
+    return listed
+
+
+def described(release: Release) -> str | None:
+    """What a release says was done to it: ``prune-leaf k=5``."""
+    if release.defense is None:
+        return None
+    parameters = (f"{key}={value}" for key, value in release.defense.parameters.items())
+    return " ".join([release.defense.method, *parameters])
+
+
+def _difference(value: float | None, first: float | None) -> float | None:
+    """How much more a number is than that of the first release, None where that has no meaning."""
+    if value is None or first is None or not (isfinite(value) and isfinite(first)):
+        return None
+    return value - first
+
+
+def _infinite(value: float | None) -> float:
+    """A divergence as a number: `maxent.disclosure.measures` says None for infinity."""
+    return inf if value is None else value
+
+
+def _without_people(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows as a table has them: a list of people is no cell."""
+    return [{key: value for key, value in row.items() if key != "most_disclosed"} for row in rows]

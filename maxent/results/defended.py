@@ -1,0 +1,113 @@
+"""What a defense made of confidential records, and the files it is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from maxent.models.display import Display, Shown
+from maxent.models.output import check_outputs
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.release import Release
+from maxent.models.table_files import save_frame
+
+TREES, RECORDS = (".json",), (".csv", ".parquet")
+"""Suffixes of the files that trees, and records, can be written to."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Defended(Shown):
+    """Releases that a method made, one for each k, with what became of the tree.
+
+    They are ``tables`` of generalised records when these were to be published, and otherwise trees, the ``releases``;
+    the other of the two is empty. ``rows`` has a mapping for each, of trees:
+
+    - ``k``, None for a method without one; ``guarantee``, such as ``{"k": 5}``, None for none;
+    - ``leaves_before`` (of the tree as it was grown) and ``leaves`` that are published; ``removed_leaves``, branches
+      that end where a leaf was removed, and ``removed_records``, which no published leaf has;
+    - ``pure_leaves`` and ``pure_records``: published leaves whose records all have one class, and the records in them;
+    - ``train_accuracy`` and ``test_accuracy``, None without a test, of what is published.
+
+    And of records:
+
+    - ``k`` and ``guarantee``, ``{"kk": 5}`` for (5,5)-anonymity, ``{"k": 5}`` of uniform groups; ``leaves_before``;
+    - ``gcp``, the global certainty penalty, 0 (records as they are) to 1; and ``k_anonymous``, how many rows are alike
+      at the least.
+
+    And of random trees:
+
+    - ``k`` and ``guarantee``, with ``beta``, ``epsilon``, ``delta`` and ``tight_delta`` of
+      `maxent.models.defenses.random_trees.guarantee.Guarantee`, None for nothing; ``leaves_before``, which samples
+      reach, and
+      ``leaves`` with published counts; ``train_accuracy`` and ``test_accuracy``.
+
+    ``notes`` say in words what is guaranteed, and what is not; ``noticed`` is what was while the records were read.
+    """
+
+    method: str
+    releases: tuple[Release, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    records: int
+    notes: tuple[str, ...]
+    tables: tuple[GeneralizedTable, ...] = ()
+    noticed: Noticed = NOTHING
+
+    @property
+    def release(self) -> Release:
+        """The tree that is published; the first, when several k were asked for."""
+        return self.releases[0]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What ``maxent defend --json`` prints, but for the files: all rows as ``releases``, a single one as it is."""
+        rows = deepcopy([dict(row) for row in self.rows])
+        one = deepcopy(rows[0]) if len(rows) == 1 else {}
+        notes = [*self.noticed.notes, *self.notes]
+        own = {"method": self.method, "records": self.records, **one, "releases": rows, "notes": notes}
+        return {**own, **self.noticed.summary}
+
+    def _display(self) -> Display:
+        from maxent.text.defended import defended_display
+
+        return defended_display(self)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> tuple[str, ...]:
+        """Write every release, trees as maxent/1 files, records as .csv or .parquet; each file atomically.
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+
+        Returns
+        -------
+        tuple of str
+            The names of the files, see `file_names`.
+
+        Raises
+        ------
+        InvalidInput
+            When a file cannot be written.
+        """
+        files = file_names(path, [row["k"] for row in self.rows])
+        if self.tables:
+            check_outputs({f"output {file}": (file, RECORDS) for file in files})
+            for file, table in zip(files, self.tables, strict=True):
+                save_frame(file, table.frame(), lambda rows: {"rows": rows}, csv_literal=csv_literal, public=True)
+        else:
+            for file, release in zip(files, self.releases, strict=True):
+                release.save(file)
+        return files
+
+
+def file_names(path: str | PathLike[str], ks: Sequence[int | None]) -> tuple[str, ...]:
+    """The file of each release: ``{k}`` in the name stands for k; several files without it get ``-k5`` at the end."""
+    name = fspath(path)
+    if "{k}" not in name and len(ks) > 1:
+        name = str(Path(name).with_suffix("")) + "-k{k}" + Path(name).suffix
+    return tuple(name if k is None else name.replace("{k}", str(k)) for k in ks)

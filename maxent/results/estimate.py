@@ -1,0 +1,147 @@
+"""The answer of `maxent.estimate`: a frozen value with tables and summaries as views."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.display import Display, Shown
+from maxent.results.solved import Solved
+from maxent.text.estimate import estimate_display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Shown, Solved):
+    """What a release discloses about the individuals of a table: an inference, and how it was solved.
+
+    ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
+    `maxent.disclosure.inference.Inference`; ``outcome``, ``backend``, ``tolerance``, ``seconds``, ``noticed``,
+    `reliable`, `certificate`, `unique`, `notes` and `contradictions` those of `maxent.results.solved.Solved`.
+    """
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; entropies, divergences in nats; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        table, outcome = self.program.table, self.outcome
+        summary: dict[str, Any] = {
+            "individuals": table.individuals,
+            "distinct_qi": len(table),
+            "classes": self.program.n_classes,
+            "constraints": kinds_of(self.program),
+            "status": outcome.status,
+            "backend": self.backend,
+            "convex": outcome.convex,
+            "unique": self.unique,
+            "certificate": self.certificate,
+            "entropy": self.disclosure.entropy,
+            "max_violation": outcome.violation,
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "solver": {
+                "rounds": outcome.rounds,
+                "parts": outcome.parts,
+                "active_internal": outcome.active,
+                "iterations": outcome.iterations,
+                "backends": outcome.backends,
+            },
+            "disclosure": self.disclosure.as_dict(),
+        }
+        if np.isfinite(outcome.duality_gap):
+            summary["duality_gap"] = outcome.duality_gap
+            if self.certificate != "global":
+                summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+            if self.certificate == "gap":
+                summary["gap"] = outcome.duality_gap
+        if self.disclosure.divergence is not None:
+            summary["divergence"] = self._divergence()
+        if self.notes:
+            summary["notes"] = list(self.notes)
+        summary |= self.noticed.summary
+        if self.contradictions:
+            summary["contradictions"] = [
+                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
+                for c in self.contradictions
+            ]
+        return summary
+
+    def _divergence(self) -> dict[str, Any]:
+        found, individual = self.disclosure.divergence, self.disclosure.individual
+        assert found is not None
+        assert individual is not None
+        names = [a.name for a in self.program.table.attributes]
+        top = [
+            {
+                "qi": dict(zip(names, self._values(i), strict=True)),
+                "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
+            }
+            for i in found.top
+        ]
+        summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
+        if found.infinite:
+            summary["infinite"] = found.infinite
+        return summary
+
+    def _display(self) -> Display:
+        return estimate_display(self)
+
+    def plot(self, kind: str = "leaves", *, ax: Axes | None = None, tree: int = 0) -> Axes:
+        """Draw what is disclosed.
+
+        Parameters
+        ----------
+        kind : {"leaves", "posterior", "divergence"}
+            ``leaves``: the individuals of each leaf and how well they are known; ``posterior``: how many individuals
+            have a class of at least a probability; ``divergence``, with a truth: the mean divergence (nats) of the K
+            most disclosed individuals against K, after Zhu and Du (2010), Fig. 8.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure of pyplot by default, which is not shown.
+        tree : int
+            Whose leaves, of a release of several trees, from 0.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        MissingExtra
+            When matplotlib is not installed.
+        InvalidInput
+            For another kind, naming those that there are; without the truth that a kind needs; for another tree.
+        """
+        from maxent.plotting.estimates import check_estimate_plot, draw_estimate
+        from maxent.plotting.figures import axes_or_new
+
+        check_estimate_plot(kind, truth=self.disclosure.individual is not None)
+        axes = axes_or_new(ax)
+        draw_estimate(axes, self, kind, tree)
+        return axes
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written; nothing is left behind.
+        """
+        from maxent.models.table_files import save_frame
+
+        save_frame(path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, csv_literal=csv_literal)

@@ -1,0 +1,79 @@
+"""A solved program: an inference, how it was solved, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maxent.constraints.program import Contradiction
+from maxent.constraints.residuals import Evaluator
+from maxent.disclosure.inference import Inference
+from maxent.models.reading import NOTHING, Noticed
+from maxent.solvers.solve.attempt import PROVED
+from maxent.solvers.solve.driver import Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Solved(Inference):
+    """An inference with its solution; ``noticed`` is what was while the release and the tables were read."""
+
+    outcome: Outcome
+    backend: str
+    tolerance: float
+    seconds: Mapping[str, float]
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the answer can be relied on: solved, and nothing contradicted."""
+        return self.outcome.status == "optimal"
+
+    @property
+    def certificate(self) -> str:
+        """What is proved: ``global`` (the optimum), ``gap`` (near it), ``local`` (nothing), or ``none`` (not solved).
+
+        The proof is our own bound on the entropy: ``global`` when it leaves no more than 1e-6 nats per individual.
+        """
+        if not self.reliable:
+            return "none"
+        if self.outcome.duality_gap <= PROVED:
+            return "global"
+        return "gap" if np.isfinite(self.outcome.duality_gap) else "local"
+
+    @property
+    def unique(self) -> bool:
+        """Whether the answer is known to be the only optimum: the entropy is strictly concave."""
+        return self.outcome.convex and self.certificate == "global"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the release and the tables were read, and what went wrong while solving, in words."""
+        return (*self.noticed.notes, *self.program.notes, *self.outcome.trouble)
+
+    @cached_property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first.
+
+        Where solving was ended early, those that an answer does not satisfy yet contradict nothing, and are left out.
+        """
+        program, tolerance = self.program, self.tolerance
+        found = list(program.contradictions)
+        if self.outcome.status in ("inconsistent", "not_converged"):
+            evaluator = Evaluator(program)
+            linear, rows = evaluator.linear, evaluator.internal
+            missed = linear.violation(self.outcome.masses)
+            worst = np.zeros(len(program.linear))
+            np.maximum.at(worst, linear.constraint, np.where(missed > tolerance, missed * linear.scale, 0.0))
+            found += [
+                Contradiction(program.linear[i].origin, program.linear[i].says, float(worst[i]))
+                for i in np.flatnonzero(worst)
+            ]
+            slack = rows.violation(self.outcome.masses)
+            for i in np.flatnonzero(slack > tolerance):
+                c = program.internal[int(rows.constraint_of(np.array([i]))[0])]
+                says = f"{c.chosen} chosen over {c.candidate}"
+                found.append(Contradiction(c.origin, says, float(slack[i]), "impurity"))
+        return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))

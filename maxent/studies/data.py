@@ -1,0 +1,225 @@
+"""The data of a study: files as they were found, read once, and cut into records to train and to test on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.json_files import read_json_object
+from maxent.models.reading import NOTHING, USUAL, Noticed, Reader, Reading
+from maxent.models.tables.cell_values import (
+    MISSING,
+    note_missing,
+    numbers,
+    spelling_problems,
+    unknown_spellings,
+)
+from maxent.models.tables.column_kinds import holds_numbers, kind_notes
+from maxent.models.tables.domains import read_domains
+from maxent.models.tables.files import read_frame
+from maxent.models.tables.frame import Column, Frame, missing_columns
+from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy
+from maxent.models.tables.training import Missing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set of a study, as the study file has it.
+
+    ``qi`` None: all columns but the target, ``private`` and ``ignore``. Test records are those of a file, ``test``, or
+    of the data whose column ``fold[0]`` has the value ``fold[1]``. ``hierarchies`` is a folder, ``domains`` a file.
+    """
+
+    name: str
+    file: Path
+    target: str
+    qi: tuple[str, ...] | None = None
+    private: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    missing: Missing = "refuse"
+    test: Path | None = None
+    fold: tuple[str, str] | None = None
+    hierarchies: Path | None = None
+    domains: Path | None = None
+    reading: Reading = USUAL
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How records are set aside to test: a random share, folds of cross-validation, or neither; for every seed."""
+
+    test_share: float | None = None
+    folds: int | None = None
+    seeds: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """A data set that was read.
+
+    ``columns`` are the arguments of `maxent.defend` that name columns; ``files`` are those that were read, and
+    ``digest`` is a hash of ``columns`` and of their content. ``reading`` is how they were read, and ``noticed``
+    what was noticed.
+    """
+
+    records: DataFrame
+    test: DataFrame | None
+    columns: Mapping[str, Any]
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    domains: Mapping[str, Any] | None = None
+    files: tuple[Path, ...] = ()
+    digest: str = ""
+    reading: Reading = USUAL
+    noticed: Noticed = NOTHING
+
+
+def read_material(data: DataSet) -> Material:
+    """Read a data set, and everything that goes with it.
+
+    Raises
+    ------
+    InvalidInput
+        When a file cannot be read, or lacks a column.
+    """
+    reader = Reader(data.reading)
+    frame = read_frame(data.file, data.name, [], reader)
+    if data.qi is None and (problems := missing_columns(frame, [data.target])):
+        raise InvalidInput(frame.source, problems)  # without the names of columns, of which none was asked for
+    away = {data.target, *data.private, *data.ignore, *(data.fold or ())[:1]}
+    qi = [name for name in frame.header if name not in away] if data.qi is None else list(data.qi)
+    names = list(dict.fromkeys([*qi, *data.private, data.target, *(data.fold or ())[:1]]))
+    domains = None if data.domains is None else dict(read_json_object(data.domains))
+    declared = read_domains(data.domains, data.target, names).values
+    frame = read_frame(data.file, data.name, names, reader, declared)
+    if problems := [*frame.problems, *missing_columns(frame, names)]:
+        raise InvalidInput(frame.source, problems)
+    numeric = {name for name in names if name not in data.categorical and holds_numbers(frame.columns[name])}
+    if data.target in numeric and _are_names(frame, data.target):
+        numeric.remove(data.target)
+    texts = [name for name in names if name not in numeric]
+    if problems := [problem for name in texts for problem in spelling_problems(frame, name)]:
+        raise InvalidInput(frame.source, problems)
+    for name in texts:
+        if name not in data.categorical:
+            for note in kind_notes(frame, name):
+                reader.note(frame.source, note)
+        if data.missing == "category" and name != data.target:
+            note_missing(frame, name, MISSING)
+    records = _table(frame, names, numeric)
+    test = None
+    if data.test is not None:
+        other = read_frame(data.test, f"test of {data.name}", names, reader, declared)
+        if problems := [*other.problems, *missing_columns(other, names)]:
+            raise InvalidInput(other.source, problems)
+        known = {name: frame.columns[name].texts() for name in texts}
+        if problems := [problem for name in texts for problem in unknown_spellings(other, name, known[name])]:
+            raise InvalidInput(other.source, problems)
+        test = _table(other, names, numeric)
+    elif data.fold is not None:
+        column, value = data.fold
+        aside = frame.columns[column]
+        chosen = np.array([text == reader.reading.form(value) for text in aside.texts()] + [False])[aside.codes]
+        if chosen.all() or not chosen.any():
+            found = f"{chosen.sum()} of {len(chosen)}"
+            raise InvalidInput(frame.source, [Problem(f"column {column!r}", value, "some records, not all", found)])
+        records, test = (records[rows].reset_index(drop=True) for rows in (~chosen, chosen))
+    files, hierarchies = [data.file, data.test], {}
+    if data.hierarchies is not None:
+        found_files = hierarchy_files(data.hierarchies, [*qi, *data.private])
+        hierarchies = {name: read_hierarchy(path, name) for name, path in found_files.items()}
+        files += [Path(path) for path in found_files.values()]
+    if data.domains is not None:
+        files.append(data.domains)
+    columns = {
+        "target": data.target,
+        "qi": qi,
+        "private": list(data.private),
+        "categorical": list(data.categorical),
+        "missing": data.missing,
+    }
+    read = tuple(path for path in files if path is not None)
+    # The limit on memory decides whether there is a result, not what it is.
+    known = {name: value for name, value in data.reading.stated().items() if name != "max_memory"}
+    stated = [columns, data.fold, list(hierarchies), *filter(None, [known])]
+    digest = _digest(stated, read)
+    return Material(records, test, columns, hierarchies, domains, read, digest, data.reading, reader.noticed)
+
+
+def _digest(stated: object, files: Sequence[Path]) -> str:
+    """A hash of what is stated and of the content of files."""
+    parts = [json.dumps(stated)]
+    for path in files:
+        with path.open("rb") as file:
+            parts.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _are_names(frame: Frame, name: str) -> bool:
+    """Say whether no number of a column has a fraction, so that they can be names of classes."""
+    found = numbers(frame.columns[name])
+    return not (found != np.floor(found))[np.isfinite(found)].any()
+
+
+def _table(frame: Frame, names: Sequence[str], numeric: Collection[str]) -> DataFrame:
+    """Columns as they are trained on: numbers, or texts; where a cell is no number, it is left to others to refuse."""
+    import pandas as pd
+
+    def cells(column: Column, as_numbers: bool) -> Any:
+        found = numbers(column)
+        if as_numbers and np.isfinite(found).all():
+            return np.append(found, np.nan)[column.codes]
+        return np.array([*column.texts(), None], object)[column.codes]
+
+    return pd.DataFrame({name: cells(frame.columns[name], name in numeric) for name in names})
+
+
+# --- Train and test --------------------------------------------------------------------------------------------
+
+Packed = bytes | str
+"""A `Material` as other processes get it: pickled, or the path of the file that it was pickled to."""
+
+
+@lru_cache(maxsize=2)
+def unpack(packed: Packed) -> Material:
+    """A packed `Material`; the last ones are remembered."""
+    material: Material = pickle.loads(packed if isinstance(packed, bytes) else Path(packed).read_bytes())
+    return material
+
+
+@lru_cache(maxsize=2)
+def split(packed: Packed, protocol: Protocol, seed: int, fold: int | None) -> tuple[DataFrame, DataFrame | None]:
+    """The records to train on, and those to test on; the last ones are remembered, as many points share them."""
+    material = unpack(packed)
+    if material.test is not None or (protocol.test_share is None and protocol.folds is None):
+        return material.records, material.test
+    rows = np.arange(len(material.records))
+    if protocol.folds is not None:
+        from sklearn.model_selection import KFold
+
+        assert fold is not None
+        train, test = list(KFold(protocol.folds, shuffle=True, random_state=seed).split(rows))[fold]
+    else:
+        from sklearn.model_selection import train_test_split
+
+        train, test = train_test_split(rows, test_size=protocol.test_share, random_state=seed)
+    return tuple(material.records.iloc[part].reset_index(drop=True) for part in (train, test))
+
+
+def draws(protocol: Protocol, fixed: bool) -> Iterator[tuple[int, int | None]]:
+    """Seeds and folds; ``fixed`` test records have no folds."""
+    for seed in protocol.seeds:
+        for fold in [None] if fixed or protocol.folds is None else range(protocol.folds):
+            yield seed, fold

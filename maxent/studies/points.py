@@ -1,0 +1,174 @@
+"""One point of a study -> its row: grow, defend, attack, estimate, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from maxent.api.bench_process import high_water
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
+from maxent.models.packages import absent
+from maxent.results.reliability import unwarned
+from maxent.studies.data import Packed, Protocol, split, unpack
+from maxent.studies.options import ATTACK, ESTIMATE, OPTIONS, RELEASE, part
+from maxent.studies.study_file import Point
+from maxent.text.spelling import in_study, respelled
+
+if TYPE_CHECKING:
+    from maxent.models.records.generalized_table import GeneralizedTable
+    from maxent.models.release import Release
+
+GUARANTEE = ("k", "kk", "l", "alpha", "epsilon", "delta", "tight_delta")
+
+COLUMNS: Mapping[str, type] = {
+    **{"point": str, "data": str, "seed": int, "fold": int},
+    **OPTIONS,
+    **{"status": str, "certificate": str, "error": str, "solver": str},
+    **{"records": int, "test_records": int, "individuals": int, "distinct_qi": int},
+    **{"leaves_before": int, "leaves": int, "removed_leaves": int, "removed_records": int},
+    **{"train_accuracy": float, "test_accuracy": float, "gcp": float},
+    **{f"guarantee_{name}": float for name in GUARANTEE},
+    **{"unique_leaves": int, "homogeneous_leaves": int, "homogeneous_individuals": int},
+    **{"background_leaves": int, "background_individuals": int, "recovered_leaves": int},
+    **{"spans": int, "min_population": int, "k_anonymous": int, "exposed": int, "unlinked": int},
+    **{"entropy": float, "certain": int, "max_posterior": float},
+    **{"bayes_vulnerability": float, "vulnerability_before": float},
+    **{"divergence": float, "divergence_max": float, "divergence_top": float, "divergence_min": float},
+    **{"infinite": int, "duality_gap": float, "max_violation": float},
+    **{"seconds_release": float, "seconds_attacks": float, "seconds_compile": float, "seconds_solve": float},
+    **{"peak_memory_mb": float},
+}
+"""Columns of the results of a study, and what they hold; docs/sweep.md says what each means."""
+
+FAILED, AUDITED = "failed", "audited"
+"""Status of a point that has no results but an ``error``, and of one that was only attacked."""
+
+TIMES = ("seconds_release", "seconds_attacks", "seconds_compile", "seconds_solve", "peak_memory_mb")
+"""Columns that are not the same every time."""
+
+
+def run_point(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
+    """The row of a point, with those of `COLUMNS` that are known.
+
+    An error becomes a row that says so, as the other points of a study are worth having.
+    """
+    measured = _forget_peak()
+    try:
+        with unwarned():
+            found = results(point, packed, protocol)
+    except Exception as error:
+        found = failure(error)
+    return {**parameters(point), **found, "peak_memory_mb": high_water("self") if measured else None}
+
+
+def parameters(point: Point) -> dict[str, Any]:
+    """What the row of a point has before it is run."""
+    return {"point": point.id, "data": point.data, "seed": point.seed, "fold": point.fold, **dict(point.options)}
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """What the row of a point has that failed: a line for each problem, with the names that the study has."""
+    if isinstance(error, InvalidInput):
+        problems = [respelled(problem, in_study) for problem in error.problems]
+        lines = [
+            str(p).removeprefix(f"{ARGUMENT}: ") if p.where == ARGUMENT else f"{error.source}: {p}" for p in problems
+        ]
+        return {"status": FAILED, "error": "\n".join(lines)}
+    text = str(error) if isinstance(error, MaxentError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError):
+        text = absent(error) or text
+    return {"status": FAILED, "error": text}
+
+
+def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
+    """What the row of a point has after it is run.
+
+    Raises
+    ------
+    MaxentError
+        When the defense, an attack or the estimate refuses what it is given.
+    """
+    from maxent.api.audit import audit
+    from maxent.api.estimate import estimate
+    from maxent.results.comparison import attack_numbers, estimate_numbers
+
+    options = dict(point.options)
+    release = tuple(part(options, RELEASE).items())
+    made = _made(packed, protocol, point.seed, point.fold, release)
+    train = split(packed, protocol, point.seed, point.fold)[0]
+    begin = time.perf_counter()
+    reading = unpack(packed).reading
+    attacks = audit(made.published, train, reading=reading, **part(options, ATTACK))
+    seconds = {"seconds_release": made.seconds, "seconds_attacks": time.perf_counter() - begin}
+    spans = {name: attacks["spans"][name] for name in ("k_anonymous", "unlinked")}
+    row = {**attack_numbers(attacks), **spans, **made.numbers}
+    chosen = part(options, [*ESTIMATE, "rounding"])
+    if not chosen.pop("estimate", True):
+        return {"status": AUDITED, "individuals": attacks["individuals"], **row, **seconds}
+    result = estimate(made.published, train, train, seed=point.seed, reading=reading, **chosen)
+    return {
+        **estimate_numbers(result),
+        "solver": result.backend,
+        "distinct_qi": len(result.program.table),
+        "vulnerability_before": result.disclosure.gain.vulnerability_before,
+        "duality_gap": result.outcome.duality_gap,
+        "max_violation": result.outcome.violation,
+        **row,
+        **seconds,
+        **{f"seconds_{name}": value for name, value in result.seconds.items()},
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """What a defense made of the records, what is known of that, and how long it took."""
+
+    published: Release | GeneralizedTable
+    numbers: Mapping[str, Any]
+    seconds: float
+
+
+@lru_cache(maxsize=4)
+def _made(
+    packed: Packed, protocol: Protocol, seed: int, fold: int | None, release: tuple[tuple[str, Any], ...]
+) -> _Made:
+    """Defend the records; the last results are remembered, as adversaries of several kinds share them."""
+    from maxent.api.defend import defend
+
+    material, options = unpack(packed), dict(release)
+    train, test = split(packed, protocol, seed, fold)
+    if options.pop("hierarchies", False):
+        options["hierarchies"] = material.hierarchies
+    if options.pop("domains", False):
+        options["domains"] = material.domains
+    given = None if options.get("publish") == "records" else test
+    begin = time.perf_counter()
+    made = defend(train, **material.columns, **options, test=given, seed=seed, reading=material.reading)
+    seconds = time.perf_counter() - begin
+    [found] = made.rows
+    numbers = {name: found[name] for name in COLUMNS if name in found and name not in OPTIONS}
+    numbers |= {f"guarantee_{name}": value for name, value in (found["guarantee"] or {}).items() if name in GUARANTEE}
+    numbers |= {"records": len(train), "test_records": None if given is None else len(given)}
+    return _Made(made.tables[0] if made.tables else made.release, numbers, seconds)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Forget at the end what points left to be shared, in a process that has other things to do."""
+    try:
+        yield
+    finally:
+        for remembered in (unpack, split, _made):
+            remembered.cache_clear()
+
+
+def _forget_peak() -> bool:
+    """Let the largest resident memory of this process begin anew; False where the system cannot."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+        return True
+    return False

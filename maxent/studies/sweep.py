@@ -1,0 +1,347 @@
+"""Running a study: every point that is not done yet, here, in processes, or on a cluster; each row as it comes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxent.models.arguments import LARGEST_COUNT, is_whole, up_to_largest
+from maxent.models.display import Display, Shown, counted
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.scratch import remove_dead, scratch
+from maxent.models.tables.frame import shorten
+from maxent.results.reliability import warn_unreliable
+from maxent.solvers.apart import WorkerLost
+from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
+from maxent.solvers.solve.processes import deaf, serve
+from maxent.solvers.threads import one_thread
+from maxent.studies.data import Packed, Protocol
+from maxent.studies.points import AUDITED, FAILED, failure, parameters, remembering, run_point
+from maxent.studies.results_folder import Folder, check_folder, now
+from maxent.studies.study_file import Point, Study, load_study
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from maxent.api.estimate import Progress
+
+Row = Mapping[str, Any]
+Rows = Generator[Row, None, None]
+
+LIBRARIES = ("maxent", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "joblib", "pyomo", "cyipopt-wheels")
+
+
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A line of an error, the ids of the points that it ended, and the row of the first of them."""
+
+    error: str
+    points: tuple[str, ...]
+    first: Row
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Shown):
+    """The results of a study.
+
+    ``rows`` has a mapping for each point that is done, in the order of the study, with the columns that docs/sweep.md
+    describes; what is not known is None. ``points`` is how many there are, ``new`` how many were run this time;
+    ``noticed`` is what was while the data were read.
+    """
+
+    name: str
+    folder: Path
+    rows: tuple[Row, ...]
+    points: int
+    new: int
+    interrupted: bool = False
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether every point has results, and all of them can be relied on."""
+        return len(self.rows) == self.points and {row["status"] for row in self.rows} <= {"optimal", AUDITED}
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """The points that failed; they are tried again next time."""
+        return tuple(row for row in self.rows if row["status"] == FAILED)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Why points failed, each reason once: those that differ only in numbers are one, told by the first."""
+        alike: dict[str, list[tuple[str, Row]]] = {}
+        for row in self.failed:
+            for line in dict.fromkeys(row["error"].splitlines()):
+                alike.setdefault(_NUMBER.sub("0", line), []).append((line, row))
+        return tuple(
+            Failure(found[0][0], tuple(row["point"] for _, row in found), found[0][1]) for found in alike.values()
+        )
+
+    @property
+    def frame(self) -> DataFrame:
+        """One row per point, as in results.parquet; a copy."""
+        import pyarrow.parquet as pq
+
+        table: DataFrame = pq.ParquetFile(Folder(self.folder).results).read().to_pandas()
+        return table
+
+    def _display(self) -> Display:
+        states = Counter(row["status"] for row in self.rows)
+        rows = [(str(status), str(number)) for status, number in sorted(states.items())]
+        failed = [f"{row['point']}: {row['error']}" for row in self.failed]
+        title = f"Sweep {self.name}: {len(self.rows)} of {counted(self.points, 'point')} done"
+        lines = [f"{status}: {number}" for status, number in rows]
+        return Display(title, [*lines, f"results: {self.folder}", *failed], ("status", "points"), rows, failed)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What ``maxent sweep --json`` prints."""
+        return {
+            "study": self.name,
+            "points": self.points,
+            "done": len(self.rows),
+            "new": self.new,
+            "status": dict(sorted(Counter(row["status"] for row in self.rows).items())),
+            "reliable": self.reliable,
+            "interrupted": self.interrupted,
+            "failed": [{"point": row["point"], "error": row["error"]} for row in self.failed],
+            "failures": [{"error": failure.error, "points": list(failure.points)} for failure in self.failures],
+            "results": str(Folder(self.folder).results),
+            **({"notes": list(self.noticed.notes)} if self.noticed.notes else {}),
+            **self.noticed.summary,
+        }
+
+
+def sweep(
+    study: Study | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    data: str | PathLike[str] | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run a study: a grid of data sets, defenses and adversaries, one row of results for each point.
+
+    Points that ``output`` has a row of already are not run again, whatever ended the run before.
+
+    Parameters
+    ----------
+    study : path or Study
+        A study file, see docs/sweep.md; or what `maxent.studies.study_file.load_study` made of one.
+    output : path
+        A folder, which may be new: each row is written to it as soon as it is there.
+    data : path, optional
+        Where to look for the files of the study first, see `maxent.studies.study_file.load_study`.
+    jobs : int
+        Processes that run points, -1 for one on each core; the rows are the same but for times and memory.
+    dask : str, optional
+        The address of the scheduler of a Dask cluster, ``tcp://host:8786``, whose workers run the points instead. They
+        need this package; the data are sent to them.
+    interruptible : bool
+        Whether Ctrl-C ends the run with the rows so far; otherwise it raises KeyboardInterrupt, and they are kept, too.
+    progress : callable, optional
+        Told ``(what, points done, points to do)``.
+
+    Returns
+    -------
+    Sweep
+        Frozen; ``.frame`` is a DataFrame.
+
+    Raises
+    ------
+    InvalidInput
+        Naming everything that is wrong with the study or its data.
+    MaxentError
+        When another run is writing to the folder, or the cluster cannot be used.
+    """
+    check_jobs(jobs)
+    folder = check_folder(output)
+    found = study if isinstance(study, Study) else load_study(study, data)
+    folder.check(found.source, (path for material in found.data.values() for path in material.files))
+    ids = [point.id for point in found.points]
+    remove_dead()
+    with folder.opened():
+        done = folder.done(ids)
+        todo = [point for point in found.points if point.id not in done]
+        about = _circumstances(found, jobs, dask, len(todo))
+        folder.describe(found.source, found.text, about)
+        told = progress or (lambda text, done, total: None)
+        told(found.name, 0, len(todo))
+        interrupted, new = False, 0
+        try:
+            with closing(_run(found, todo, jobs, dask)) as rows:
+                for row in rows:
+                    folder.write(row)
+                    new += 1
+                    told(found.name, new, len(todo))
+        except KeyboardInterrupt:
+            if not interruptible:
+                raise
+            interrupted = True
+        finally:
+            merged = folder.merge(ids)
+            folder.describe(found.source, found.text, {**about, "ended": now(), "run": new})
+    noticed = reduce(Noticed.joined, (material.noticed for material in found.data.values()), NOTHING)
+    result = Sweep(found.name, folder.path, tuple(merged), len(ids), new, interrupted, noticed)
+    if not result.reliable and not interrupted:
+        warn_unreliable("not to be relied on: not every point has a result, or one to rely on; see status and error")
+    return result
+
+
+def check_jobs(jobs: object) -> None:
+    """Refuse what is no number of processes."""
+    if not is_whole(jobs, -LARGEST_COUNT) or jobs == 0:
+        expected = up_to_largest("a whole number other than 0", jobs)
+        raise InvalidInput("options", [Problem(ARGUMENT, "jobs", expected, shorten(jobs))])
+
+
+def _circumstances(study: Study, jobs: int, dask: str | None, points: int) -> dict[str, Any]:
+    """Under what circumstances a run begins."""
+    return {
+        "started": now(),
+        "study": study.name,
+        "points": len(study.points),
+        "to_run": points,
+        "jobs": jobs,
+        "dask": dask,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": {name: _version(name) for name in LIBRARIES},
+        "data": {
+            name: {"file": str(study.files[name].file.resolve()), "records": len(found.records), "digest": found.digest}
+            for name, found in study.data.items()
+        },
+    }
+
+
+# --- Where points are run --------------------------------------------------------------------------------------
+
+
+def _run(study: Study, points: Sequence[Point], jobs: int, dask: str | None) -> Rows:
+    """The rows of points, as they come."""
+    pickled = {name: pickle.dumps(study.data[name]) for name in dict.fromkeys(point.data for point in points)}
+    if not points:
+        return
+    if dask is not None:
+        yield from _on_cluster(points, pickled, study.protocol, dask)
+        return
+    from joblib import effective_n_jobs
+
+    count = min(effective_n_jobs(jobs), len(points))
+    if count == 1:
+        with one_thread(), remembering():
+            for point in points:
+                yield run_point(point, pickled[point.data], study.protocol)
+        return
+    left = Counter(point.data for point in points)
+    with scratch() as folder:
+        packed = {name: folder / str(i) for i, name in enumerate(pickled)}
+        for name, path in packed.items():
+            path.write_bytes(pickled.pop(name))
+        files = {name: str(path) for name, path in packed.items()}
+        for row in _in_processes(points, files, study.protocol, count):
+            left[row["data"]] -= 1
+            if not left[row["data"]]:  # records are there no longer than they are needed
+                packed[row["data"]].unlink()
+            yield row
+
+
+def _on_cluster(points: Sequence[Point], pickled: Mapping[str, bytes], protocol: Protocol, address: str) -> Rows:
+    """Rows from the workers of a Dask cluster; a point that they do not survive has failed."""
+    with connected(address) as cluster:
+        shared = {name: cluster.share(content) for name, content in pickled.items()}
+        calls = {point: (run_point, (point, shared[point.data], protocol)) for point in points}
+        with closing(cluster.run(calls)) as answers:
+            for point, answer in answers:
+                try:
+                    row = answer()
+                except SchedulerLost:
+                    raise
+                except MaxentError as error:
+                    row = {**parameters(point), **failure(error)}
+                yield row
+
+
+def _in_processes(points: Iterable[Point], packed: Mapping[str, Packed], protocol: Protocol, jobs: int) -> Rows:
+    """Rows from processes of joblib's. Where one of them dies, those that ran are run again, each alone."""
+    waiting = deque(points)
+    while waiting:
+        lost: list[Point] = []
+        with _processes(jobs) as submit:
+            running: dict[Future[Row], Point] = {}
+            while waiting or running:
+                while waiting and len(running) < jobs and not lost:
+                    point = waiting.popleft()
+                    try:
+                        running[submit(_work, point, packed[point.data], protocol)] = point
+                    except BrokenExecutor:
+                        lost.append(point)
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    point = running.pop(future)
+                    try:
+                        row = future.result()
+                    except BrokenExecutor:
+                        lost.append(point)
+                    else:
+                        yield row
+                if lost and not running:
+                    break
+        for point in lost:
+            if jobs > 1:
+                yield from _in_processes([point], packed, protocol, 1)
+            else:
+                text = "the process that ran it was ended from outside, perhaps for want of memory"
+                yield {**parameters(point), **failure(WorkerLost(text))}
+
+
+def _work(point: Point, packed: Packed, protocol: Protocol) -> Row:
+    with one_thread():
+        return run_point(point, packed, protocol)
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Callable[..., Future[Row]]]:
+    """Processes of joblib's, by the function that gives them work; they do not outlive it."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
+
+    def submit(*call: Any) -> Future[Row]:
+        with deaf():
+            future: Future[Row] = executor.submit(*call)
+            return future
+
+    try:
+        yield submit
+    except BaseException:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise
+    executor.shutdown(wait=True)
+
+
+def _version(name: str) -> str | None:
+    """The version of a distribution, None where there is none: a study may need less than all of them."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,140 @@
+"""An estimate for people to read; numbers are formatted here, none is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log
+from typing import TYPE_CHECKING
+
+from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.display import ROWS, Display, counted
+from maxent.text.terminal import print_lines, print_table
+
+if TYPE_CHECKING:
+    from maxent.results.solved import Solved
+
+SHOWN_ROWS = 20
+SHOWN_CONTRADICTIONS = 10
+
+
+def print_estimate(estimate: Solved) -> None:
+    """Print the posterior, or its surest rows, and what it discloses, to standard output."""
+    shown, rest = surest_rows(estimate)
+    attributes = estimate.program.table.attributes
+    rows = (_cells(estimate, row) for row in shown)
+    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(estimate.columns))]
+    print_table(estimate.columns, rows, right)
+    told = {f"note: {note}" for note in estimate.noticed.notes}
+    print_lines([*rest, "", *(line for line in summary_lines(estimate) if line not in told)])
+
+
+def estimate_display(estimate: Solved) -> Display:
+    """An estimate in a console and in a notebook: the surest quasi-identifiers, and what is disclosed."""
+    names = ", ".join(a.name for a in estimate.program.table.attributes)
+    lines = summary_lines(estimate)
+    shown, _ = surest_rows(estimate, ROWS)
+    rest = len(estimate.order) - len(shown)
+    return Display(
+        f"Estimate of P({estimate.program.release.target.name} | {names}): {estimate.outcome.status}",
+        lines,
+        estimate.columns,
+        [_cells(estimate, row) for row in shown],
+        [f"... the surest; .posterior has {rest} more rows"] * bool(rest) + lines,
+    )
+
+
+def _cells(estimate: Solved, row: int) -> list[str]:
+    """A quasi-identifier, its individuals and its probabilities as text."""
+    known = len(estimate.program.table.attributes) + 1
+    values = estimate.row(row)
+    texts = [value if isinstance(value, str) else f"{value:.15g}" for value in values[:known]]
+    return texts + [f"{value:.3f}" for value in values[known:]]
+
+
+def surest_rows(estimate: Solved, most: int = SHOWN_ROWS) -> tuple[list[int], list[str]]:
+    """The quasi-identifiers to show (rows of the table), and a line that says what was left out."""
+    if len(estimate.order) <= most:
+        return estimate.order.tolist(), []
+    import numpy as np
+
+    surest = estimate.probabilities[estimate.order].max(axis=1)
+    order = np.lexsort((-estimate.program.table.counts[estimate.order], -surest))
+    text = f"... the {most} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
+    return estimate.order[order[:most]].tolist(), [text]
+
+
+def summary_lines(estimate: Solved) -> list[str]:
+    """What a release discloses, in plain language."""
+    program, found = estimate.program, estimate.disclosure
+    title = program.release.target.name
+    target = title.lower() if title.istitle() and len(title) > 1 else title
+    published = "tree" if program.scaling is None else "records"
+    certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
+    lines = [
+        f"{counted(program.table.individuals, 'individual')}, "
+        f"{counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
+        f"an adversary who guesses by this estimate expects to be right for {found.bayes_vulnerability:.1%}".replace(
+            "%", " %"
+        )
+        + f" of them ({100 * found.gain.vulnerability_before:.1f} % without the {published})",
+        *_divergence_lines(estimate),
+        f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
+        f"{log(program.n_classes):.4f} nats",
+        "constraints: " + kinds_line(kinds_of(program)),
+        f"{_solver(estimate)}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
+    ]
+    lines += [f"note: {note}" for note in estimate.notes]
+    if estimate.contradictions:
+        lines.append("contradictions:")
+        lines += [f"  {found}" for found in estimate.contradictions[:SHOWN_CONTRADICTIONS]]
+        if len(estimate.contradictions) > SHOWN_CONTRADICTIONS:
+            lines.append(f"  and {len(estimate.contradictions) - SHOWN_CONTRADICTIONS} more")
+    return lines
+
+
+def kinds_line(kinds: Mapping[str, int]) -> str:
+    """How many constraints of each kind there are, those without any left out: ``7 qi, 5 label``."""
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+
+
+def _divergence_lines(estimate: Solved) -> list[str]:
+    found, individual = estimate.disclosure.divergence, estimate.disclosure.individual
+    if found is None or individual is None:
+        return []
+    if found.overall is None:
+        what = counted(found.infinite, "quasi-identifier")
+        lines = [f"overall divergence from the truth inf: the estimate rules out what is true of {what}"]
+    else:
+        lines = [f"overall divergence from the truth {found.overall:.4f} nats: the smaller, the more is disclosed"]
+    table = estimate.program.table
+    if len(table) <= SHOWN_ROWS:
+        worst = found.top[0]
+        return [*lines, f"largest divergence {individual[worst]:.4f} nats ({table.describe(worst)})"]
+    lines.append("largest divergences (nats):")
+    return lines + [f"  {individual[row]:.4f}  {table.describe(row)}" for row in found.top]
+
+
+def _solver(estimate: Solved) -> str:
+    return (
+        "solved in closed form"
+        if estimate.outcome.closed_form
+        else f"solved by {estimate.backend.replace('+', ' and ')}"
+    )
+
+
+def _worth(estimate: Solved) -> str:
+    """What the answer is worth, in words."""
+    if estimate.certificate == "global":
+        return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")
+    if estimate.certificate == "gap":
+        optimum = "the optimum but for rounding" if estimate.outcome.convex else "a local optimum"
+        return f"{optimum}, whose entropy can be at most {estimate.outcome.entropy_upper_bound:.4f} nats"
+    if estimate.certificate == "local":
+        return "a local optimum"
+    status = {
+        "inconsistent": "inconsistent statements",
+        "not_converged": "not converged",
+        "time_limit": "stopped at the time limit",
+        "interrupted": "interrupted",
+    }
+    return status.get(estimate.outcome.status, estimate.outcome.status) + ", not to be relied on"

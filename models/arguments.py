@@ -1,0 +1,103 @@
+"""Values of arguments, options and documents: what kind they are, and how messages show them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable
+from itertools import islice
+from typing import cast
+
+import numpy as np
+
+from maxent.models.json_files import Unreadable
+
+LONGEST = 60
+"""Characters of a value in a message."""
+
+LARGEST_COUNT = 2**53
+"""The largest number up to which floats count exactly."""
+
+ABSENT = object()
+"""Stands for a value that is not there."""
+
+
+def show(value: object) -> str:
+    """Any decoded value as a message shows it: JSON spelling, at most about 60 characters, never recursive."""
+    if value is ABSENT:
+        return "nothing"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Unreadable):
+        return _cut(value.text)
+    if isinstance(value, str):
+        return repr(str(value)) if len(value) <= LONGEST else repr(value[: LONGEST - 3]) + "..."
+    if isinstance(value, int):
+        return shown_whole(value)
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, list):
+        return "an empty list" if not value else f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return "an empty object" if not value else f"an object ({listing(map(str, value))})"
+    return f"a value of type {type(value).__name__}"
+
+
+def shown_whole(value: int) -> str:
+    """An integer as a message shows it: of one with very many digits, how many; Python refuses to write some."""
+    digits = round(value.bit_length() * 0.30103)
+    return str(int(value)) if digits <= LONGEST else f"a number of about {digits} digits"
+
+
+def name(text: str) -> str:
+    """A name inside a place: as it is when short and printable, otherwise as `show` has it."""
+    return text if text.isprintable() and 0 < len(text) <= LONGEST else show(text)
+
+
+def listing(names: Iterable[str]) -> str:
+    """The first few names, separated by commas."""
+    shown = [name(text) for text in islice(names, 9)]
+    return _cut(", ".join(shown[:8]) + (", ..." if len(shown) > 8 else ""))
+
+
+def _cut(text: str) -> str:
+    """A text of at most about 60 characters."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def listing_of(values: list[object]) -> str:
+    """The first few of a list of values of any type."""
+    return ", ".join(show(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
+
+
+def is_whole(value: object, low: int) -> bool:
+    """Whether a value is an integer of Python or NumPy (true and false are not) from ``low`` to `LARGEST_COUNT`."""
+    return _is_integer(value) and low <= cast("int", value) <= LARGEST_COUNT
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def up_to_largest(expected: str, value: object) -> str:
+    """What `is_whole` expects in words, with the largest number where that is what a value is beyond."""
+    return f"{expected}, at most 2**53" if _is_integer(value) and cast("int", value) > LARGEST_COUNT else expected
+
+
+def are_whole(values: Collection[object], low: int) -> bool:
+    """Whether `is_whole` holds for every value, at the speed that millions of counts need."""
+    if set(map(type, values)) <= {int}:
+        numbers = cast("Collection[int]", values)
+        return low <= min(numbers, default=low) and max(numbers, default=low) <= LARGEST_COUNT
+    return all(is_whole(value, low) for value in values)
+
+
+def whole_number(low: int) -> str:
+    """What `is_whole` expects, in words."""
+    return f"a whole number from {low} to 2**53"
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number of Python or NumPy; true and false are not, nor integers that no float can hold."""
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return False
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -1,0 +1,89 @@
+"""Decision trees whose risky branches are pruned before they are published (Yang et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+import numpy as np
+
+from maxent.models.defenses.error_risk.prune import Rule, prune_erp
+from maxent.models.defenses.leaf_pruning import k_problems
+from maxent.models.defenses.pruned_trees import PlainTree
+from maxent.models.errors import Problem, invalid
+from maxent.models.induction.parameters import CodedAs, Inducer
+from maxent.models.reading import Reading
+from maxent.models.release import Impurity, Release
+from maxent.models.tables.frame import shorten
+from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.reidentification import ranges_of
+
+
+class ERPTreeClassifier(PlainTree):
+    """A decision tree that is published after error-risk pruning (Yang et al. 2019).
+
+    Parameters
+    ----------
+    k : int
+        Records of the smallest leaf (of those that have any), see `maxent.models.defenses.error_risk.prune`.
+    rule : {"twig", "literal"}
+        Which branches compete to be pruned.
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+        See `PlainTree`.
+    reading : Reading, optional
+        How cells are read, see `maxent.models.reading.Reading`.
+
+    Attributes
+    ----------
+    ranges_ : dict of str to (low, high)
+        What the values of numeric columns lie between, in which the risk was measured.
+    release_, classes_, n_features_in_, feature_names_in_
+        See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        rule: Rule = "twig",
+        inducer: Inducer = "cart",
+        impurity: Impurity | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        min_samples_split: int = 2,
+        encoding: CodedAs = "ordinal",
+        private: Sequence[str] = (),
+        publish: Publish = "counts",
+        random_state: int | np.random.RandomState | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        super().__init__(
+            inducer=inducer,
+            impurity=impurity,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_samples_split=min_samples_split,
+            encoding=encoding,
+            private=private,
+            publish=publish,
+            random_state=random_state,
+            reading=reading,
+        )
+        self.k = k
+        self.rule = rule
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from k_problems(self.k)
+        if self.rule not in get_args(Rule):
+            yield Problem("argument", "rule", f"one of {', '.join(get_args(Rule))}", shorten(self.rule))
+        yield from super()._parameter_problems()
+
+    def _publish(self, training: Training) -> Release:
+        if len(training) < self.k:
+            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        self.ranges_ = ranges_of(training.attributes, training.columns)
+        return super()._publish(training)
+
+    def _defended(self, release: Release) -> Release:
+        return prune_erp(release, self.k, ranges=self.ranges_, rule=self.rule)

@@ -1,0 +1,168 @@
+"""What the estimators share: people in, a release out, and predictions from nothing but the release."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import shorten, shorten_list
+from maxent.models.tables.training import Order, Training, read_training
+from maxent.models.trees.predict import Removed, predict_columns, predict_proba, read_columns
+
+
+class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A classifier whose `fit` ends in a release, and which knows no more than that afterwards.
+
+    A subclass stores its parameters, says in `_parameter_problems` what is wrong with them, and makes the release in
+    `_publish`. The parameters ``private``, ``removed`` and ``reading`` are those of the class unless the subclass has
+    its own.
+
+    Attributes
+    ----------
+    release_ : Release
+        What would be published. Its attributes are named after the columns, ``x0``, ``x1``... for arrays; its target
+        after the Series ``y``, else ``class``; its classes are ``classes_`` as text.
+    classes_ : shape (n_classes,)
+        The classes as they are in ``y``, sorted, with those that are only stated.
+    n_features_in_ : int
+    feature_names_in_ : shape (n_features_in_,)
+        Where the columns have names.
+    """
+
+    private: Sequence[str] = ()
+    reading: Reading | None = None
+    removed: Removed = "ancestor"
+
+    @abstractmethod
+    def _publish(self, training: Training) -> Release:
+        """The release of a tree, or more, grown from the records."""
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        """What is wrong with the parameters."""
+        if isinstance(self.private, str) or not isinstance(self.private, Collection):
+            yield Problem("argument", "private", "a list of columns", shorten(self.private))
+
+    def _order(self) -> Order:
+        """How values of categorical attributes are ordered."""
+        return "sorted"
+
+    def _domains(self, target: str) -> Mapping[str, Sequence[str]]:
+        """The values of columns, or of the target, that are known without the data."""
+        return {}
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow a tree and publish it.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape (n, n_features)
+            Columns of numbers are numeric attributes; strings, booleans and pandas categoricals are categorical ones.
+            Columns of an object array count as what they hold.
+        y : array-like, shape (n,)
+            Classes: strings, whole numbers or booleans.
+
+        Raises
+        ------
+        InvalidInput
+            Naming every parameter, or every column, that is not as it should be; a ValueError. Checks of shapes are
+            scikit-learn's and raise what it does.
+        """
+        if problems := list(self._parameter_problems()):
+            raise InvalidInput(type(self).__name__, problems)
+        frame = self._frame(X, reset=True)
+        classes = _checked_classes(y)
+        check_consistent_length(frame, classes)
+        target = _target_name(y, self._names)
+        domains = self._domains(target)
+        self.classes_ = _all_classes(classes, domains.get(target, ()))
+        names = [str(c) for c in self.classes_]
+        training = read_training(
+            frame.assign(**{target: np.array(names, object)[np.searchsorted(self.classes_, classes)]}),
+            target=target,
+            qi=[name for name in frame.columns if name not in self.private],
+            private=list(self.private),
+            domains={**domains, target: names},
+            order=self._order(),
+            reader=reader_of(self.reading),
+        )
+        self.release_ = self._publish(training)
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The probability of each class, shape (n, n_classes), see `maxent.models.trees.predict.predict_proba`."""
+        check_is_fitted(self)
+        return predict_proba(self.release_, self._frame(X), removed=self.removed, reading=self.reading)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each record, shape (n,), see `maxent.models.trees.predict.predict`."""
+        check_is_fitted(self)
+        columns = read_columns(self.release_, self._frame(X), self.reading)
+        found: npt.NDArray[Any] = self.classes_[predict_columns(self.release_, *columns, removed=self.removed)]
+        return found
+
+    def _frame(self, X: Any, *, reset: bool = False) -> pd.DataFrame:
+        """The records with the names of attributes as columns, checked against those of `fit` unless ``reset``."""
+        frame: pd.DataFrame
+        if isinstance(X, pd.DataFrame):
+            frame = validate_data(self, X, reset=reset, skip_check_array=True)
+            names = [str(label) for label in frame.columns]
+        else:
+            frame = pd.DataFrame(validate_data(self, X, reset=reset, dtype=None)).infer_objects()
+            names = [f"x{j}" for j in range(frame.shape[1])]
+        if reset:
+            self._names = names
+        return frame.set_axis(self._names, axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _checked_classes(y: Any) -> npt.NDArray[Any]:
+    """The classes as an array, shape (n,)."""
+    classes: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    absent = ~np.isfinite(classes) if classes.dtype.kind == "f" else pd.isna(classes)
+    if absent.any():
+        raise invalid("fit", "argument", "y", "a class for every record", f"{absent.sum()} missing or infinite")
+    check_classification_targets(classes)
+    return classes
+
+
+def _all_classes(found: npt.NDArray[Any], stated: Sequence[str]) -> npt.NDArray[Any]:
+    """The classes, sorted and of the kind that was ``found``: those and no others, unless some are stated."""
+    classes: npt.NDArray[Any] = np.unique(found)
+    if not stated:
+        return classes
+    names = [str(c) for c in classes]
+    if unknown := sorted(set(names) - set(stated)):
+        raise invalid("fit", "argument", "y", f"classes among {shorten_list(stated)}", shorten_list(unknown))
+    others = np.array([name for name in stated if name not in names], str)
+    try:
+        return np.unique(
+            np.concatenate([classes, others if classes.dtype.kind == "U" else others.astype(classes.dtype)])
+        )
+    except ValueError:
+        expected = f"classes of the kind of those in y ({classes.dtype})"
+        raise invalid("fit", "argument", "domains", expected, shorten_list(others)) from None
+
+
+def _target_name(y: Any, taken: Collection[str]) -> str:
+    """The name of a Series, else ``class``, made unlike those of the attributes."""
+    name = getattr(y, "name", None)
+    name = name if isinstance(name, str) and name else "class"
+    while name in taken:
+        name += "_"
+    return name

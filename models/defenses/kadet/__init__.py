@@ -1,0 +1,1 @@
+"""k-anonymous decision tree induction (kADET)."""

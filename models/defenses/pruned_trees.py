@@ -1,0 +1,239 @@
+"""Decision trees as they are, and pruned before they are published (Wakabayashi et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+
+from maxent.models.defenses.estimator import PublishedTreeClassifier
+from maxent.models.defenses.leaf_pruning import k_problems, prune_leaf, prune_parent
+from maxent.models.errors import Problem, invalid
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import CodedAs, Growth, Inducer, growth_problems
+from maxent.models.reading import Reading
+from maxent.models.release import Impurity, Release
+from maxent.models.tables.frame import shorten
+from maxent.models.tables.training import Order, Training
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.predict import Removed
+from maxent.models.trees.restate import restate
+
+
+class PlainTree(PublishedTreeClassifier):
+    """A decision tree that is published as it is grown.
+
+    Parameters
+    ----------
+    inducer : {"cart", "id3", "c45"}
+        What grows the tree, see `maxent.models.induction.inducers`; ``id3`` takes categorical columns only.
+    impurity : {"gini", "entropy", "gain_ratio"}, optional
+        What splits are compared by; default that of the inducer: gini (cart), entropy (id3), gain_ratio (c45).
+    max_depth : int, optional
+        Splits between the root and the deepest leaf, at least 0.
+    min_samples_leaf : int, optional
+        Records, at least 1; default that of the inducer: 2 for c45, else 1.
+    min_samples_split : int
+        Records, at least 1: nodes with fewer stay leaves.
+    encoding : {"ordinal", "appearance", "onehot"}
+        cart: how scikit-learn is given categorical columns.
+    private : sequence of str
+        Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
+    publish : {"labels", "rates", "counts"}
+        What leaves state, and what predictions are made from, see `maxent.models.trees.restate.restate`.
+    random_state : int, RandomState instance or None
+        cart: decides between splits that are equally good. An int is scikit-learn's own ``random_state``.
+    reading : Reading, optional
+        How cells are read, see `maxent.models.reading.Reading`.
+
+    Attributes
+    ----------
+    release_, classes_, n_features_in_, feature_names_in_
+        See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        inducer: Inducer = "cart",
+        impurity: Impurity | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        min_samples_split: int = 2,
+        encoding: CodedAs = "ordinal",
+        private: Sequence[str] = (),
+        publish: Publish = "counts",
+        random_state: int | np.random.RandomState | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        self.inducer = inducer
+        self.impurity = impurity
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.encoding = encoding
+        self.private = private
+        self.publish = publish
+        self.random_state = random_state
+        self.reading = reading
+
+    def _growth(self, seed: int | None) -> Growth:
+        """How the tree is to be grown."""
+        return Growth(
+            self.inducer,
+            self.impurity,
+            self.max_depth,
+            self.min_samples_leaf,
+            self.min_samples_split,
+            self.encoding,
+            seed,
+        )
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from super()._parameter_problems()
+        seed = self.random_state
+        for problem in growth_problems(self._growth(None if isinstance(seed, np.random.RandomState) else seed)):
+            yield replace(problem, field="random_state") if problem.field == "seed" else problem
+        if self.publish not in get_args(Publish):
+            yield Problem("argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(self.publish))
+
+    def _order(self) -> Order:
+        return self._growth(None).order
+
+    def _publish(self, training: Training) -> Release:
+        seed = self.random_state
+        growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
+        return restate(self._defended(induce(training, growth)), self.publish)
+
+    def _defended(self, release: Release) -> Release:
+        """The release that a defense makes of a tree."""
+        return release
+
+
+class _PrunedTree(PlainTree):
+    """A tree that is pruned before it is published; ``k`` is that of the subclass."""
+
+    k: int
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from k_problems(self.k)
+        yield from super()._parameter_problems()
+
+    def _publish(self, training: Training) -> Release:
+        if len(training) < self.k:
+            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        return super()._publish(training)
+
+
+class LeafPrunedTree(_PrunedTree):
+    """A decision tree that is published without its small leaves: method 1 of Wakabayashi et al. 2024.
+
+    Parameters
+    ----------
+    k : int
+        Records of the smallest leaf that is published, see `maxent.models.defenses.leaf_pruning.prune_leaf`.
+    removed : {"ancestor", "majority"}
+        What is predicted for a record that reaches a removed leaf: what the published leaves below its nearest ancestor
+        that has any give together, or what all leaves do, see `maxent.models.trees.predict.predict_proba`.
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+        See `PlainTree`.
+    reading : Reading, optional
+        How cells are read, see `maxent.models.reading.Reading`.
+
+    Attributes
+    ----------
+    release_, classes_, n_features_in_, feature_names_in_
+        See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        removed: Removed = "ancestor",
+        inducer: Inducer = "cart",
+        impurity: Impurity | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        min_samples_split: int = 2,
+        encoding: CodedAs = "ordinal",
+        private: Sequence[str] = (),
+        publish: Publish = "counts",
+        random_state: int | np.random.RandomState | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        super().__init__(
+            inducer=inducer,
+            impurity=impurity,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_samples_split=min_samples_split,
+            encoding=encoding,
+            private=private,
+            publish=publish,
+            random_state=random_state,
+            reading=reading,
+        )
+        self.k = k
+        self.removed = removed
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from super()._parameter_problems()
+        if self.removed not in get_args(Removed):
+            yield Problem("argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(self.removed))
+
+    def _defended(self, release: Release) -> Release:
+        return prune_leaf(release, self.k)
+
+
+class ParentPrunedTree(_PrunedTree):
+    """A decision tree whose small leaves are taken back into larger ones: method 2 of Wakabayashi et al. 2024.
+
+    Parameters
+    ----------
+    k : int
+        Records of the smallest leaf, see `maxent.models.defenses.leaf_pruning.prune_parent`.
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+        See `PlainTree`.
+    reading : Reading, optional
+        How cells are read, see `maxent.models.reading.Reading`.
+
+    Attributes
+    ----------
+    release_, classes_, n_features_in_, feature_names_in_
+        See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        inducer: Inducer = "cart",
+        impurity: Impurity | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        min_samples_split: int = 2,
+        encoding: CodedAs = "ordinal",
+        private: Sequence[str] = (),
+        publish: Publish = "counts",
+        random_state: int | np.random.RandomState | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        super().__init__(
+            inducer=inducer,
+            impurity=impurity,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_samples_split=min_samples_split,
+            encoding=encoding,
+            private=private,
+            publish=publish,
+            random_state=random_state,
+            reading=reading,
+        )
+        self.k = k
+
+    def _defended(self, release: Release) -> Release:
+        return prune_parent(release, self.k)

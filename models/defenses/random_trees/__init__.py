@@ -1,0 +1,1 @@
+"""Private random decision trees: drawing, sampling, suppression and their guarantee."""

@@ -1,0 +1,1 @@
+"""File formats of releases, and the checks of what a file states."""

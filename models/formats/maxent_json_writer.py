@@ -1,0 +1,135 @@
+"""Releases to `maxent/1` documents, and to files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from maxent.models.formats.check_tree import checked_release
+from maxent.models.output import write_text
+from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Tree
+from maxent.models.sparse_counts import SparseCounts
+
+
+def release_to_document(release: Content) -> dict[str, Any]:
+    """Write a release as a document for JSON; what has its default value is left out. Nothing is checked."""
+    publication = _without_none(
+        sampling_rate=None if release.sampling_rate == 1 else _plain(release.sampling_rate),
+        suppressed_below=None if release.suppressed_below == 0 else _plain(release.suppressed_below),
+        defense=None if release.defense is None else _defense_entry(release.defense),
+    )
+    return {
+        "format": FORMAT,
+        "target": {"name": release.target.name, "classes": _listed(release.target.classes)},
+        "attributes": [_attribute_entry(attribute) for attribute in release.attributes],
+        **({"release": publication} if publication else {}),
+        "trees": [_tree_entry(tree) for tree in release.trees],
+    }
+
+
+def save_release(release: Content, path: str | os.PathLike[str]) -> None:
+    """Write a release as a `maxent/1` JSON file, one line per node.
+
+    The release is validated first, and written under a temporary name that then replaces the file: whatever
+    goes wrong, the file is as it was, and no other is left behind.
+
+    Raises
+    ------
+    InvalidInput
+        When the release breaks a rule of the format, or the file cannot be written.
+    """
+    source = os.fspath(path)
+    document = release_to_document(release)
+    checked_release(document, source)
+    write_text(source, _text(document), public=True)
+
+
+def _without_none(**entries: object) -> dict[str, object]:
+    """The entries that are not None."""
+    return {key: value for key, value in entries.items() if value is not None}
+
+
+def _plain(value: object) -> object:
+    """A NumPy scalar as the Python number it is; anything else unchanged."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value
+
+
+def _listed(values: object) -> object:
+    """A tuple as a list; anything else unchanged, for validation to refuse."""
+    return list(values) if isinstance(values, tuple) else values
+
+
+def _attribute_entry(attribute: Attribute) -> dict[str, object]:
+    """An attribute of the document."""
+    role = None if attribute.role == "public" else attribute.role
+    values = _listed(attribute.values)
+    return {"name": attribute.name, "type": attribute.type, **_without_none(values=values, role=role)}
+
+
+def _defense_entry(defense: Defense) -> dict[str, object]:
+    """What was done before publication, as the document has it."""
+    return {"method": defense.method, **{key: _plain(value) for key, value in defense.parameters.items()}}
+
+
+def _tree_entry(tree: Tree) -> dict[str, object]:
+    """A tree of the document."""
+    default = Induction()
+    induction = {
+        key: _listed(_plain(getattr(tree.induction, key)))
+        for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+        if getattr(tree.induction, key) != getattr(default, key)
+    }
+    return {**({"induction": induction} if induction else {}), "nodes": [_node_entry(node) for node in tree.nodes]}
+
+
+def _node_entry(node: Node) -> dict[str, object]:
+    """A node of the document."""
+    entry: dict[str, object] = {"id": node.id}
+    if node.attribute is not None:
+        entry["attribute"] = node.attribute
+    if node.attribute is not None or node.branches:
+        entry["branches"] = [_branch_entry(branch) for branch in node.branches]
+    counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
+    entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n), counts=counts))
+    return entry
+
+
+def _stated(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """The counts that are written: of very many classes those that are not 0, or else the first."""
+    if not isinstance(counts, SparseCounts):
+        return counts
+    return counts.positive or dict.fromkeys(list(counts)[:1], 0)
+
+
+def _branch_entry(branch: Branch) -> dict[str, object]:
+    """A branch of the document."""
+    tests = {"in": _listed(branch.values), "gt": _plain(branch.gt), "le": _plain(branch.le)}
+    return {**_without_none(**tests), "child": branch.child}
+
+
+def _text(document: dict[str, Any]) -> str:
+    """A document as text that people can read: a line per entry of the head and per node."""
+    head = {key: document[key] for key in document if key not in ("attributes", "trees")}
+    entries = [f"{_dumps(key)}: {_dumps(value)}" for key, value in head.items()]
+    entries.insert(2, '"attributes": ' + _block(map(_dumps, document["attributes"]), "  "))
+    trees = []
+    for tree in document["trees"]:
+        parts = [f'"induction": {_dumps(tree["induction"])}'] if "induction" in tree else []
+        parts.append('"nodes": ' + _block(map(_dumps, tree["nodes"]), "      "))
+        trees.append("{\n      " + ",\n      ".join(parts) + "\n    }")
+    entries.append('"trees": ' + _block(trees, "  "))
+    return "{\n  " + ",\n  ".join(entries) + "\n}\n"
+
+
+def _dumps(value: object) -> str:
+    """Strict JSON on one line; floats by `repr`, so that reading gives them back exactly."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _block(items: Iterable[str], indent: str) -> str:
+    """A JSON list with one item per line."""
+    lines = ",\n".join(f"{indent}  {item}" for item in items)
+    return f"[\n{lines}\n{indent}]" if lines else "[]"

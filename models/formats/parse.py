@@ -1,0 +1,343 @@
+"""A decoded `maxent/1` document, field by field, as the frozen values of a release; problems are noted, not raised.
+
+What is wrong in itself is left out of the values (None, or a branch without a test), so that the rules that
+relate fields and nodes, in `maxent.models.formats.check_tree`, judge only what could be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from maxent.models.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
+from maxent.models.errors import Problem
+from maxent.models.formats.json_fields import Fields, fields_of, note_repeats
+from maxent.models.formats.parse_fast import Names, sound_node
+from maxent.models.release_content import (
+    FORMAT,
+    Attribute,
+    AttributeType,
+    Branch,
+    Candidates,
+    Content,
+    Defense,
+    Encoding,
+    Impurity,
+    Induction,
+    Node,
+    Role,
+    Target,
+    Tree,
+)
+from maxent.models.sparse_counts import complete_counts
+
+_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts")
+_OURS = FORMAT.partition("/")[0] + "/"
+_RATE = "a number from 0 to 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document as far as it could be read.
+
+    ``places[t][i]`` is how problems name node ``i`` of tree ``t``. A node that is no object, or without a
+    usable id, has the id "" (which no node of a valid document has).
+    """
+
+    release: Content
+    places: tuple[tuple[str, ...], ...]
+
+
+def foreign_problem(document: object) -> Problem | None:
+    """Say what shows that an object is no document of ours, without a word of what is in it; None for one of ours."""
+    stated = document.get("format") if isinstance(document, dict) else _OURS
+    if isinstance(stated, str) and stated.startswith(_OURS):
+        return None
+    return Problem("document", "format", repr(FORMAT), "another value" if stated is not None else "nothing")
+
+
+def parse(document: object, problems: list[Problem]) -> Draft | None:
+    """Read a decoded document; None when nothing further can be said about it."""
+    if other := foreign_problem(document):
+        problems.append(other)
+        return None
+    known = ("format", "target", "attributes", "release", "trees")
+    fields = fields_of(problems, "document", document, known)
+    if fields is None:
+        return None
+    if fields.value("format") != FORMAT:
+        fields.refuse("format", repr(FORMAT))
+    target = _target(fields)
+    attributes, complete = _attributes(fields, target)
+    sampling_rate, suppressed_below, defense = _publication(fields)
+    domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
+    names = Names(
+        {attribute.name: attribute for attribute in attributes},
+        complete,
+        domains,
+        target.classes,
+        dict.fromkeys(target.classes, 0),
+    )
+    raw_trees = fields.items("trees", "trees")
+    trees = [
+        _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
+        for number, raw in enumerate(raw_trees, 1)
+    ]
+    release = Content(target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below, defense)
+    return Draft(release, tuple(places for _, places in trees))
+
+
+def _target(document: Fields) -> Target:
+    """The target; empty names for what could not be read."""
+    place = ("document", "target")
+    fields = fields_of(document.problems, "target", document.value("target"), ("name", "classes"), key=place)
+    if fields is None:
+        return Target("", ())
+    return Target(fields.text("name") or "", fields.names("classes", "classes") or ())
+
+
+def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...], bool]:
+    """Every attribute that has a name, and whether those are all."""
+    if document.value("attributes") == []:
+        return (), True  # a tree of a single leaf needs none
+    found: dict[str, Attribute] = {}
+    raws = document.items("attributes", "attributes")
+    complete = bool(raws)
+    for number, raw in enumerate(raws, 1):
+        title = raw.get("name") if isinstance(raw, dict) else None
+        where = f"attribute {name(title)}" if isinstance(title, str) and title else f"attribute number {number}"
+        fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role"))
+        attribute = _attribute(fields) if fields else None
+        if fields is None or attribute is None or not attribute.name:
+            complete = False
+            continue
+        if attribute.name in found:
+            fields.refuse("name", "a name that no other attribute has")
+        elif attribute.name == target.name:
+            fields.refuse("name", "a name other than the target's")
+        found.setdefault(attribute.name, attribute)
+    return tuple(found.values()), complete
+
+
+def _attribute(fields: Fields) -> Attribute:
+    """One attribute; a categorical one whose values could not be read has None for them."""
+    types: tuple[str, ...] = get_args(AttributeType)
+    title = fields.text("name") or ""
+    if "type" not in fields.raw:
+        fields.refuse("type", "one of " + ", ".join(types))
+    # Any: choice() has checked the string against the literals of the type.
+    kind: Any = fields.choice("type", types, None)
+    role: Any = fields.choice("role", get_args(Role), "public")
+    values = None
+    if kind == "categorical":
+        values = fields.names("values", "values")
+    elif kind == "numeric" and "values" in fields.raw:
+        fields.refuse("values", "no values for a numeric attribute")
+    return Attribute(title, kind, values, role)
+
+
+def _publication(document: Fields) -> tuple[float, int, Defense | None]:
+    """``sampling_rate``, ``suppressed_below`` and ``defense``."""
+    if "release" not in document.raw:
+        return 1.0, 0, None
+    known, place = ("sampling_rate", "suppressed_below", "defense"), ("document", "release")
+    fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
+    if fields is None:
+        return 1.0, 0, None
+    rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
+    return (1.0 if rate is None else rate), fields.whole("suppressed_below", 0, 0) or 0, _defense(fields)
+
+
+def _defense(release: Fields) -> Defense | None:
+    """The method and its parameters, which are numbers and strings of any name."""
+    if "defense" not in release.raw:
+        return None
+    raw = release.raw["defense"]
+    known = tuple(raw) if isinstance(raw, dict) else ()
+    fields = fields_of(release.problems, "defense", raw, ("method", *known), key=("release", "defense"))
+    if fields is None:
+        return None
+    method, before = fields.text("method"), len(fields.problems)
+    parameters = {key: value for key, value in fields.raw.items() if key != "method"}
+    for key, value in parameters.items():
+        if isinstance(value, str):
+            fields.text(key)
+        else:
+            fields.real(key, "a number or a string", lambda number: number == number)
+    # Any: the values have just been checked.
+    checked: Any = parameters if len(fields.problems) == before else {}
+    return None if method is None else Defense(method, checked)
+
+
+def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
+    """One tree and the places of its nodes."""
+    where = prefix.removesuffix(", ") or "tree"
+    fields = fields_of(problems, where, raw, ("induction", "nodes"))
+    if fields is None:
+        return Tree(()), ()
+    induction = _induction(fields, prefix, names)
+    nodes: list[Node] = []
+    places: list[str] = []
+    first: dict[str, int] = {}
+    for number, item in enumerate(fields.items("nodes", "nodes"), 1):
+        node = sound_node(item, names)
+        if node is None:
+            identity = item.get("id") if isinstance(item, dict) else None
+            named = isinstance(identity, str) and identity
+            place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
+            node = _node(problems, place, item, names)
+        else:
+            place = f"{prefix}node {name(node.id)}"
+        if node.id and first.setdefault(node.id, number) != number:
+            found = f"{show(node.id)} for nodes number {first[node.id]} and {number}"
+            problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
+        nodes.append(node)
+        places.append(place)
+    return Tree(tuple(nodes), induction), tuple(places)
+
+
+def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
+    """What is known of the algorithm; the defaults for what could not be read."""
+    if "induction" not in tree.raw:
+        return Induction()
+    known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+    place = (tree.where, "induction")
+    fields = fields_of(tree.problems, f"{prefix}induction", tree.raw["induction"], known, key=place)
+    if fields is None:
+        return Induction()
+    # Any: choice() has checked the strings against the literals of the types.
+    impurity: Any = fields.choice("impurity", get_args(Impurity), None, null=True)
+    candidates: Any = fields.choice("candidates", get_args(Candidates), "none")
+    encoding: Any = fields.choice("encoding", get_args(Encoding), "ordinal")
+    return Induction(
+        algorithm=fields.text("algorithm") if "algorithm" in fields.raw else None,
+        impurity=impurity,
+        candidates=candidates,
+        min_samples_leaf=fields.whole("min_samples_leaf", 1, 1) or 1,
+        k=fields.whole("k", 1, 1) or 1,
+        encoding=encoding,
+        compared=_compared(fields, names) if "compared" in fields.raw else None,
+    )
+
+
+def _compared(fields: Fields, names: Names) -> tuple[str, ...] | None:
+    """The attributes whose splits competed."""
+    if names.all_attributes:
+        return fields.names_among("compared", "attributes", names.attributes, names.attributes)
+    return fields.names("compared", "attributes")
+
+
+def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Node:
+    """One node, inner when it has ``attribute`` or ``branches``."""
+    fields = fields_of(problems, where, raw, _NODE)
+    if fields is None:
+        return Node("")
+    identity = fields.text("id") or ""
+    n = fields.whole("n", 0)
+    counts = _counts(fields, names) if "counts" in fields.raw else None
+    if "attribute" in fields.raw or "branches" in fields.raw:
+        for key in ("label", "error_rate"):
+            if key in fields.raw:
+                fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
+        attribute, branches = _split(fields, names)
+        return Node(identity, attribute, branches, n=n, counts=counts)
+    rate = fields.real("error_rate", _RATE, lambda rate: 0 <= rate <= 1)
+    if "error_rate" in fields.raw and "label" not in fields.raw:
+        fields.refuse("label", "the class that error_rate is about")
+    return Node(identity, label=_label(fields, names.classes), error_rate=rate, n=n, counts=counts)
+
+
+def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:
+    """The label, when it is a class (any string, when the classes could not be read)."""
+    label = fields.raw.get("label")
+    if "label" not in fields.raw or (isinstance(label, str) and label in classes):
+        return label if isinstance(label, str) else None
+    if classes or not isinstance(label, str):
+        fields.refuse("label", f"a class of the target ({listing(classes)})" if classes else "a string")
+    return None
+
+
+def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
+    """Records per class, complete and in the order of the classes; None when anything is wrong with them."""
+    raw = fields.raw["counts"]
+    if not isinstance(raw, dict):
+        fields.refuse("counts", "an object from classes to whole numbers")
+        return None
+    before = len(fields.problems)
+    note_repeats(fields.problems, f"{fields.where}, counts", raw)
+    if names.no_records and not raw.keys() <= names.no_records.keys():
+        unknown: list[object] = [label for label in raw if label not in names.no_records]
+        fields.wrong("counts", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
+    if not are_whole(raw.values(), 0):
+        for label, count in raw.items():
+            if not is_whole(count, 0):
+                fields.wrong(f"counts of {name(str(label))}", whole_number(0), show(count))
+    if not names.classes or len(fields.problems) > before:
+        return None
+    return complete_counts(names.no_records, raw)
+
+
+def _split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
+    """The attribute and branches of an inner node; "" for an attribute that could not be read."""
+    title = fields.value("attribute")
+    attribute = names.attributes.get(title) if isinstance(title, str) else None
+    if attribute is None and (names.all_attributes or not isinstance(title, str)):
+        fields.refuse("attribute", f"the name of an attribute ({listing(names.attributes)})")
+    branches = [
+        _branch(fields.problems, f"{fields.where}, branch {number}", raw, attribute, names.domains)
+        for number, raw in enumerate(fields.items("branches", "branches"), 1)
+    ]
+    return (attribute.name if attribute else ""), tuple(branches)
+
+
+def _branch(
+    problems: list[Problem],
+    where: str,
+    raw: object,
+    attribute: Attribute | None,
+    domains: Mapping[str, frozenset[str]],
+) -> Branch:
+    """One branch; without a test (no values, no bounds) when the test is wrong or its attribute unknown."""
+    fields = fields_of(problems, where, raw, ("in", "le", "gt", "child"))
+    if fields is None:
+        return Branch(None)
+    child = fields.value("child")
+    if not (child is None or isinstance(child, str)):
+        fields.refuse("child", "the id of a node, or null for a removed leaf")
+        child = None
+    if attribute is None or (attribute.type == "categorical" and attribute.values is None):
+        return Branch(child)
+    if attribute.type == "categorical":
+        return Branch(child, values=_values(fields, attribute, domains[attribute.name]))
+    if attribute.type == "numeric":
+        le, gt = _bounds(fields, attribute)
+        return Branch(child, le=le, gt=gt)
+    return Branch(child)
+
+
+def _values(fields: Fields, attribute: Attribute, domain: frozenset[str]) -> tuple[str, ...] | None:
+    """The values of a categorical branch."""
+    for key in ("le", "gt"):
+        if key in fields.raw:
+            fields.refuse(key, f"no such key, since {name(attribute.name)} is categorical (use in)")
+    return fields.names_among("in", f"values of {name(attribute.name)}", domain, attribute.values or ())
+
+
+def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float | None]:
+    """``le`` and ``gt`` of a numeric branch; both None when either is wrong."""
+    if "in" in fields.raw:
+        fields.refuse("in", f"no such key, since {name(attribute.name)} is numeric (use le, gt)")
+    present = [key for key in ("le", "gt") if key in fields.raw]
+    bounds = {key: fields.real(key, "a finite number", lambda bound: bound == bound) for key in present}
+    if not present:
+        if "in" not in fields.raw:
+            fields.refuse("le, gt", f"at least one bound, since {name(attribute.name)} is numeric")
+        return None, None
+    le, gt = bounds.get("le"), bounds.get("gt")
+    if None in bounds.values():
+        return None, None
+    if le is not None and gt is not None and not gt < le:
+        fields.wrong("gt", f"a number below le ({le!r})", repr(gt))
+        return None, None
+    return le, gt

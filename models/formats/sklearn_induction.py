@@ -1,0 +1,216 @@
+"""What is known of how scikit-learn grew a tree: which splits competed, as far as the model or its caller proves it.
+
+A fitted tree does not keep how it was fitted. It shows sums of weights and numbers of rows by node, but neither the
+weights themselves, nor the rows of weight 0, nor missing values in features that it does not test. Whatever is
+not proved is left out of the induction: that is sound, only weaker.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from maxent.models.errors import invalid
+from maxent.models.formats.sklearn_columns import Feature
+from maxent.models.release import Encoding, Impurity, Induction
+from maxent.models.tables.frame import shorten
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.tree import DecisionTreeClassifier
+
+    BoolArray: TypeAlias = NDArray[np.bool_]
+    FloatArray: TypeAlias = NDArray[np.float64]
+
+_IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """What is known of the data that a tree was fitted on.
+
+    Attributes
+    ----------
+    rows : int, optional
+        Rows that ``fit`` was given, those of weight 0 too; None: unknown.
+    weight : float64, shape (rows,), optional
+        How many records each row stood for; None: every row that is in the tree stood for one.
+    whole : bool, shape (n_features,), optional
+        Which features had no missing values; None: what the tree itself shows is all that is known.
+    """
+
+    rows: int | None = None
+    weight: FloatArray | None = None
+    whole: BoolArray | None = None
+
+
+def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
+    """Check what the caller says of the data against what the tree holds.
+
+    Parameters
+    ----------
+    source : str
+        What errors call the call.
+    model : DecisionTreeClassifier
+        Fitted.
+    X : array-like, shape (n_rows, n_features), optional
+        What ``fit`` was given.
+    sample_weight : array-like, shape (n_rows,), optional
+        What ``fit`` was given.
+
+    Raises
+    ------
+    InvalidInput
+        When the tree was not fitted on these rows, or shows weights that the caller does not give.
+    """
+    weight = None if sample_weight is None else _weights(source, model, sample_weight)
+    if weight is None and not np.array_equal(model.tree_.weighted_n_node_samples, model.tree_.n_node_samples):
+        expected = (
+            "the weights that fit was given, whole numbers, as sample_weight (for a tree of a bootstrap "
+            "np.bincount(model.estimators_samples_[i], minlength=n_rows)); or fit again without weights"
+        )
+        found = f"{model.tree_.n_node_samples[0]} rows that weigh {model.tree_.weighted_n_node_samples[0]:g}"
+        raise invalid(source, "argument", "sample_weight", expected, f"none, but {found}")
+    if X is None:
+        return Fit(None if weight is None else len(weight), weight)
+    whole = _check_rows(source, model, X, weight)
+    return Fit(np.shape(X)[0], weight, whole)
+
+
+def _weights(source: str, model: DecisionTreeClassifier, given: Any) -> FloatArray:
+    """Weights that are whole and can be those of the tree."""
+    expected = "a whole number, at least 0, for each row, since a release counts records"
+    try:
+        weight = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid(source, "argument", "sample_weight", expected, shorten(given)) from None
+    if weight.ndim != 1:
+        raise invalid(source, "argument", "sample_weight", expected, f"an array of shape {weight.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0) & (weight == np.floor(weight))))
+    if len(bad):
+        raise invalid(source, "argument", "sample_weight", expected, f"{weight[bad[0]]:g} for row {bad[0]}")
+    rows, total = int(model.tree_.n_node_samples[0]), float(model.tree_.weighted_n_node_samples[0])
+    if np.count_nonzero(weight) != rows or weight.sum() != total:
+        expected = f"the weights that fit was given: {rows} rows above 0 that weigh {total:g}"
+        found = f"{np.count_nonzero(weight)} rows above 0 that weigh {weight.sum():g}"
+        raise invalid(source, "argument", "sample_weight", expected, found)
+    return weight
+
+
+def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: FloatArray | None) -> BoolArray:
+    """Check that the tree holds these rows; which features have no missing value in them, shape (n_features,)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # names of columns that only one of model and X has
+            reached = model.decision_path(X)
+    except (TypeError, ValueError) as error:
+        expected = f"the rows that fit was given, {model.n_features_in_} features"
+        raise invalid(source, "argument", "X", expected, shorten(str(error), 200)) from None
+    if weight is not None and len(weight) != reached.shape[0]:
+        expected = f"as many rows as sample_weight, {len(weight)}"
+        raise invalid(source, "argument", "X", expected, str(reached.shape[0]))
+    weight = np.ones(reached.shape[0]) if weight is None else weight
+    for what, theirs, ours in (
+        ("rows", model.tree_.n_node_samples, reached.T @ (weight > 0).astype(np.float64)),
+        ("weight", model.tree_.weighted_n_node_samples, reached.T @ weight),
+    ):
+        for at in np.flatnonzero(theirs != ours)[:1].tolist():
+            expected = f"the rows that fit was given: {what} {theirs[at]:g} at node {at} of the tree"
+            raise invalid(source, "argument", "X", expected, f"{ours[at]:g}")
+    if hasattr(X, "tocsr"):  # sparse, which holds no missing values
+        return np.ones(model.n_features_in_, bool)
+    missing = np.isnan(np.asarray(X, dtype=np.float64)[weight > 0])
+    return np.asarray(~missing.any(axis=0), dtype=np.bool_)
+
+
+def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: Fit) -> Induction:
+    """What the format can say of how the tree was grown; without impurity when that is not all.
+
+    Parameters
+    ----------
+    model : DecisionTreeClassifier
+    coding : sequence of Feature
+        What each column of its input means.
+    fit : Fit
+        What is known of its data.
+    """
+    impurity = _IMPURITIES.get(model.criterion) if isinstance(model.criterion, str) else None
+    encoding = _encoding(coding)
+    if (
+        impurity is None
+        or encoding is None
+        or model.splitter != "best"
+        or model.max_features_ < model.n_features_in_
+        or (fit.whole is None and _missing_seen(model.tree_))
+    ):
+        return Induction("cart")
+    compared = tuple(_compared(model.tree_, coding, fit.whole))
+    if not compared:
+        return Induction("cart")
+    every = len(compared) == len({feature.attribute for feature in coding})
+    least = fewest_records(model, fit)
+    return Induction("cart", impurity, "thresholds", least, encoding=encoding, compared=None if every else compared)
+
+
+def _encoding(coding: Sequence[Feature]) -> Encoding | None:
+    """How the attributes of three or more values are encoded; None when the format cannot say it.
+
+    With two values both encodings have the same single split.
+    """
+    encodings: set[Encoding] = set()
+    for attribute in {f.attribute for f in coding if f.values is not None}:
+        columns = [f for f in coding if f.attribute == attribute]
+        values = columns[0].values or ()
+        if len(values) > 2:
+            if columns[0].indicates is not None and len(columns) < len(values):
+                return None  # the value without an indicator did not stand against the rest
+            encodings.add("ordinal" if columns[0].indicates is None else "onehot")
+    if len(encodings) > 1:
+        return None
+    return encodings.pop() if encodings else "ordinal"
+
+
+def _compared(tree: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Iterator[str]:
+    """The attributes whose splits are known to have been judged by all records of each node.
+
+    scikit-learn lets missing values compete on either side of every cut, or alone. Where the data are unknown, only
+    a feature that is tested would have shown where missing values went.
+    """
+    known = np.isin(np.arange(len(coding)), tree.feature) if whole is None else whole
+    for attribute in dict.fromkeys(feature.attribute for feature in coding):
+        mine = np.array([known[i] for i, feature in enumerate(coding) if feature.attribute == attribute])
+        if mine.all() if whole is not None else mine.any():
+            yield attribute
+
+
+def fewest_records(model: DecisionTreeClassifier, fit: Fit) -> int:
+    """Records on each side of a split that are enough for it to have competed.
+
+    scikit-learn takes a fraction of all rows, those of weight 0 too, and compares it with rows, not with their weights.
+    """
+    tree = model.tree_
+    if isinstance(model.min_samples_leaf, Integral):
+        rows = int(model.min_samples_leaf)
+    elif fit.rows is not None:
+        rows = math.ceil(model.min_samples_leaf * fit.rows)
+    else:
+        rows = int(tree.n_node_samples.min())  # no node has fewer than were asked for, however many rows there were
+    records = rows
+    if fit.weight is not None:
+        # As many rows have to be there even if the heaviest ones are.
+        records = int(np.sort(fit.weight)[::-1][: rows - 1].sum()) + 1
+    lightest = math.ceil(model.min_weight_fraction_leaf * float(tree.weighted_n_node_samples[0]))
+    return max(records, int(lightest))
+
+
+def _missing_seen(tree: Any) -> bool:
+    """Whether some node sent missing values where it would not have without any: without, to the larger child."""
+    inner = np.flatnonzero(tree.children_left >= 0)
+    larger_left = tree.n_node_samples[tree.children_left[inner]] > tree.n_node_samples[tree.children_right[inner]]
+    return bool(np.any(tree.missing_go_to_left[inner].astype(bool) != larger_left))

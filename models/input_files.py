@@ -1,0 +1,96 @@
+"""Files that are read: regular ones alone, as devices and pipes have no end, or standard input, which is bounded."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import sys
+from typing import BinaryIO
+
+STANDARD_INPUT = "-"
+"""In place of the name of a file."""
+
+Path = str | os.PathLike[str]
+
+
+class TooLarge(ValueError):
+    """Standard input is larger than it may be."""
+
+
+def is_standard_input(path: Path) -> bool:
+    """Whether a name stands for standard input."""
+    return os.fspath(path) == STANDARD_INPUT
+
+
+def shown_path(path: Path) -> str:
+    """What messages call a file."""
+    return "standard input" if is_standard_input(path) else os.fspath(path)
+
+
+def open_input(path: Path, most: int) -> BinaryIO:
+    """Open a regular file, or standard input.
+
+    Parameters
+    ----------
+    path : path
+        A file, or ``-`` for standard input, which is read once, and kept for whoever opens it again.
+    most : int
+        The bytes that standard input may have. Files are as large as they are.
+
+    Raises
+    ------
+    OSError
+        When there is no such file, or it is a device, a pipe or a socket, which is never opened or waited for.
+    TooLarge
+        When standard input has more bytes.
+    """
+    if is_standard_input(path):
+        return io.BytesIO(_standard_input(most))
+    _check_regular(os.stat(path))
+
+    def opened(name: str, flags: int) -> int:
+        # What was a file may have become a pipe by now, and must not be waited for.
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    file = open(path, "rb", opener=opened)  # noqa: SIM115 (closed by the caller)
+    try:
+        _check_regular(os.fstat(file.fileno()))
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_input(path: Path, most: int) -> bytes | None:
+    """Read a file or standard input whole, None when it has more than ``most`` bytes; errors as in `open_input`."""
+    try:
+        with open_input(path, most) as file:
+            data = file.read(most + 1)
+    except TooLarge:
+        return None
+    return None if len(data) > most else data
+
+
+def _check_regular(found: os.stat_result) -> None:
+    """Refuse what has no content of its own."""
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, f"a device, pipe or socket (give {STANDARD_INPUT} to read standard input)")
+
+
+_kept: list[bytes | None] = []
+"""Standard input, once it was read; None when it was too large."""
+
+
+def _standard_input(most: int) -> bytes:
+    """The content of standard input."""
+    if not _kept:
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
+        _kept.append(data if len(data) <= most else None)
+    found = _kept[0]
+    if found is None or len(found) > most:
+        raise TooLarge
+    return found

@@ -1,0 +1,147 @@
+"""JSON read strictly: what Python's decoder lets pass in silence is kept visible, so that it can be refused by name."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.input_files import read_input
+
+MAX_BYTES = 256 * 2**20
+MAX_DIGITS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A literal that is no usable number (``NaN``, ``1e999``, thousands of digits), kept as it was written.
+
+    It is of no JSON type, so the check of the field it stands in refuses it there, with the field's place.
+    """
+
+    text: str
+
+
+class RepeatedKeys(dict[str, object]):
+    """An object in which keys occur more than once; ``repeated`` tells how often, the last value is kept."""
+
+    def __init__(self, pairs: list[tuple[str, object]]) -> None:
+        super().__init__(pairs)
+        times: dict[str, int] = {}
+        for key, _ in pairs:
+            times[key] = times.get(key, 0) + 1
+        self.repeated = {key: number for key, number in times.items() if number > 1}
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Do without the search for cycles among objects: over millions of new ones, all alive, it is much of the work."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@uncollected()
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Read the one JSON object that a UTF-8 file holds.
+
+    Literals without a usable value come back as `Unreadable`, objects with repeated keys as `RepeatedKeys`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; a byte order mark is accepted, and at most `MAX_BYTES` bytes.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read, is empty or too large, or is not one well-formed JSON object in UTF-8.
+    """
+    source = os.fspath(path)
+    text = _decoded(_bytes_of(source), source)
+    start = re.compile(r"[ \t\n\r]*").match(text)
+    first = start.end() if start else 0
+    if first == len(text):
+        raise invalid(source, "file", "content", "a JSON object", "an empty file")
+    if text[first] != "{":
+        # Decided on the first character: a huge list or string need not be decoded to be refused.
+        raise invalid(source, "document", "content", "a JSON object, {...}", _kind(text[first]))
+    try:
+        document: dict[str, object] = json.loads(
+            text, parse_constant=Unreadable, parse_float=_float, parse_int=_int, object_pairs_hook=_object
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        reason = error.msg[:1].lower() + error.msg[1:].partition(": ")[0]
+        found = "other text" if error.pos < len(text) else "the end of the file"
+        raise invalid(source, place, "JSON", f"well-formed JSON ({reason})", found) from None
+    except RecursionError:
+        raise invalid(
+            source, "document", "nesting", "at most 8 levels of objects and lists", "far too many levels"
+        ) from None
+    return document
+
+
+def _bytes_of(source: str) -> bytes:
+    """The content of a file, or the reason why it cannot be had."""
+    try:
+        data = read_input(source, MAX_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        raise unusable_file(source, "a file that can be read", error) from None
+    if data is None:
+        raise invalid(source, "file", "size", f"at most {MAX_BYTES // 2**20} MiB", "a larger file")
+    return data
+
+
+def unusable_file(source: str, expected: str, error: OSError | ValueError) -> InvalidInput:
+    """The `InvalidInput` for a file that the operating system refuses."""
+    if isinstance(error, IsADirectoryError):
+        found = "a directory"
+    elif isinstance(error, FileNotFoundError):
+        found = "no such file or directory"
+    else:
+        found = getattr(error, "strerror", None) or str(error)
+    return invalid(source, "file", "path", expected, found)
+
+
+def _decoded(data: bytes, source: str) -> str:
+    """The text of UTF-8 bytes, without a byte order mark."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{data[error.start]:02x} at position {error.start}"
+        raise invalid(source, f"line {line}", "encoding", "text in UTF-8", found) from None
+
+
+def _kind(first: str) -> str:
+    """What a text that is no object is, by its first character; never what is in it: it may be any file."""
+    return {"[": "a list", '"': "a string"}.get(first, "other text")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A decoded object, marked when it repeats a key."""
+    content = dict(pairs)
+    return content if len(content) == len(pairs) else RepeatedKeys(pairs)
+
+
+def _float(text: str) -> float | Unreadable:
+    """A finite float; a literal beyond the largest float stays as written."""
+    value = float(text)
+    return value if math.isfinite(value) else Unreadable(text)
+
+
+def _int(text: str) -> int | Unreadable:
+    """An int; one of absurd length stays as written (Python itself refuses to convert such)."""
+    return int(text) if len(text) <= MAX_DIGITS else Unreadable(text)

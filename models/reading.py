@@ -1,0 +1,206 @@
+"""How tables and releases are read: everything that decides it, and what was noticed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.sizes import parse_size
+from maxent.models.spelling import NUMBER, cleaned, has_leading_zeros, unsigned
+
+Text = Literal["refuse", "strip", "exact"]
+Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
+Decimal = Literal["point", "comma"]
+
+# As pandas.read_csv has it, in all versions since 2.0.
+_PANDAS = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
+_SPREADSHEETS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
+
+NA = (*_PANDAS, "NaT", *_SPREADSHEETS)
+"""Spellings that mean that a value is missing: what R, pandas and spreadsheets write in its place."""
+
+MAX_MEMORY = 2_000_000_000
+"""Bytes that the cells of a table may take, unless another limit is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the cells of tables, and the names in releases, are read.
+
+    Attributes
+    ----------
+    text : {"refuse", "strip", "exact"}
+        What is done with values that differ only by blanks or by Unicode form: they are refused; all text is
+        `maxent.models.spelling.cleaned`, so that they are one; or they are kept apart.
+    na : tuple of str
+        Spellings of a missing value, besides an empty cell. A value that a release, or a domain, declares is no missing
+        one, however it is spelled.
+    max_memory : int
+        Bytes that the cells of one table may take in memory; also given as text, such as ``"500MB"``.
+    csv_delimiter : {"comma", "semicolon", "tab", "pipe"}, optional
+        What separates the cells of CSV files; None for as they show.
+    csv_decimal : {"point", "comma"}, optional
+        What stands before the decimals of numbers in CSV files; None for as their columns show.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every field that is not as it should be.
+    """
+
+    text: Text = "refuse"
+    na: tuple[str, ...] = NA
+    max_memory: int = MAX_MEMORY
+    csv_delimiter: Delimiter | None = None
+    csv_decimal: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.text not in get_args(Text):
+            problems.append(Problem(ARGUMENT, "text", f"one of {', '.join(get_args(Text))}", repr(self.text)))
+        if isinstance(self.na, str) or not all(isinstance(spelling, str) for spelling in self.na):
+            problems.append(Problem(ARGUMENT, "na", "a list of spellings, such as ['NA', '?']", repr(self.na)))
+        else:
+            object.__setattr__(self, "na", tuple(self.na))
+        if (size := parse_size(self.max_memory)) is None:
+            problems.append(Problem(ARGUMENT, "max_memory", "a size, such as 500MB or 4GB", repr(self.max_memory)))
+        else:
+            object.__setattr__(self, "max_memory", size)
+        for name, kind in (("csv_delimiter", Delimiter), ("csv_decimal", Decimal)):
+            if (value := getattr(self, name)) is not None and value not in get_args(kind):
+                problems.append(Problem(ARGUMENT, name, f"one of {', '.join(get_args(kind))}", repr(value)))
+        if problems:
+            raise InvalidInput("options", problems)
+
+    @property
+    def form(self) -> Callable[[str], str]:
+        """What every text is turned into when it is read."""
+        if self.text == "strip":
+            return cleaned
+        return str if self.text == "exact" else unsigned
+
+    @property
+    def absent_numbers(self) -> frozenset[float]:
+        """The numbers that stand for a missing value."""
+        return frozenset(float(text) for text in self.na if NUMBER.fullmatch(text))
+
+    @property
+    def absent(self) -> Callable[[str], bool]:
+        """Whether a text stands for a missing value.
+
+        Blanks around it do not matter, unless all text is ``exact``; a number does in all of its spellings, but for
+        those with leading zeros.
+        """
+        form = self.form if self.text == "exact" else cleaned
+        spellings, numbers = frozenset(map(form, {"", *self.na})), self.absent_numbers
+
+        firsts = {spelling[:1] for spelling in spellings}
+
+        def is_absent(text: str) -> bool:
+            if not numbers and text.isascii() and "!" <= text[:1] <= "~" and text[0] not in firsts:
+                return False
+            if form(text) in spellings:
+                return True
+            if not numbers or has_leading_zeros(text) or not NUMBER.fullmatch(text):
+                return False
+            return float(text) in numbers
+
+        return is_absent
+
+    def stated(self) -> dict[str, Any]:
+        """The fields that are not left to their defaults."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in given.items() if value != getattr(USUAL, name)}
+
+
+USUAL = Reading()
+"""How everything is read unless something else is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What was noticed while reading.
+
+    ``notes`` are sentences, each once; ``missing`` has, by source and column, the rows without a value that were read
+    as a value of their own.
+    """
+
+    notes: tuple[str, ...] = ()
+    missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def joined(self, other: Noticed) -> Noticed:
+        """What was noticed here or there."""
+        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        both = {source: dict(columns) for source, columns in self.missing.items()}
+        for source, columns in other.missing.items():
+            both.setdefault(source, {}).update(columns)
+        return Noticed(notes, both)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The keys of a JSON summary that say so: ``missing``, if there is anything to say."""
+        missing = {source: dict(columns) for source, columns in self.missing.items()}
+        return {"missing": missing} if missing else {}
+
+
+NOTHING = Noticed()
+"""Nothing was noticed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """Reads everything that belongs together in one way, and remembers what it noticed."""
+
+    reading: Reading = USUAL
+    _notes: dict[str, None] = field(default_factory=dict)
+    _missing: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def noticed(self) -> Noticed:
+        """What was noticed so far."""
+        return Noticed(tuple(self._notes), {source: dict(columns) for source, columns in self._missing.items()})
+
+    def note(self, source: str, text: str) -> None:
+        """Remember a sentence about a source, once."""
+        self._notes[f"{source}: {text}"] = None
+
+    def reading_as(self, reading: Reading) -> Reader:
+        """A reader that reads in another way, and remembers in the same place."""
+        return Reader(reading, self._notes, self._missing)
+
+    def count_missing(self, source: str, column: str, rows: int) -> None:
+        """Remember how many rows of a column without a value were read as a value of their own."""
+        self._missing.setdefault(source, {})[column] = rows
+
+
+def reader_of(reading: Reading | None) -> Reader:
+    """A new reader that reads as asked, or as usual."""
+    return Reader(reading or USUAL)
+
+
+def reading_of(options: Mapping[str, Any]) -> Reading | None:
+    """The reading that options ask for, None when they ask for nothing; those that are None are not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return Reading(**given) if given else None

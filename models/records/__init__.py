@@ -1,0 +1,1 @@
+"""Generalised records, published in place of a tree."""

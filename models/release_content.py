@@ -1,0 +1,156 @@
+"""The content of a release, as frozen values: trees over the same attributes and target, and what was done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from maxent.models.display import Display, Shown, counted
+
+FORMAT = "maxent/1"
+
+Role = Literal["public", "private"]
+AttributeType = Literal["categorical", "numeric"]
+Impurity = Literal["gini", "entropy", "gain_ratio"]
+Candidates = Literal["unused", "thresholds", "mixed", "none"]
+Encoding = Literal["ordinal", "onehot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The sensitive attribute: its name and its classes, in the order of every result."""
+
+    name: str
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column that splits may test. ``values`` is the domain of a categorical one, None for numeric."""
+
+    name: str
+    type: AttributeType = "categorical"
+    values: tuple[str, ...] | None = None
+    role: Role = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One outcome of a split: ``values`` (categorical) or ``gt < value <= le`` (numeric, either may be None).
+
+    ``child`` is None when the leaf below was removed before publication.
+    """
+
+    child: str | None
+    values: tuple[str, ...] | None = None
+    le: float | None = None
+    gt: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An inner node (``attribute`` and ``branches``) or a leaf (neither), and what was stated about it.
+
+    ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records.
+    """
+
+    id: str
+    attribute: str | None = None
+    branches: tuple[Branch, ...] = ()
+    label: str | None = None
+    error_rate: float | None = None
+    n: int | None = None
+    counts: Mapping[str, int] | None = None
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.attribute is None
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    """What the adversary knows of the algorithm that grew a tree.
+
+    ``impurity`` None: nothing is known and no internal constraint follows. ``candidates`` says which splits
+    competed: ``unused`` (multiway, the attributes not yet used on the path), ``thresholds`` (binary, every
+    attribute and every cut between adjacent observed values; categorical values are ordered as in
+    `Attribute.values`, or each stands against the rest with ``encoding="onehot"``), ``mixed`` (categorical attributes
+    as in ``unused``, numeric ones as in ``thresholds``), or ``none``.
+    ``min_samples_leaf`` and ``k`` (k-anonymous induction) are records; splits that leave fewer in a branch
+    did not compete. ``compared`` are the attributes whose splits are known to have competed; None: all.
+    """
+
+    algorithm: str | None = None
+    impurity: Impurity | None = None
+    candidates: Candidates = "none"
+    min_samples_leaf: int = 1
+    k: int = 1
+    encoding: Encoding = "ordinal"
+    compared: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree as its list of nodes; the first is the root."""
+
+    nodes: tuple[Node, ...]
+    induction: Induction = field(default_factory=Induction)
+
+    @property
+    def root(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.is_leaf)
+
+
+@dataclass(frozen=True, slots=True)
+class Defense:
+    """What was done to a model before it was published: the name of the method and its parameters, such as ``k``.
+
+    An adversary is taken to know both.
+    """
+
+    method: str
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Content(Shown):
+    """The content of one publication: trees over the same attributes and target.
+
+    Records entered each tree's counts with probability ``sampling_rate``, and counts below
+    ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
+    """
+
+    target: Target
+    attributes: tuple[Attribute, ...]
+    trees: tuple[Tree, ...]
+    sampling_rate: float = 1.0
+    suppressed_below: int = 0
+    defense: Defense | None = None
+
+    @property
+    def public(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers, in the order of the document."""
+        return tuple(a for a in self.attributes if a.role == "public")
+
+    @property
+    def private(self) -> tuple[Attribute, ...]:
+        return tuple(a for a in self.attributes if a.role == "private")
+
+    def _display(self) -> Display:
+        facts = {
+            "target": f"{self.target.name}: {', '.join(self.target.classes)}",
+            "public attributes": ", ".join(a.name for a in self.public),
+            "private attributes": ", ".join(a.name for a in self.private),
+            "nodes": str(sum(len(tree.nodes) for tree in self.trees)),
+            "leaves": str(sum(node.is_leaf for tree in self.trees for node in tree.nodes)),
+            "sampling rate": "" if self.sampling_rate == 1 else f"{self.sampling_rate:g}",
+            "defense": "" if self.defense is None else self.defense.method,
+        }
+        rows = [(fact, value) for fact, value in facts.items() if value]
+        title = f"Release of {counted(len(self.trees), 'tree')} about {self.target.name}"
+        return Display(title, [f"{fact}: {value}" for fact, value in rows], rows=rows)

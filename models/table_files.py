@@ -1,0 +1,91 @@
+"""Results as files: tables (.csv, .parquet), or documents that have their rows (.json)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from maxent.models.json_text import as_json_text
+from maxent.models.output import check_outputs, write_atomically, write_text
+from maxent.models.spreadsheets import guarded
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+POSTERIOR = (".csv", ".parquet", ".json")
+"""Suffixes of the files that a result can be written to."""
+
+REPORT = (".html",)
+"""Suffixes of the files that a report can be written to."""
+
+
+def save_rows(
+    document: Mapping[str, Any], key: str, path: str | os.PathLike[str], *, csv_literal: bool = False
+) -> None:
+    """Write a document as JSON, or its list of rows under ``key`` as a table; the rest is as in `save_frame`."""
+    check_outputs({"output": (os.fspath(path), POSTERIOR)})
+    import pandas as pd
+
+    if os.fspath(path).lower().endswith(".json"):
+        write_text(path, as_json_text(document) + "\n")
+        return
+    cells = [{name: _cell(value) for name, value in row.items()} for row in document[key]]
+    # As objects: a column of whole numbers with gaps would turn into floats.
+    frame = pd.DataFrame(cells, dtype=object)
+    save_frame(path, frame, lambda rows: {**document, key: rows}, csv_literal=csv_literal)
+
+
+def _cell(value: object) -> object:
+    """A value of a row as one cell: lists as JSON."""
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+def save_frame(
+    path: str | os.PathLike[str],
+    frame: DataFrame,
+    document: Callable[[list[dict[str, Any]]], Mapping[str, Any]],
+    *,
+    csv_literal: bool = False,
+    public: bool = False,
+) -> None:
+    """Write a table (.csv, .parquet), or the document made of its rows (.json).
+
+    Parameters
+    ----------
+    csv_literal : bool
+        Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+    public : bool
+        As in `maxent.models.output.write_atomically`.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix, or a place that cannot be written; nothing is left behind.
+    """
+    check_outputs({"output": (os.fspath(path), POSTERIOR)})
+    suffix = os.fspath(path).lower().rpartition(".")[2]
+    if suffix == "csv":
+        table = frame if csv_literal else _guarded(frame)
+        write_atomically(path, lambda name: table.to_csv(name, index=False, lineterminator="\n"), public=public)
+    elif suffix == "parquet":
+        write_atomically(path, lambda name: frame.to_parquet(name, index=False), public=public)
+    else:
+        rows = [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
+        write_text(path, as_json_text(document(rows)) + "\n", public=public)
+
+
+def _guarded(frame: DataFrame) -> DataFrame:
+    """A table whose texts, names of columns included, no spreadsheet runs as formulas."""
+    import pandas as pd
+
+    columns = {}
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            changed = {text: guarded(text) for text in column.unique() if isinstance(text, str)}
+            if any(text != safe for text, safe in changed.items()):
+                column = column.map(lambda cell, changed=changed: changed.get(cell, cell))
+        columns[j] = column
+    return pd.DataFrame(columns, index=frame.index).set_axis([guarded(str(name)) for name in frame.columns], axis=1)

@@ -1,0 +1,1 @@
+"""Tables of people: reading files and DataFrames into coded columns."""

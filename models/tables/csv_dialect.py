@@ -1,0 +1,32 @@
+"""What separates the cells of a CSV file: what a line before the header says, else what the first rows show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+"""What may separate cells, by what options call it; the mark itself is understood, too."""
+
+STATED = re.compile(rb'"?[sS][eE][pP]=([,;\t|])"?(?:\r\n|\n|\r|\Z)')
+"""A line before the header that says what separates cells, as Excel reads it."""
+
+LOOKED_AT = 100
+"""Rows that are looked at, the header among them."""
+
+
+def recognised(widths: Callable[[str], Sequence[int]]) -> str:
+    """What separates the cells of a table: the comma, unless something else clearly does.
+
+    That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows
+    that are looked at into the same number of cells, more than one.
+
+    Parameters
+    ----------
+    widths : callable
+        The numbers of cells of the header and of the first rows, for a mark; none where they cannot be told.
+    """
+    if [*widths(",")[:1]] != [1]:
+        return ","
+    found = [mark for mark in (";", "\t", "|") if len(cells := set(widths(mark))) == 1 and cells != {1}]
+    return found[0] if len(found) == 1 else ","

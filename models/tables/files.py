@@ -1,0 +1,198 @@
+"""Files as tables, whatever their format: which files a path or a pattern names, and reading one of them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import USUAL, Decimal, Reader
+from maxent.models.sizes import size_text
+from maxent.models.tables.cell_values import understood
+from maxent.models.tables.csv_file import open_csv
+from maxent.models.tables.decimal_commas import with_decimal_points
+from maxent.models.tables.frame import (
+    Frame,
+    IntArray,
+    Source,
+    from_arrow,
+    from_pandas,
+    heading,
+    repeated_columns,
+)
+from maxent.models.tables.memory import Memory, cells_size, too_large
+from maxent.models.tables.parquet_file import open_parquet
+from maxent.models.tables.table_input import TableInput, matching_files, readable, table_input
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LARGE_ROWS = 1_000_000
+"""A file that says that it has more rows is not read into memory."""
+
+
+class TableFile(Protocol):
+    """A file with a table in it, which is read in batches, as often as needed."""
+
+    @property
+    def source(self) -> str:
+        """Its name."""
+
+    @property
+    def unit(self) -> Literal["line", "row"]:
+        """What places in it are."""
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns; they may repeat."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are at least, as far as the file says so."""
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """The type of the first column of each name, as it is read: numbers, or text, which may be in dictionaries."""
+
+    @property
+    def decimal(self) -> Decimal | None:
+        """What stands before the decimals of numbers that are text, None for as the columns show."""
+
+    @property
+    def times(self) -> frozenset[str]:
+        """The columns that the file says hold dates, times or durations; they are read as text."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, ragged ones left out: the first column of each name, in this order."""
+
+    def lines(self, rows: int, wanted: IntArray) -> tuple[IntArray, list[Problem]]:
+        """Return the places of some of the ``rows`` that `batches` yields, counted from 0, and the ragged rows."""
+
+
+def read_frame(
+    source: Source,
+    name: str,
+    wanted: Iterable[str],
+    reader: Reader | None = None,
+    declared: Mapping[str, Collection[str]] | None = None,
+) -> Frame:
+    """Read the wanted columns of a DataFrame or a file, every row of it.
+
+    Parameters
+    ----------
+    source : DataFrame or path
+        By suffix: .parquet or .pq is Parquet, .gz is compressed CSV, all others are CSV. CSV is UTF-8, with a header
+        line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark. ``-`` is
+        standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
+    name : str
+        What to call a DataFrame in messages; a file goes by its name.
+    wanted : iterable of str
+        Columns to read; those that are not there are missing from `Frame.columns`.
+    reader : Reader, optional
+        How to read.
+    declared : mapping of column to values, optional
+        Values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+
+    Raises
+    ------
+    InvalidInput
+        When the source cannot be read as a table at all, or takes more memory than it may.
+    """
+    names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
+    if not isinstance(source, (str, PathLike)):
+        return understood(from_pandas(source, name, names, reader.reading.absent), reader, declared)
+    path, most = Path(source), reader.reading.max_memory
+    with readable(path, most):
+        table = _open(table_input(path, most).kept(), reader)
+        frame = _whole(table, names, most)
+    return understood(with_decimal_points(frame, reader, declared), reader, declared)
+
+
+def _max_memory(reader: Reader | None) -> int:
+    return (USUAL if reader is None else reader.reading).max_memory
+
+
+def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
+    """Return all rows of a table."""
+    import pyarrow as pa
+
+    present = [name for name in names if name in table.header]
+    if (size := cells_size(table.rows, len(present))) > max_memory:
+        raise too_large(table.source, max_memory, f"{table.rows:,} rows, which take at least {size_text(size)}")
+    memory = Memory(table.source, max_memory)
+    parts: list[list[Any]] = [[] for _ in present]
+    rows = 0
+    for batch in table.batches(present):
+        rows += batch.num_rows
+        memory.take(cells_size(batch.num_rows, len(present)))
+        for part, array in zip(parts, batch.columns, strict=True):
+            part.append(array.dictionary_encode() if pa.types.is_string(array.type) else array)
+            memory.take(part[-1].nbytes)
+    lines, ragged = table.lines(rows, np.arange(rows, dtype=np.int64))
+    problems = (*repeated_columns(table.header, names, heading(table.unit)), *ragged)
+    columns = {
+        name: from_arrow(pa.chunked_array(part, None if part else table.types[name]), name in table.times)
+        for name, part in zip(present, parts, strict=True)
+    }
+    repeats, locate = np.ones_like(lines), (table.unit + " {}").format
+    return Frame(
+        table.source, table.unit, table.header, columns, lines, repeats, problems, locate, decimal=table.decimal
+    )
+
+
+def large_files(source: Source, reader: Reader | None = None) -> tuple[Path, ...]:
+    """Return the files that a source names and that are not to be read into memory.
+
+    Those are the files that match a pattern (``*``, ``?``, ``[...]``, and ``**`` for any folders), in the order of
+    their names, and a single large file. None, for everything else, means `read_frame`.
+
+    Raises
+    ------
+    InvalidInput
+        When no file matches the pattern, or files of several formats do.
+    """
+    if not isinstance(source, (str, PathLike)):
+        return ()
+    path = Path(source)
+    if any(mark in fspath(source) for mark in "*?[") and not path.exists():
+        return matching_files(fspath(source))
+    return (path,) if _is_large(path, _max_memory(reader)) else ()
+
+
+def _is_large(path: Path, max_memory: int) -> bool:
+    """Say whether a file is too large to be read into memory; what cannot be read is left to be refused."""
+    try:
+        with readable(path, max_memory):
+            found = table_input(path, max_memory)
+            if found.is_large:
+                return True
+            return found.format == "parquet" and open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
+    except InvalidInput:
+        return False
+
+
+def open_file(path: Path, reader: Reader | None = None) -> TableFile:
+    """Open a file as `read_frame` does, but in bounded memory.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read as a table at all.
+    """
+    most = _max_memory(reader)
+    with readable(path, most):
+        return _open(table_input(path, most), reader or Reader())
+
+
+def _open(found: TableInput, reader: Reader) -> TableFile:
+    """Open a table by its format; note how a CSV file is read that is no usual one."""
+    if found.format == "parquet":
+        return open_parquet(found.source, found.open, reader.reading.max_memory)
+    text = open_csv(found.source, found.open, reader.reading)
+    if text.delimiter != "," and reader.reading.csv_delimiter is None:
+        reader.note(found.source, f"cells are separated by {text.delimiter!r} (csv_delimiter names another mark)")
+    return text

@@ -1,0 +1,277 @@
+"""Tables as one thing, wherever they are read from: named columns of coded values, with the place of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import islice
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.arguments import shown_whole
+from maxent.models.errors import Problem, invalid
+from maxent.models.hints import HINTED, closest
+from maxent.models.reading import Decimal, Reader
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Source: TypeAlias = "DataFrame | str | PathLike[str]"
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+LISTED = 10
+"""Problems of one kind that are spelled out before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One column, factorised: row i holds ``values[codes[i]]``, or nothing where the code is -1.
+
+    ``values`` are numbers where the source has a number type, else an object array; two of them may read alike
+    (1 and "1"), and some may occur in no row. ``dated`` says whether the type of the source is one of dates, times or
+    durations, ``numeric`` whether it is one of numbers, None where the source has no types. ``blanks`` are the rows
+    without a value, by what is written in them.
+    """
+
+    codes: IntArray
+    values: npt.NDArray[Any]
+    dated: bool = False
+    numeric: bool | None = None
+    blanks: Mapping[str, int] = field(default_factory=dict)
+
+    def texts(self) -> list[str]:
+        """Return the values as text: strings as they are, True and 1 as ``True`` and ``1``, floats by `repr`."""
+        if self.values.dtype == np.float32 or self.values.dtype == np.float16:
+            return [str(value + 0) for value in self.values]
+        return [_text(value) for value in self.values.tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """The wanted columns of a source that were found in it.
+
+    Attributes
+    ----------
+    source : str
+        What it was read from.
+    unit : str
+        What ``lines`` are: ``line`` or ``row``.
+    header : tuple of str
+        All columns of the source.
+    columns : mapping of str to Column
+        Those that are wanted and there.
+    lines : int64, shape (n_rows,)
+        The line of the file each row starts on (the header being line 1), or the number of the row, from 1.
+    repeats : int64, shape (n_rows,)
+        How many rows of the source each one stands for: equal rows may have been merged, into the first of them.
+    problems : tuple of Problem
+        Ragged rows, which the columns leave out, and wanted columns that occur twice.
+    locate : callable
+        Names a place given as in ``lines``: ``line 7``.
+    reader : Reader
+        Reads it, and remembers what is noticed.
+    decimal : {"point", "comma"}, optional
+        What stands before the decimals of numbers that are text; None for as the columns show.
+    """
+
+    source: str
+    unit: Literal["line", "row"]
+    header: tuple[str, ...]
+    columns: Mapping[str, Column]
+    lines: IntArray
+    repeats: IntArray
+    problems: tuple[Problem, ...]
+    locate: Callable[[int], str]
+    reader: Reader = field(default_factory=Reader)
+    decimal: Decimal | None = "point"
+
+    @property
+    def heading(self) -> str:
+        """Where the names of the columns are."""
+        return heading(self.unit)
+
+    def place(self, row: int) -> str:
+        """Name the place of a row: ``line 7``."""
+        return self.locate(int(self.lines[row]))
+
+
+def heading(unit: Literal["line", "row"]) -> str:
+    """Say where the names of the columns are in a source that has such places."""
+    return "header" if unit == "line" else "columns"
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """Return the `repr` of a value, cut to about ``width`` characters."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return shown_whole(value)
+    try:
+        # Cut before repr too: a cell may be megabytes long.
+        text = repr(value[: width + 1] if isinstance(value, str) else value)
+    except ValueError:  # integers of thousands of digits somewhere in it
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def shorten_list(values: Iterable[object], width: int = 60) -> str:
+    """Join the `repr` of values with commas, dropping those beyond about ``width`` characters."""
+    text = ", ".join(shorten(value) for value, _ in zip(values, range(width), strict=False))
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:
+    """List the names that are no columns of the source, each with the column that was probably meant.
+
+    What is in a source is shown only when one of the wanted columns is, whatever its case: else it may be any file.
+    """
+    expected, header, wanted = "a column of this name", set(frame.header), tuple(names)
+    shown = bool(frame.columns) or has_any(frame.header, wanted)
+    return [
+        Problem(frame.heading, name, expected, f"none{_suggestion(name, frame.header, shown) if i < HINTED else ''}")
+        for i, name in enumerate(name for name in wanted if name not in header)
+    ]
+
+
+def has_any(header: Iterable[str], names: Iterable[str]) -> bool:
+    """Say whether a source has one of some columns, whatever its case: one that has none may be any file."""
+    folded = {name.strip().lower() for name in names}
+    return any(name.strip().lower() in folded for name in header)
+
+
+def other_columns(header: Sequence[str]) -> str:
+    """Say how many columns there are in what may be any file, without what they are called."""
+    return f"{len(header)} column{'s' * (len(header) > 1)} of other names (is it the right file?)"
+
+
+def alike(name: str, header: Sequence[str]) -> str | None:
+    """Return the column that may have been meant by a name that is none."""
+    same = (other for other in header if other.strip().lower() == name.strip().lower())
+    return next(same, None) or closest(name, header)
+
+
+def _suggestion(name: str, header: Sequence[str], shown: bool) -> str:
+    """Say which column may have been meant, or which there are; without what they are called unless that is shown."""
+    separators = [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]
+    if separators:
+        return f" in a header of one column (name the mark between cells in csv_delimiter, perhaps {separators[0]!r})"
+    if not shown:
+        return f" among {other_columns(header)}"
+    close = alike(name, header)
+    if close is None:
+        return f" among {shorten_list(header)}"
+    if close.strip() == name.strip():
+        return f", but {shorten(close)} (spaces count)"
+    return f"; did you mean {shorten(close)}?"
+
+
+def listed(problems: Iterable[Problem], total: int, what: str) -> list[Problem]:
+    """Return the first of ``total`` problems of one kind, saying how many ``what`` more there are."""
+    found = list(islice(problems, LISTED + 1))
+    if total > LISTED:
+        rest = found[LISTED]
+        found[LISTED] = Problem(f"and {total - LISTED} more {what}", rest.field, rest.expected, "the like")
+    return found
+
+
+def _text(value: object) -> str:
+    """Return one value as the text it stands for."""
+    if isinstance(value, str):
+        return str(value)
+    # repr of a NumPy float names its type; the sum turns -0.0 into 0.0.
+    return repr(float(value) + 0.0) if isinstance(value, float) else str(value)
+
+
+def repeated_columns(header: Sequence[str], names: Iterable[str], where: str) -> list[Problem]:
+    """List the names that more than one column has."""
+    return [
+        Problem(where, name, "one column of this name", f"{header.count(name)} of them")
+        for name in names
+        if header.count(name) > 1
+    ]
+
+
+def from_pandas(source: object, name: str, wanted: Sequence[str], absent: Callable[[str], bool] = "".__eq__) -> Frame:
+    """Factorise the wanted columns of a DataFrame; labels of columns are compared as text.
+
+    Parameters
+    ----------
+    source : DataFrame
+    name : str
+        What to call it in messages.
+    wanted : sequence of str
+        Columns; those that are not there are left out.
+    absent : callable
+        Whether a text stands for a missing value: without these, a column of Python's numbers is one of numbers.
+
+    Raises
+    ------
+    InvalidInput
+        When ``source`` is no DataFrame.
+    """
+    import pandas as pd
+
+    if not isinstance(source, pd.DataFrame):
+        raise invalid(name, "argument", name, "a pandas DataFrame or the path of a file", shorten(source))
+    header = tuple(str(label) for label in source.columns)
+    columns = {label: _from_series(source.iloc[:, header.index(label)], absent) for label in wanted if label in header}
+    lines = np.arange(1, len(source) + 1, dtype=np.int64)
+    problems = tuple(repeated_columns(header, wanted, heading("row")))
+    return Frame(name, "row", header, columns, lines, np.ones_like(lines), problems, "row {}".format)
+
+
+def from_arrow(array: Any, dated: bool = False) -> Column:
+    """Return an Arrow chunked array of numbers or of text as a column; nulls and NaN are missing."""
+    import pyarrow as pa
+
+    if pa.types.is_float16(array.type) and array.num_chunks > 1:
+        array = pa.chunked_array([pa.concat_arrays(array.chunks)])  # unifying takes their bits for numbers
+    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    coded = coded.unify_dictionaries().combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):
+        # combine_chunks keeps a list of chunks where there is none to combine.
+        coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)
+    # DLPack, as to_numpy would import pandas: slower than reading most tables.
+    indices = coded.indices if coded.null_count == 0 else coded.indices.fill_null(-1)
+    codes = np.from_dlpack(indices).astype(np.int64)
+    kind = coded.dictionary.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        values = coded.dictionary.to_numpy(zero_copy_only=False) + 0  # -0.0 is 0.0
+        if (absent := np.isnan(values)).any():
+            codes = np.where((codes >= 0) & absent[codes], -1, codes)
+    else:
+        values = np.array(coded.dictionary.to_pylist(), dtype=object)
+    return Column(codes, values, dated, values.dtype.kind in "iuf" and not pa.types.is_dictionary(array.type))
+
+
+def _from_series(series: Series[Any], absent: Callable[[str], bool]) -> Column:
+    """Return a column of a DataFrame, factorised."""
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _coded(series.cat.codes.to_numpy(), series.cat.categories, numeric=False)
+    numeric = None
+    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) not in {"string", "empty"}:
+        # 1, 1.0 and True are equal for pandas, but do not read alike; lists cannot be hashed.
+        cells = [None if lacking else value for value, lacking in zip(series, series.isna(), strict=True)]
+        held = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and absent(cell))]
+        numeric = bool(held) and all(isinstance(cell, _NUMBERS) and not isinstance(cell, bool) for cell in held)
+        series = pd.Series([None if cell is None else _text(cell) for cell in cells], dtype=object)
+    return _coded(*pd.factorize(series), numeric=numeric)
+
+
+def _coded(codes: npt.NDArray[Any], values: Any, *, numeric: bool | None) -> Column:
+    """Return codes, and an index or extension array of their values, as a column of numbers or objects.
+
+    ``numeric`` is whether it is one of numbers, None for as the type of the values says.
+    """
+    array = np.asarray(values)
+    plain = array + 0 if array.dtype.kind in "iuf" else np.asarray(values, dtype=object)  # -0.0 is 0.0
+    dated = len(plain) > 0 and isinstance(plain[0], (date, timedelta))
+    return Column(codes.astype(np.int64), plain, dated, plain.dtype.kind in "iuf" if numeric is None else numeric)

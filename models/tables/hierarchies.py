@@ -1,0 +1,184 @@
+"""Generalisation hierarchies: how the values of a categorical attribute are grouped, level by level."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.input_files import read_input
+from maxent.models.sizes import size_text
+from maxent.models.tables.frame import LISTED, shorten
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+MAX_BYTES = 50_000_000
+"""Bytes of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """The groups of some values: ``levels[l][v]`` is the name of the group of value v at level l.
+
+    Level 0 are the values themselves; two values of one group share their groups at all higher levels.
+    """
+
+    levels: tuple[tuple[str, ...], ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that are grouped."""
+        return self.levels[0]
+
+    def groups(self, values: Sequence[str]) -> IntArray:
+        """Numbers of the groups of some of the values, shape (n_levels, len(values)), those of level 0 being unique.
+
+        Levels that group these values as the level below does are left out, and so is one that puts them all together,
+        unless it is level 0: neither is another way to split.
+
+        Raises
+        ------
+        KeyError
+            When a value is not in the hierarchy.
+        """
+        place = {value: i for i, value in enumerate(self.values)}
+        chosen = [place[value] for value in values]
+        kept = [np.arange(len(values))]
+        for level in self.levels[1:]:
+            numbers: dict[str, int] = {}
+            groups = np.array([numbers.setdefault(level[i], len(numbers)) for i in chosen], np.int64)
+            if 1 < len(numbers) <= kept[-1].max():
+                kept.append(groups)
+        return np.stack(kept)
+
+
+HierarchySource: TypeAlias = "Hierarchy | str | PathLike[str] | Sequence[Sequence[str]]"
+"""A hierarchy, a file of one, or its rows."""
+
+
+def read_hierarchy(source: HierarchySource, name: str = "hierarchy") -> Hierarchy:
+    """Read a hierarchy: a row per value, which is followed by its parent, its parent's parent, and so on.
+
+    Parameters
+    ----------
+    source : Hierarchy, path or sequence of rows
+        A file is CSV without a header (UTF-8), as ARX writes it; its cells are separated by semicolons, or by commas
+        when its first line has no semicolon. The last column may stand for all values (``*``).
+    name : str
+        What problems call a source that is no file.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem: ragged rows, empty cells, a value in two rows, a group with two parents.
+    """
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, (str, PathLike)):
+        name, rows = str(source), _read(Path(source))
+    elif not isinstance(source, Sequence) or any(
+        isinstance(row, str) or not isinstance(row, Iterable) for row in source
+    ):
+        raise invalid(name, "argument", "hierarchy", "a file, or rows of a value and its parents", shorten(source))
+    else:
+        rows = [(i, [str(cell) for cell in row]) for i, row in enumerate(source, 1)]
+    if not rows:
+        raise invalid(name, "file", "rows", "at least one value and its parents", "no rows")
+    if problems := list(_problems(rows)):
+        raise InvalidInput(name, problems)
+    return Hierarchy(tuple(zip(*(row for _, row in rows), strict=True)))
+
+
+def hierarchy_files(folder: str | PathLike[str], columns: Sequence[str]) -> dict[str, str]:
+    """The file ``COLUMN.csv`` of each of the columns that has one in a folder.
+
+    Raises
+    ------
+    InvalidInput
+        When there is no such folder, or none of the columns has a file in it.
+    """
+    found = {name: Path(folder) / f"{name}.csv" for name in columns if (Path(folder) / f"{name}.csv").is_file()}
+    if not found:
+        expected = f"a folder with a file COLUMN.csv for some of {shorten(', '.join(columns))}"
+        raise invalid(str(folder), "folder", "hierarchies", expected, "none" if Path(folder).is_dir() else "no folder")
+    return {name: str(path) for name, path in found.items()}
+
+
+def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Yield what keeps hierarchies from those who want to generalise attributes with these domains."""
+    for attribute, hierarchy in hierarchies.items():
+        where = f"attribute {shorten(attribute)}"
+        if attribute not in domains:
+            known = shorten(", ".join(domains)) if domains else "there is none"
+            found = "no such attribute, or one of numbers, which are cut in two"
+            yield Problem(where, "hierarchies", f"a categorical attribute of the tree ({known})", found)
+        elif missing := [value for value in domains[attribute] if value not in set(hierarchy.values)]:
+            yield Problem(where, "hierarchies", "a row for every value", f"none for {shorten(', '.join(missing))}")
+
+
+def _read(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines of a file that are not blank, with their numbers."""
+    try:
+        content = read_input(path, MAX_BYTES)
+        if content is None:
+            raise invalid(str(path), "file", "size", f"at most {size_text(MAX_BYTES)}", "a larger one")
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise invalid(str(path), "file", "path", "a readable file", error.strerror or type(error).__name__) from error
+    except UnicodeDecodeError as error:
+        raise invalid(str(path), "file", "encoding", "UTF-8", f"byte {error.start} that is not") from error
+    lines = text.splitlines(keepends=True)
+    delimiter = ";" if lines and ";" in lines[0] else ","
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise invalid(str(path), f"line {reader.line_num}", "row", "comma-separated values", str(error)) from error
+
+
+def _problems(rows: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Problem]:
+    """Yield what is wrong with the rows, of each kind at most as many as are worth listing."""
+    width = len(rows[0][1])
+    found: dict[str, int] = {}
+    value_of: dict[str, int] = {}
+    parent_of: dict[tuple[int, str], tuple[str, int]] = {}
+    for line, row in rows:
+        for problem in _row_problems(line, row, width, value_of, parent_of):
+            found[problem.field] = found.get(problem.field, 0) + 1
+            if found[problem.field] <= LISTED:
+                yield problem
+    for field, count in found.items():
+        if count > LISTED:
+            yield Problem("file", field, "none of these", f"{count - LISTED} more")
+
+
+def _row_problems(
+    line: int,
+    row: Sequence[str],
+    width: int,
+    value_of: dict[str, int],
+    parent_of: dict[tuple[int, str], tuple[str, int]],
+) -> Iterator[Problem]:
+    """Yield what is wrong with a row, given the rows above it, which it joins."""
+    where = f"line {line}"
+    if len(row) != width or width < 2:
+        expected = f"{width} cells, as in the first row" if width > 1 else "a value and at least one parent"
+        yield Problem(where, "cells", expected, str(len(row)))
+        return
+    if not all(row):
+        yield Problem(where, "cell", "a name", "nothing")
+    if (first := value_of.setdefault(row[0], line)) != line:
+        yield Problem(where, "value", "each value once", f"that of line {first} again")
+        return
+    for level in range(1, width - 1):
+        parent, first = parent_of.setdefault((level, row[level]), (row[level + 1], line))
+        if parent != row[level + 1]:
+            found = f"another than in line {first}"
+            yield Problem(where, "parent", f"one parent of the group in cell {level + 1}", found)

@@ -1,0 +1,279 @@
+"""Large tables, merged while they are read: memory grows with the number of distinct rows, not of rows.
+
+The files are parsed batch by batch, by the parsers that read small ones, and merged into what came before. Cells are
+grouped as they are stored; what they mean is looked at once for each distinct row.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.reading import Decimal, Reader, Reading
+from maxent.models.sizes import size_text
+from maxent.models.tables.cell_values import meaning, numbers, understood
+from maxent.models.tables.decimal_commas import with_decimal_points, with_points
+from maxent.models.tables.files import TableFile, open_file
+from maxent.models.tables.frame import Column, Frame, IntArray, from_arrow, heading, listed, repeated_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WAITING = 1 << 17
+"""Rows that are at least merged at once."""
+
+_MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}
+"""How what is known of equal rows is put together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """A table with equal rows merged.
+
+    ``frame`` has one row for each distinct one, where it appears first, in the order of these places; rows for a
+    positive number of individuals, for none, and for a number that is refused are never merged with one another.
+    ``individuals``, shape (n_rows,), are those of all rows that each one stands for, below 0 where the numbers were
+    refused, and at most 2**53.
+    """
+
+    frame: Frame
+    individuals: IntArray
+
+
+def aggregate(
+    files: Sequence[Path],
+    source: str,
+    names: Sequence[str],
+    count: str | None,
+    reader: Reader | None = None,
+    declared: Mapping[str, Collection[str]] | None = None,
+) -> Groups:
+    """Read the named columns of files that together are one table, and merge equal rows.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        One or more, in the order of their rows. Columns are found by name in each of them.
+    source : str
+        What to call several files in messages; one goes by its own name. Rows of several are numbered through all.
+    names : sequence of str
+        Columns to read and group by; those that are in no file are missing from `Frame.columns`.
+    count : str, optional
+        The column, none of ``names``, with the individuals a row stands for; 1 where no file has it.
+    reader : Reader, optional
+        How to read.
+    declared : mapping of column to values, optional
+        Values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+
+    Raises
+    ------
+    InvalidInput
+        When a file cannot be read as a table, lacks a column that another has, or distinct rows are too many for
+        memory.
+    """
+    reader = reader or Reader()
+    tables = [open_file(path, reader) for path in files]
+    single = len(tables) == 1
+    label = tables[0].source if single else source
+    wanted = [*names, *([] if count is None else [count])]
+    problems = _headers(tables, source, wanted)
+    header = tables[0].header
+    keys = [name for name in names if name in header]
+    forms = [_form({table.types[name] for table in tables}) for name in keys]
+    ends: list[int] = []
+    stored = _rows(tables, keys, forms, count if count in header else None, ends, reader.reading)
+    grouped = _group(stored, forms, label, reader.reading.max_memory)
+
+    place = grouped.column("place").to_numpy()
+    order = np.argsort(place)
+    columns = {}
+    for i, (name, form) in enumerate(zip(keys, forms, strict=True)):
+        column = from_arrow(_restored(grouped.column(i), form))
+        columns[name] = Column(column.codes[order], column.values, numeric=column.numeric)
+    lines, ragged, locate = _places(tables, ends, place[order])
+    frame = Frame(
+        label,
+        tables[0].unit if single else "row",
+        header,
+        columns,
+        lines,
+        grouped.column("repeats").to_numpy()[order],
+        tuple(problems + ragged),
+        locate,
+        decimal=_decimal(tables),
+    )
+    individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
+    return Groups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
+
+
+def _decimal(tables: Sequence[TableFile]) -> Decimal | None:
+    """What stands before decimals: what all tables say, else a point."""
+    (found, *others) = {table.decimal for table in tables}
+    return "point" if others else found
+
+
+def _headers(tables: Sequence[TableFile], source: str, wanted: Sequence[str]) -> list[Problem]:
+    """List the wanted columns that occur twice; refuse files that lack one which others have."""
+    if len(tables) == 1:
+        return repeated_columns(tables[0].header, wanted, heading(tables[0].unit))
+    repeated, lacking = [], []
+    for table in tables:
+        where = f"{table.source}, {heading(table.unit)}"
+        repeated += repeated_columns(table.header, wanted, where)
+        for name in wanted:
+            owner = next((other.source for other in tables if name in other.header), None)
+            if owner is not None and name not in table.header:
+                lacking.append(Problem(where, name, f"a column of this name, as in {owner}", "none"))
+    if lacking:
+        raise InvalidInput(source, listed(lacking, len(lacking), "columns"))
+    return listed(repeated, len(repeated), "columns")
+
+
+def _places(
+    tables: Sequence[TableFile], ends: Sequence[int], rows: IntArray
+) -> tuple[IntArray, list[Problem], Callable[[int], str]]:
+    """Return what `Frame` calls the places of rows, which are counted through all tables from 0; the ragged rows."""
+    starts = [0, *ends[:-1]]
+    if len(tables) == 1:
+        return *tables[0].lines(ends[0], rows), (tables[0].unit + " {}").format
+    ragged: list[Problem] = []
+    for table, start, end in zip(tables, starts, ends, strict=True):
+        _, problems = table.lines(end - start, np.zeros(0, dtype=np.int64))
+        ragged += [replace(problem, where=f"{table.source}, {problem.where}") for problem in problems]
+
+    def locate(number: int) -> str:
+        i = bisect_right(starts, number - 1) - 1
+        (line,), _ = tables[i].lines(ends[i] - starts[i], np.array([number - 1 - starts[i]], dtype=np.int64))
+        return f"{tables[i].source}, {tables[i].unit} {line}"
+
+    return rows + 1, ragged, locate
+
+
+# --- What is grouped --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a column is grouped: as text, or, where ``kind`` is its type, as the bits of its numbers.
+
+    Bits, because 0.0 and -0.0 are equal, NaN is not equal to itself, and Arrow does not group by float16.
+    """
+
+    stored: pa.DataType
+    kind: pa.DataType | None = None
+
+
+def _form(types: set[pa.DataType]) -> _Form:
+    """Choose the form of a column that has these types in the files."""
+    import pyarrow as pa
+
+    (kind, *others) = types
+    if others or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        # In a dictionary, so that a long text in many rows is held once.
+        return _Form(pa.dictionary(pa.int32(), pa.string()))
+    return _Form({8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[kind.bit_width], kind)
+
+
+def _stored(array: Any, form: _Form) -> Any:
+    """Return an Arrow array in the form it is grouped by."""
+    import pyarrow as pa
+
+    if form.kind is not None:
+        return array.view(form.stored)
+    if array.type == pa.string():
+        array = array.dictionary_encode()
+    if array.type == form.stored:
+        return array
+    column = from_arrow(pa.chunked_array([array]))
+    codes = pa.array(column.codes, pa.int32(), mask=column.codes < 0)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(column.texts(), pa.string()))
+
+
+def _restored(array: Any, form: _Form) -> Any:
+    """Undo `_stored`, up to text, for a chunked array."""
+    import pyarrow as pa
+
+    return array if form.kind is None else pa.chunked_array([c.view(form.kind) for c in array.chunks], form.kind)
+
+
+def _rows(
+    tables: Sequence[TableFile],
+    keys: Sequence[str],
+    forms: Sequence[_Form],
+    count: str | None,
+    ends: list[int],
+    reading: Reading,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all tables as `_schema` says; add to ``ends`` how many there were up to the end of each."""
+    import pyarrow as pa
+
+    schema, place = _schema(forms), 0
+    for table in tables:
+        for batch in table.batches([*keys, *([] if count is None else [count])]):
+            rows = batch.num_rows
+            cells = [_stored(batch.column(i), form) for i, form in enumerate(forms)]
+            people = (
+                np.ones(rows, dtype=np.int64)
+                if count is None
+                else _people(batch.column(len(keys)), reading, table.decimal)
+            )
+            known = [np.sign(people), np.ones_like(people), people.astype(np.float64), np.arange(place, place + rows)]
+            yield pa.record_batch([*cells, *map(pa.array, known)], schema=schema)
+            place += rows
+        ends.append(place)
+
+
+def _schema(forms: Sequence[_Form]) -> pa.Schema:
+    """What is grouped by (``key0``, ``key1``, ..., and the sign of people), and what is put together for a group."""
+    import pyarrow as pa
+
+    keys = [(f"key{i}", form.stored) for i, form in enumerate(forms)]
+    known = [("sign", pa.int64()), ("repeats", pa.int64()), ("individuals", pa.float64()), ("place", pa.int64())]
+    return pa.schema([*keys, *known])
+
+
+def _people(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray:
+    """Return numbers of individuals, -1 for those that are refused."""
+    import pyarrow as pa
+
+    column = from_arrow(pa.chunked_array([array]))
+    texts, lacking = meaning(column, reading)
+    if decimal == "comma":
+        texts = with_points(texts)
+    found = numbers(Column(column.codes, np.array(texts, dtype=object)), low=0, high=2.0**53, whole=True)
+    return np.append(np.where(np.isnan(found) | lacking, -1, found), -1).astype(np.int64)[column.codes]
+
+
+def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[_Form], source: str, max_memory: int) -> pa.Table:
+    """Merge equal rows, as they come; merging takes about twice ``max_memory`` for a moment."""
+    import pyarrow as pa
+
+    merged, waiting, n_waiting = _schema(forms).empty_table(), [], 0
+    for batch in rows:
+        waiting.append(batch)
+        n_waiting += batch.num_rows
+        # As many new rows as there are merged ones: in all, every row is merged about twice.
+        if n_waiting >= max(_WAITING, merged.num_rows):
+            merged, waiting, n_waiting = _merge([merged, pa.Table.from_batches(waiting)], source, max_memory), [], 0
+    return _merge([merged, pa.Table.from_batches(waiting, merged.schema)], source, max_memory)
+
+
+def _merge(tables: Sequence[pa.Table], source: str, max_memory: int) -> pa.Table:
+    """Merge the rows of tables in which equal ones may have been merged before."""
+    import pyarrow as pa
+
+    table = pa.concat_tables(tables).unify_dictionaries()
+    keys = [name for name in table.column_names if name not in _MERGED]
+    # In one thread: several save no time here, but take turns and more memory.
+    merged = table.group_by(keys, use_threads=False).aggregate(list(_MERGED.items()))
+    if merged.nbytes > max_memory:
+        expected = f"distinct rows that fit into {size_text(max_memory)} (max_memory=)"
+        raise invalid(source, "file", "rows", expected, f"{merged.num_rows} that do not, and perhaps more")
+    # In one piece, as joining the dictionaries of many pieces takes time by the square of their number.
+    return merged.rename_columns([*keys, *_MERGED]).select(table.column_names).combine_chunks()

@@ -1,0 +1,161 @@
+"""Parquet files, read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.sizes import size_text
+from maxent.models.tables.frame import IntArray, heading, shorten
+from maxent.models.tables.memory import too_large
+from maxent.models.tables.parquet_values import PLAIN, is_time, plain_array, plain_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 1 << 17
+"""Rows of a batch of a few columns."""
+
+_CELLS = 1 << 21
+"""Cells of a batch of many."""
+
+_EXPANDED_ROWS = 1 << 8
+"""Rows of a batch when a column is stored by what differs from row to row, so that long texts may need few bytes."""
+
+_IN_PLACE = frozenset({"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BIT_PACKED"})
+"""Encodings in which every text is spelled out once, and from which Arrow takes texts as a dictionary."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """A Parquet file of which only the description has been read: its columns, their types, the number of rows.
+
+    Attributes
+    ----------
+    source : str
+        Its name.
+    open : callable
+        Opens its bytes, from the first.
+    header : tuple of str
+        The names of the columns; they may repeat.
+    stored : mapping
+        The type in the file of the first column of each name.
+    rows : int
+        How many there are, as it says.
+    sizes : mapping
+        The most bytes that a row group says it has of a column, unpacked, by the name of the column.
+    max_memory : int
+        The bytes that may be unpacked at a time.
+    expanded : frozenset of str
+        Columns in an encoding from which texts cannot be taken as a dictionary.
+    """
+
+    source: str
+    open: Callable[[], BinaryIO]
+    header: tuple[str, ...]
+    stored: Mapping[str, pa.DataType]
+    rows: int
+    sizes: Mapping[str, int]
+    max_memory: int
+    expanded: frozenset[str]
+    unit: ClassVar[Literal["row"]] = "row"
+    decimal: ClassVar[Literal["point"]] = "point"
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """The types of the columns that `batches` yields; text for those that it refuses."""
+        import pyarrow as pa
+
+        return {name: plain_type(kind) or pa.string() for name, kind in self.stored.items()}
+
+    @property
+    def times(self) -> frozenset[str]:
+        """The columns of dates, times or durations."""
+        return frozenset(name for name, kind in self.stored.items() if is_time(kind))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows: the first column of each name, in this order, as numbers or as text in dictionaries.
+
+        Raises
+        ------
+        InvalidInput
+            When the file is damaged or would take too much memory, a column holds lists or the like, or a cell nothing
+            that can be read as text.
+        """
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        nested = [name for name in names if plain_type(self.stored[name]) is None]
+        if nested:
+            where = heading(self.unit)
+            raise InvalidInput(
+                self.source, [Problem(where, name, PLAIN, shorten(str(self.stored[name]))) for name in nested]
+            )
+        unpacked = sum(self.sizes.get(name, 0) for name in names)
+        if unpacked > self.max_memory:
+            raise too_large(self.source, self.max_memory, f"{size_text(unpacked)} in one row group")
+        rows = _EXPANDED_ROWS if self.expanded.intersection(names) else max(1, min(_ROWS, _CELLS // (len(names) or 1)))
+        dictionaries = [name for name in names if name not in self.expanded]
+        start = 0
+        with self.open() as file, _refusals(self.source):
+            data = parquet.ParquetFile(file, read_dictionary=dictionaries)
+            for batch in data.iter_batches(rows, columns=list(names)):
+                columns = [batch.column(batch.schema.names.index(name)) for name in names]
+                plain = [plain_array(c, self.source, name, start) for c, name in zip(columns, names, strict=True)]
+                # A batch without columns would lose the number of its rows.
+                yield pa.RecordBatch.from_arrays(plain, names=list(names)) if plain else batch
+                start += batch.num_rows
+
+    def lines(self, rows: int, wanted: IntArray) -> tuple[IntArray, list[Problem]]:
+        """Return the numbers, from 1, of rows that are counted from 0; nothing is ever wrong with them."""
+        return wanted + 1, []
+
+
+def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -> ParquetFile:
+    """Read what a Parquet file says of itself; reading its cells will refuse to take more than ``max_memory`` bytes.
+
+    Raises
+    ------
+    InvalidInput
+        When it is no Parquet file.
+    """
+    from pyarrow import parquet
+
+    with opener() as data, _refusals(source):
+        file = parquet.ParquetFile(data)
+        schema = file.schema_arrow
+        stored = {field.name: field.type for field in reversed(schema)}
+        sizes: dict[str, int] = {}
+        expanded: set[str] = set()
+        for chunk in _chunks(file.metadata):
+            name = chunk.path_in_schema
+            sizes[name] = max(sizes.get(name, 0), chunk.total_uncompressed_size)
+            if not _IN_PLACE.issuperset(chunk.encodings):
+                expanded.add(name)
+        rows = file.metadata.num_rows
+        return ParquetFile(source, opener, tuple(schema.names), stored, rows, sizes, max_memory, frozenset(expanded))
+
+
+def _chunks(metadata: Any) -> Iterator[Any]:
+    """Yield the columns of all row groups."""
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        for j in range(group.num_columns):
+            yield group.column(j)
+
+
+@contextmanager
+def _refusals(source: str) -> Iterator[None]:
+    """Turn what pyarrow finds wrong with a file into a refusal of it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, TypeError) as error:
+        found = "a damaged one" if isinstance(error, UnicodeDecodeError) else shorten(str(error).partition("\n")[0])
+        raise invalid(source, "file", "format", "a Parquet file", found) from error

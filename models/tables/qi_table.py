@@ -1,0 +1,309 @@
+"""The adversary's table: who the people are that a release is about, without their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.column_names import own_names
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Release, Target
+from maxent.models.tables.cell_values import categorical, finite, whole
+from maxent.models.tables.files import large_files, read_frame
+from maxent.models.tables.frame import Frame, IntArray, Source, missing_columns, shorten
+from maxent.models.tables.out_of_core import Groups, aggregate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QITable:
+    """Distinct quasi-identifiers with the number of individuals of each, in lexicographic order of their codes.
+
+    Attributes
+    ----------
+    attributes : tuple of Attribute
+        The public attributes, in the order of the release.
+    codes : int64, shape (n_distinct, n_attributes)
+        Indices into ``levels``.
+    levels : tuple of arrays, one per attribute
+        Categorical: its declared values (str). Numeric: the sorted distinct values present (float64).
+    counts : int64, shape (n_distinct,)
+        Individuals, all positive.
+    lines : int64, shape (n_distinct,)
+        Where each first appears: the line of a CSV file (the header is line 1), else the number of the row, from 1,
+        which for several files is counted through all of them.
+    source : str
+        The name of the file, the pattern for several files, or ``qi`` for a DataFrame.
+    unit : str
+        What ``lines`` are: ``line`` or ``row``.
+    """
+
+    attributes: tuple[Attribute, ...]
+    codes: IntArray
+    levels: tuple[npt.NDArray[Any], ...]
+    counts: IntArray
+    lines: IntArray
+    source: str
+    unit: Literal["line", "row"] = "line"
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def individuals(self) -> int:
+        """Individuals in the table."""
+        return int(self.counts.sum())
+
+    def frame(self) -> DataFrame:
+        """Return the attributes (strings, floats) and ``count``; row i is quasi-identifier i.
+
+        The last column has another name beside an attribute that is called so, see `own_names`.
+        """
+        import pandas as pd
+
+        names = [attribute.name for attribute in self.attributes]
+        columns = [level[codes] for level, codes in zip(self.levels, self.codes.T, strict=True)]
+        frame = pd.DataFrame(dict(enumerate([*columns, self.counts])), index=pd.RangeIndex(len(self)))
+        frame.columns = pd.Index([*names, *own_names(["count"], names)], dtype=object)
+        return frame
+
+    def describe(self, index: int) -> str:
+        """Return a quasi-identifier for people to read: ``Education=Masters, Age=3``."""
+        return _describe(self.attributes, self.levels, self.codes[index])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Rows in the order of the source, without those that stand for 0 individuals; equal ones may be merged.
+
+    ``codes`` (n_rows, n_attributes) index ``levels`` as in `QITable`, for the ``attributes`` named here;
+    ``classes`` (n_rows,) index the target's classes; ``counts`` (n_rows,) are individuals, all positive;
+    ``lines`` (n_rows,) are lines of the file or numbers of rows, as ``unit`` says, which ``locate`` turns into words.
+    """
+
+    attributes: tuple[Attribute, ...]
+    codes: IntArray
+    levels: tuple[npt.NDArray[Any], ...]
+    classes: IntArray
+    counts: IntArray
+    lines: IntArray
+    source: str
+    unit: Literal["line", "row"]
+    locate: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def individuals(self) -> int:
+        """Individuals in the data."""
+        return int(self.counts.sum())
+
+    def place(self, index: int) -> str:
+        """Name the place of a row: ``line 7``."""
+        return self.locate(int(self.lines[index]))
+
+    def describe(self, index: int) -> str:
+        """Return the attributes of a row for people to read: ``Education=Masters, Age=3``."""
+        return _describe(self.attributes, self.levels, self.codes[index])
+
+
+def read_qi(source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None) -> QITable:
+    """Read the adversary's table: one row per individual, or per ``count`` of them.
+
+    Parameters
+    ----------
+    source : DataFrame, path or pattern
+        CSV (UTF-8, commas), compressed CSV by the suffix .gz, or Parquet by .parquet or .pq. A pattern, such as
+        ``data/part-*.parquet``, stands for all files that match it, in the order of their names. Columns that the
+        release does not call public attributes are ignored; the order of rows does not matter. Files that are
+        large, and those of a pattern, are merged out of core: memory grows with the distinct quasi-identifiers.
+    release : Release
+        Says which attributes there are, and their domains.
+    count : str, optional
+        The column with the number of individuals a row stands for.
+    reader : Reader, optional
+        How to read, see `maxent.models.reading.Reading`.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem: missing columns, cells outside their domain or missing, ragged rows, no individuals.
+    """
+    records = read_rows(source, "qi", release, release.public, count, merge=True, reader=reader)
+    keys = row_keys(records.codes, [len(level) for level in records.levels])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return QITable(
+        attributes=records.attributes,
+        codes=records.codes[first],
+        levels=records.levels,
+        counts=sum_by(inverse, records.counts, len(first)),
+        lines=records.lines[first],
+        source=records.source,
+        unit=records.unit,
+    )
+
+
+def read_records(
+    source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None
+) -> Records:
+    """Read full data, row by row: every attribute, private ones too, and the target.
+
+    Parameters and errors are those of `read_qi`, but everything is read into memory, and there are no patterns.
+    """
+    return read_rows(source, "data", release, release.attributes, count, target=True, reader=reader)
+
+
+def read_rows(
+    source: Source,
+    name: str,
+    release: Release,
+    attributes: Sequence[Attribute],
+    count: str | None,
+    *,
+    target: bool = False,
+    count_optional: bool = False,
+    merge: bool = False,
+    reader: Reader | None = None,
+) -> Records:
+    """Read and check the columns of the attributes, the target if asked for, and ``count``.
+
+    With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
+    """
+    problems: list[Problem] = []
+    if count is not None and count in {release.target.name, *(attribute.name for attribute in release.attributes)}:
+        expected = "a column that is neither an attribute nor the target"
+        problems.append(Problem("call", "count", expected, shorten(count)))
+        count = None
+    needed = [attribute.name for attribute in attributes] + [release.target.name] * target
+    frame, counts = read_counted(
+        source,
+        name,
+        needed,
+        count,
+        problems,
+        count_optional=count_optional,
+        merge=merge,
+        reader=reader,
+        declared=declared_values(attributes, release.target),
+    )
+    keep = np.flatnonzero(counts > 0)
+    encoded = [_encode(frame, attribute, keep, problems) for attribute in attributes if attribute.name in frame.columns]
+    classes = np.zeros(len(frame.lines), dtype=np.int64)
+    if target and release.target.name in frame.columns:
+        classes = categorical(frame, release.target.name, release.target.classes, problems, key="classes")
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])
+    levels = tuple(levels for _, levels in encoded)
+    return Records(
+        tuple(attributes),
+        codes,
+        levels,
+        classes[keep],
+        counts[keep],
+        frame.lines[keep],
+        frame.source,
+        frame.unit,
+        frame.locate,
+    )
+
+
+def declared_values(attributes: Iterable[Attribute], target: Target) -> dict[str, tuple[str, ...]]:
+    """The values that a release names, by column: none of them is a missing one."""
+    return {a.name: a.values for a in attributes if a.values is not None} | {target.name: target.classes}
+
+
+def read_counted(
+    source: Source,
+    name: str,
+    needed: Sequence[str],
+    count: str | None,
+    problems: list[Problem],
+    *,
+    count_optional: bool = False,
+    merge: bool = False,
+    reader: Reader | None = None,
+    declared: Mapping[str, Collection[str]] | None = None,
+) -> tuple[Frame, IntArray]:
+    """Read the needed columns, whatever is in them, and how many individuals each row stands for, shape (n_rows,).
+
+    Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
+    With ``merge``, equal rows of large files and of patterns become one, where the first of them is. ``declared`` are
+    values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+    """
+    files = large_files(source, reader) if merge else ()
+    groups = aggregate(files, str(source), needed, count, reader, declared) if files else None
+    wanted = needed if count is None else [*needed, count]
+    frame = read_frame(source, name, wanted, reader, declared) if groups is None else groups.frame
+    problems += frame.problems
+    problems += missing_columns(frame, needed if count is None or count_optional else [*needed, count])
+    counts = frame.repeats
+    if count is not None and count in frame.header:
+        counts = whole(frame, count, 0, problems) if groups is None else _merged(groups, files, count, problems)
+    if not (counts != 0).any():
+        found = "rows of 0 individuals only" if len(counts) else "no rows"
+        problems.append(Problem("rows", count or "individuals", "at least one individual", found))
+    return frame, counts
+
+
+def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Problem]) -> IntArray:
+    """Return the individuals of merged rows; when some were refused, the files are read again to say which."""
+    counts = groups.individuals
+    if (counts < 0).any() or counts.sum(dtype=np.float64) >= 2**53:
+        frame, known = groups.frame, len(problems)
+        whole(aggregate(files, frame.source, [count], None, frame.reader).frame, count, 0, problems)
+        if len(problems) == known:  # they are whole numbers with decimals, which only their column as a whole shows
+            expected = "whole numbers without decimals (or say with csv_decimal that they follow a comma)"
+            problems.append(Problem("rows", count, expected, "numbers with a comma"))
+    return counts
+
+
+def _encode(
+    frame: Frame, attribute: Attribute, keep: IntArray, problems: list[Problem]
+) -> tuple[IntArray, npt.NDArray[Any]]:
+    """Return the codes of the kept rows and the levels they index; problems are those of all rows."""
+    if attribute.values is not None:
+        codes = categorical(frame, attribute.name, attribute.values, problems)
+        return codes[keep], np.array(attribute.values, dtype=object)
+    column = frame.columns[attribute.name]
+    numbers = finite(frame, attribute.name, problems)
+    kept = column.codes[keep]
+    # One more than the values: code -1, a missing one, has been reported and must only not fail here.
+    used = np.bincount(kept + 1, minlength=len(numbers) + 1)[1:] > 0
+    levels = np.unique(numbers[used & ~np.isnan(numbers)])
+    return np.append(np.searchsorted(levels, numbers), -1)[kept], levels
+
+
+def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
+    """Return one integer per row of codes; keys are ordered as the rows are, lexicographically."""
+    keys = np.zeros(len(codes), dtype=np.int64)
+    span = 1
+    for column, size in zip(codes.T, sizes, strict=True):
+        if span * size >= 2**62:
+            # Ranks serve as well as keys, and there are no more of them than rows.
+            keys = np.unique(keys, return_inverse=True)[1]
+            span = len(codes)
+        keys = keys * size + column
+        span *= size
+    return keys
+
+
+def sum_by(index: IntArray, counts: IntArray, size: int) -> IntArray:
+    """Sum counts by index; exact, as totals are below 2**53."""
+    return np.bincount(index, weights=counts, minlength=size).astype(np.int64)
+
+
+def _describe(attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]], codes: IntArray) -> str:
+    """Return a quasi-identifier for people to read."""
+    values = [level[code] for level, code in zip(levels, codes.tolist(), strict=True)]
+    texts = [value if isinstance(value, str) else f"{value:.15g}" for value in values]
+    return ", ".join(f"{attribute.name}={text}" for attribute, text in zip(attributes, texts, strict=True))

@@ -1,0 +1,156 @@
+"""What a table is read from: a file or standard input, its format, its bytes as they are unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from glob import glob
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.input_files import TooLarge, is_standard_input, open_input, shown_path
+from maxent.models.tables.frame import shorten_list
+from maxent.models.tables.memory import too_large
+
+LARGE_BYTES = 50_000_000
+"""A file of more bytes, unpacked, is not kept in memory."""
+
+_EXPECTED = "a CSV or Parquet file that can be read"
+_FORMATS: dict[str, Literal["csv", "parquet"]] = {".parquet": "parquet", ".pq": "parquet"}
+_GZIP_RATIO = 1032
+"""The most bytes that a byte of gzip can stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableInput:
+    """A file that is to be read as a table.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    open_stored : callable
+        Opens its bytes, from the first.
+    size : int
+        How many there are.
+    format : {"csv", "parquet"}
+        What they are, unpacked.
+    packed : bool
+        Whether they are in a gzip archive.
+    """
+
+    source: str
+    open_stored: Callable[[], BinaryIO]
+    size: int
+    format: Literal["csv", "parquet"]
+    packed: bool
+
+    def open(self) -> BinaryIO:
+        """Open the bytes, unpacked, from the first."""
+        return cast("BinaryIO", _Unpacked(self.open_stored())) if self.packed else self.open_stored()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are more than `LARGE_BYTES`, unpacked."""
+        if not self.packed or self.size > LARGE_BYTES:
+            return self.size > LARGE_BYTES
+        return self.size * _GZIP_RATIO > LARGE_BYTES and len(self._first(LARGE_BYTES + 1)) > LARGE_BYTES
+
+    def kept(self) -> TableInput:
+        """Return the same input, in memory unless it is large, so that the file is read once."""
+        data = self._first(LARGE_BYTES + 1)
+        if len(data) > LARGE_BYTES:
+            return self
+        return replace(self, open_stored=partial(io.BytesIO, data), size=len(data), packed=False)
+
+    def _first(self, size: int) -> bytes:
+        """Return the first bytes, unpacked."""
+        with self.open() as file:
+            return file.read(size)
+
+
+def table_input(path: Path, max_memory: int) -> TableInput:
+    """Find out what a file, or standard input (``-``), is.
+
+    Files are known by the suffixes of their names, standard input by its first bytes. It may have ``max_memory`` bytes.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, or is no regular file.
+    TooLarge
+        When standard input has more bytes.
+    """
+    opener = partial(open_input, path, max_memory)
+    with opener() as file:
+        start = file.read(4) if is_standard_input(path) else b""
+        size = file.seek(0, io.SEEK_END)
+    kind = "parquet" if start == b"PAR1" else _FORMATS.get(path.suffix.lower(), "csv")
+    packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
+    return TableInput(shown_path(path), opener, size, kind, packed)
+
+
+def matching_files(pattern: str) -> tuple[Path, ...]:
+    """Return the files that match a pattern, in the order of their names.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none, or they have several formats.
+    """
+    files = sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir())
+    if not files:
+        raise invalid(pattern, "file", "path", "a pattern that CSV or Parquet files match", "no file that does")
+    formats = sorted({_suffix(path) for path in files})
+    if len(formats) > 1:
+        raise invalid(pattern, "file", "path", "a pattern of files of one format", shorten_list(formats))
+    return tuple(files)
+
+
+def _suffix(path: Path) -> str:
+    """Return the suffix that says how to read a file."""
+    suffix = (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+    return ".parquet" if suffix in _FORMATS else suffix
+
+
+@contextmanager
+def readable(path: Path, max_memory: int) -> Iterator[None]:
+    """Turn what goes wrong when a file is opened into a refusal of it."""
+    source = shown_path(path)
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except TooLarge as error:
+        raise too_large(source, max_memory, "more") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        found = "one that ends too early" if isinstance(error, EOFError) else "a damaged one, or another file"
+        raise invalid(source, "file", "format", "CSV text in a gzip archive", found) from error
+    except IsADirectoryError as error:
+        inside = next((s for s in (".parquet", ".pq", ".csv", ".csv.gz") if any(path.glob(f"*{s}"))), None)
+        advice = f" (to read all files in it, give the pattern '{path / '*'}{inside}')" if inside else ""
+        raise invalid(source, "file", "path", _EXPECTED, f"a directory{advice}") from error
+    except FileNotFoundError as error:
+        raise invalid(source, "file", "path", _EXPECTED, "no such file") from error
+    except PermissionError as error:
+        raise invalid(source, "file", "path", _EXPECTED, "a file you may not read") from error
+    except (OSError, ValueError) as error:
+        raise invalid(source, "file", "path", _EXPECTED, getattr(error, "strerror", None) or str(error)) from error
+
+
+class _Unpacked(gzip.GzipFile):
+    """The bytes of a gzip archive, which is closed with them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._packed = file
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()

@@ -1,0 +1,276 @@
+"""The records that a tree is grown from, read and coded once for every inducer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Role, Target
+from maxent.models.spelling import cleaned, spelled_alike, told_apart
+from maxent.models.tables.cell_values import (
+    MISSING,
+    ONLY_SPELLING,
+    codes_of,
+    finite,
+    missing_cells,
+    missing_rows,
+    note_missing,
+    numbers,
+    spelling_problems,
+)
+from maxent.models.tables.column_kinds import holds_numbers, kind_notes
+from maxent.models.tables.files import read_frame
+from maxent.models.tables.frame import (
+    LISTED,
+    Column,
+    Frame,
+    IntArray,
+    Source,
+    missing_columns,
+    shorten,
+    shorten_list,
+)
+
+Order = Literal["sorted", "appearance"]
+Missing = Literal["refuse", "category"]
+
+_ADVICE = "bin it, or name it in categorical= when its values are only names"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Records with their classes, coded.
+
+    Attributes
+    ----------
+    target : Target
+        What is learned.
+    attributes : tuple of Attribute
+        What trees may test, public ones first: categorical ones with their domain, and numeric ones.
+    columns : tuple of arrays, each of shape (n,)
+        Per attribute: int64 codes into `Attribute.values`, or float64 numbers.
+    y : int64, shape (n,)
+        Codes of ``target.classes``.
+    order : {"sorted", "appearance"}
+        How the values of domains that were not given were put in order.
+    """
+
+    target: Target
+    attributes: tuple[Attribute, ...]
+    columns: tuple[npt.NDArray[Any], ...]
+    y: IntArray
+    order: Order = "sorted"
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: npt.NDArray[Any]) -> Training:
+        """Some of the records, as indices or a mask of shape (n,); domains stay as they are."""
+        return replace(self, columns=tuple(column[rows] for column in self.columns), y=self.y[rows])
+
+
+def read_training(
+    source: Source,
+    *,
+    target: str,
+    qi: Sequence[str],
+    private: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    domains: Mapping[str, Sequence[str]] | None = None,
+    order: Order = "sorted",
+    missing: Missing = "refuse",
+    reader: Reader | None = None,
+) -> Training:
+    """Read the records that a tree is to be grown from.
+
+    Parameters
+    ----------
+    source : DataFrame or path
+        One row per record; a file is CSV, or Parquet by its suffix (see `maxent.models.tables.files.read_frame`). Other
+        columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of text
+        in a file without types when all of its values are finite numbers without leading zeros; all others are
+        categorical, and what they hold is published as text.
+    target : str
+        The column of the class. Numbers serve as names of classes when they are whole.
+    qi, private : sequence of str
+        The attributes an adversary has in their table, and those they have not.
+    categorical : sequence of str
+        Columns whose numbers are only names.
+    domains : mapping of column to values, optional
+        Values of a categorical attribute, or classes, in the order to publish them; they may hold more than occur.
+    order : {"sorted", "appearance"}
+        The order of the values of other attributes: as text, or as each first appears in the source. Other classes are
+        always sorted.
+    missing : {"refuse", "category"}
+        Whether attributes that are not numeric may lack values, which are then a value of their own, ``(missing)``;
+        cells without a value in the tables of others then mean the same. That is right only if what
+        is missing here is missing in the adversary's table as well.
+    reader : Reader, optional
+        How to read, see `maxent.models.reading.Reading`.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every unsuitable argument, or every unsuitable column.
+    """
+    domains = domains or {}
+    problems = list(_argument_problems(target, qi, private, categorical, domains, order, missing))
+    if problems:
+        raise InvalidInput("training data", problems)
+    names = [*qi, *private]
+    frame = read_frame(source, "data", [*names, target], reader, _declared(domains))
+    problems += frame.problems
+    problems += missing_columns(frame, [*names, target])
+    if not len(frame.lines):
+        problems.append(Problem("rows", "records", "at least one record", "no rows"))
+    named = {*categorical, *domains}
+    numeric = {name for name in frame.columns if name not in named and holds_numbers(frame.columns[name])}
+    attributes: list[Attribute] = []
+    columns: list[npt.NDArray[Any]] = []
+    for name in (name for name in names if name in frame.columns):
+        role: Role = "public" if name in qi else "private"
+        if name in numeric:
+            attributes.append(Attribute(name, "numeric", None, role))
+            columns.append(_numbers(frame, name, problems))
+        else:
+            given, allowed = domains.get(name), missing == "category"
+            values, codes = _coded(frame, name, given, order, problems, named=name in named, missing=allowed)
+            attributes.append(Attribute(name, "categorical", values, role))
+            columns.append(codes)
+    classes: tuple[str, ...] = ()
+    y = np.zeros(0, np.int64)
+    if target in frame.columns:
+        problems += _fraction_problems(frame, target) if target in numeric else []
+        classes, y = _coded(frame, target, domains.get(target), "sorted", problems, named=target in named)
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    for name in names:
+        for note in () if name in numeric or name in named else kind_notes(frame, name):
+            frame.reader.note(frame.source, note)
+    return Training(Target(target, classes), tuple(attributes), tuple(columns), y, order)
+
+
+def _argument_problems(
+    target: object, qi: object, private: object, categorical: object, domains: object, order: str, missing: str
+) -> Iterator[Problem]:
+    """What is wrong with the names of columns, without looking at the data."""
+    names: list[object] = []
+    for name, columns in (("qi", qi), ("private", private), ("categorical", categorical)):
+        if isinstance(columns, str) or not isinstance(columns, Collection):
+            advice = f", such as [{columns!r}]" if isinstance(columns, str) else ""
+            yield Problem("argument", name, f"a list of columns{advice}", shorten(columns))
+        elif name != "categorical":
+            names += columns
+    if isinstance(qi, Collection) and not len(qi):
+        yield Problem("argument", "qi", "at least one column", "none")
+    for column in [*names, target]:
+        if not isinstance(column, str):
+            yield Problem("argument", "target, qi and private", "names of columns", shorten(column))
+    if target in names:
+        yield Problem("argument", "target", "a column that is not among qi= and private=", shorten(target))
+    for i, column in enumerate(names):
+        if column in names[:i] and column not in names[i + 1 :]:
+            found = f"{shorten(column)} {names.count(column)} times"
+            yield Problem("argument", "qi and private", "each column once", found)
+    known = [*names, target]
+    for argument, used in (("categorical", categorical), ("domains", domains)):
+        for column in used if isinstance(used, Collection) and not isinstance(used, str) else ():
+            if column not in known:
+                yield Problem("argument", argument, "only columns of target=, qi= and private=", shorten(column))
+    if not isinstance(domains, Mapping):
+        yield Problem("argument", "domains", "columns with the values of each", shorten(domains))
+    for argument, value, literal in (("order", order, Order), ("missing", missing, Missing)):
+        if value not in get_args(literal):
+            yield Problem("argument", argument, f"one of {', '.join(get_args(literal))}", shorten(value))
+
+
+def _declared(domains: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """The values that domains name, as far as they can be."""
+    given = {name: domain for name, domain in domains.items() if not isinstance(domain, str)}
+    return {name: tuple(map(str, domain)) for name, domain in given.items() if isinstance(domain, Collection)}
+
+
+def _numbers(frame: Frame, name: str, problems: list[Problem]) -> npt.NDArray[np.float64]:
+    """The numbers of a column, shape (n_rows,)."""
+    problems += _missing_problems(frame, name)
+    found: npt.NDArray[np.float64] = np.append(finite(frame, name, problems, optional=True), np.nan)
+    return found[frame.columns[name].codes]
+
+
+def _coded(
+    frame: Frame,
+    name: str,
+    domain: Sequence[str] | None,
+    order: Order,
+    problems: list[Problem],
+    *,
+    named: bool,
+    missing: bool = False,
+) -> tuple[tuple[str, ...], IntArray]:
+    """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order.
+
+    With ``missing`` cells without a value are `MISSING`.
+    """
+    column, where = frame.columns[name], f"column {shorten(name)}"
+    values: tuple[str, ...] | None = None
+    if isinstance(domain, str) or (domain is not None and not isinstance(domain, Collection)):
+        problems.append(Problem(where, "domains", "a list of values", shorten(domain)))
+    elif domain is not None:
+        values = tuple(map(frame.reader.reading.form, map(str, domain)))
+        problems += _domain_problems(frame, name, values)
+    if column.dated and not named:
+        problems.append(Problem(where, "type", f"categories or numbers: {_ADVICE}", "dates or times"))
+    problems += spelling_problems(frame, name)
+    texts = column.texts()
+    if (column.codes < 0).any():
+        if missing:
+            note_missing(frame, name, MISSING)
+            column = Column(np.where(column.codes < 0, len(texts), column.codes), np.array([*texts, MISSING], object))
+            texts = column.texts()
+        elif values is None or codes_of(values)[1] < 0:
+            problems += _missing_problems(frame, name)
+    used, first = np.unique(column.codes[column.codes >= 0], return_index=True)
+    seen = list(dict.fromkeys(texts[code] for code in used[np.argsort(first)]))
+    if values is None:
+        values = tuple(seen if order == "appearance" else sorted(seen))
+    elif outside := sorted(set(seen) - set(values)):
+        problems.append(Problem(where, "domains", "every value that occurs", f"without {shorten_list(outside)}"))
+    index, absent = codes_of(values)
+    lookup = np.array([index.get(text, -1) for text in texts] + [absent], np.int64)
+    return values, lookup[column.codes]
+
+
+def _domain_problems(frame: Frame, name: str, values: Sequence[str]) -> Iterator[Problem]:
+    """Values of a domain that are stated twice, or are spelled in two ways; and how other values are spelled there."""
+    where = f"column {shorten(name)}"
+    if repeated := [value for i, value in enumerate(values) if value in values[:i]]:
+        yield Problem(where, "domains", "each value once", shorten(repeated[0]))
+    elif frame.reader.reading.text == "refuse":
+        occurring = [text for text in frame.columns[name].texts() if text not in values]
+        for group in spelled_alike([*values, *occurring], cleaned)[:LISTED]:
+            yield Problem(where, "domains", ONLY_SPELLING, " and ".join(map(told_apart, group)))
+
+
+def _missing_problems(frame: Frame, name: str) -> Iterator[Problem]:
+    """Cells without a value."""
+    missing = np.flatnonzero(frame.columns[name].codes < 0)
+    if len(missing):
+        advice = "give them a name, let them be a category (missing='category'), impute or drop them"
+        expected = f"no missing values: {advice}"
+        found = f"{missing_rows(frame, name)} missing, the first in {frame.place(int(missing[0]))}"
+        yield Problem(f"column {shorten(name)}", "values", expected, f"{found}{missing_cells(frame, name)}")
+
+
+def _fraction_problems(frame: Frame, name: str) -> Iterator[Problem]:
+    """Numbers that are no names of classes."""
+    column = frame.columns[name]
+    found = numbers(column)
+    if (fractions := found[found != np.floor(found)]).size and not np.isnan(fractions).all():
+        some = float(fractions[~np.isnan(fractions)][0])
+        yield Problem(f"column {shorten(name)}", "values", f"classes, not numbers with fractions: {_ADVICE}", f"{some}")

@@ -1,0 +1,297 @@
+"""What goes with the adversary's table: the true classes, background knowledge, the classes of everybody."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Release
+from maxent.models.tables.cell_values import categorical, finite, whole
+from maxent.models.tables.files import read_frame
+from maxent.models.tables.frame import (
+    BoolArray,
+    FloatArray,
+    Frame,
+    IntArray,
+    Source,
+    has_any,
+    listed,
+    missing_columns,
+    other_columns,
+    shorten,
+    shorten_list,
+)
+from maxent.models.tables.qi_table import QITable, Records, declared_values, read_rows, row_keys, sum_by
+
+_ANY = -1
+_NONE = -2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """Background knowledge: of the individuals in ``rows`` of the table, ``count`` are of a class.
+
+    ``rows`` are the indices of all quasi-identifiers that match, ascending; ``line`` and ``source`` say where
+    the fact was stated.
+    """
+
+    line: int
+    source: str
+    rows: IntArray
+    class_index: int
+    count: int
+
+
+def read_truth(
+    source: Source, release: Release, table: QITable, *, count: str | None = None, reader: Reader | None = None
+) -> IntArray:
+    """Read the true classes of the individuals in a table.
+
+    Parameters
+    ----------
+    source, release
+        As in `read_qi`; the target's column is needed too.
+    table : QITable
+        The same people, without their classes.
+    count : str, optional
+        As in `read_qi`, but a truth without this column has one row per individual.
+    reader : Reader, optional
+        How to read.
+
+    Returns
+    -------
+    int64, shape (n_distinct, n_classes)
+        Individuals of each class, rows as in ``table``.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, or the individuals per quasi-identifier are not those of the table.
+    """
+    truth = read_rows(
+        source,
+        "truth",
+        release,
+        table.attributes,
+        count,
+        target=True,
+        count_optional=True,
+        merge=True,
+        reader=reader,
+    )
+    codes = _recode(truth, table)
+    known: BoolArray = np.all(codes >= 0, axis=1)
+    sizes = [len(level) for level in table.levels]
+    keys = row_keys(np.vstack([table.codes, codes[known]]), sizes)
+    own, theirs = keys[: len(table)], keys[len(table) :]
+    at = np.minimum(np.searchsorted(own, theirs), len(table) - 1)
+    found = own[at] == theirs
+    known[known] = found
+    classes = len(release.target.classes)
+    cells = at[found] * classes + truth.classes[known]
+    result = sum_by(cells, truth.counts[known], len(table) * classes).reshape(len(table), classes)
+    if problems := _strangers(truth, ~known, table) + _differences(result, table):
+        raise InvalidInput(truth.source, problems)
+    return result
+
+
+def read_facts(source: Source, release: Release, table: QITable, *, reader: Reader | None = None) -> tuple[Fact, ...]:
+    """Read background knowledge: in each row some public attributes, a class, and optionally a ``count``.
+
+    An empty cell, or a public attribute that has no column, matches any value. ``count`` (1 if there is no such
+    column) is the number of individuals that match and are of the class.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, uses a column that is not public, or a row matches fewer than ``count`` individuals.
+    """
+    public = {attribute.name: j for j, attribute in enumerate(table.attributes)}
+    target = release.target
+    frame = read_frame(
+        source, "facts", [*public, target.name, "count"], reader, declared_values(table.attributes, target)
+    )
+    counted = "count" in frame.columns and "count" not in {*public, target.name}
+    problems = [*frame.problems, *missing_columns(frame, [target.name]), *_fact_columns(frame, release)]
+    codes = np.full((len(frame.lines), len(public)), _ANY, dtype=np.int64)
+    for name, j in public.items():
+        if name in frame.columns:
+            codes[:, j] = _fact_codes(frame, table.attributes[j], table.levels[j], problems)
+    classes = np.zeros(len(frame.lines), dtype=np.int64)
+    if target.name in frame.columns:
+        classes = categorical(frame, target.name, target.classes, problems, key="classes")
+    counts = whole(frame, "count", 1, problems) if counted else np.ones(len(frame.lines), dtype=np.int64)
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    matches = _matches(codes, table)
+    for i, rows in enumerate(matches):
+        if not len(rows):
+            problems.append(
+                Problem(frame.place(i), "fact", f"a quasi-identifier of {table.source} that matches", "none")
+            )
+        elif counts[i] > (there := int(table.counts[rows].sum())):
+            problems.append(
+                Problem(frame.place(i), "count", f"at most the {there} individuals that match", str(counts[i]))
+            )
+    if problems:
+        raise InvalidInput(frame.source, listed(problems, len(problems), f"{frame.unit}s"))
+    return tuple(
+        Fact(int(frame.lines[i]), frame.source, rows, int(classes[i]), int(counts[i])) for i, rows in enumerate(matches)
+    )
+
+
+def read_marginal(source: Source, release: Release, individuals: int, *, reader: Reader | None = None) -> FloatArray:
+    """Read how many individuals are of each class; a class that is not listed has none.
+
+    Parameters
+    ----------
+    source : DataFrame or path
+        The target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
+        (that sum to 1 within 1e-6).
+    individuals : int
+        Individuals in the table.
+    reader : Reader, optional
+        How to read.
+
+    Returns
+    -------
+    float64, shape (n_classes,)
+        Individuals of each class, summing to ``individuals``.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, or a class is unknown or listed twice, or the sum is wrong.
+    """
+    target = release.target
+    frame = read_frame(source, "marginal", [target.name, "count", "probability"], reader, declared_values((), target))
+    problems = [*frame.problems, *missing_columns(frame, [target.name])]
+    sized = [name for name in ("count", "probability") if name in frame.columns and name != target.name]
+    if len(sized) != 1:
+        found = "both" if sized else f"neither among {_names(frame, bool(frame.columns))}"
+        problems.append(Problem(frame.heading, "count", "a column 'count' or 'probability'", found))
+    weights = np.zeros(len(frame.lines))
+    if sized == ["count"]:
+        weights = whole(frame, "count", 0, problems).astype(np.float64)
+    elif sized:
+        shares = finite(frame, "probability", problems, expected="a probability in [0, 1]", low=0.0, high=1.0)
+        weights = np.append(shares, np.nan)[frame.columns["probability"].codes]
+    classes = np.arange(0)
+    if target.name in frame.columns:
+        classes = categorical(frame, target.name, target.classes, problems, key="classes")
+        seen: dict[int, int] = {}
+        for row, index in enumerate(classes.tolist()):
+            if index >= 0 and seen.setdefault(index, row) != row:
+                found = f"{shorten(target.classes[index])} again (first on {frame.place(seen[index])})"
+                problems.append(Problem(frame.place(row), target.name, "each class once", found))
+    if not problems and sized == ["count"] and (total := int(weights.sum())) != individuals:
+        problems.append(
+            Problem("rows", "count", f"counts that sum to the {individuals} individuals", f"a sum of {total}")
+        )
+    if not problems and sized == ["probability"] and abs((share := math.fsum(weights)) - 1) > 1e-6:
+        problems.append(Problem("rows", "probability", "probabilities that sum to 1", f"a sum of {share:.9g}"))
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    result = np.zeros(len(target.classes))
+    result[classes] = weights if sized == ["count"] else weights / weights.sum() * individuals
+    return result
+
+
+def _recode(truth: Records, table: QITable) -> IntArray:
+    """Return the codes of the truth in the levels of the table, -1 for numbers that the table has not."""
+    columns = [_level_index(levels, table.levels[j])[truth.codes[:, j]] for j, levels in enumerate(truth.levels)]
+    return np.column_stack([np.zeros((len(truth), 0), dtype=np.int64), *columns])
+
+
+def _level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:
+    """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both."""
+    if levels.dtype == object:
+        return np.arange(len(levels))
+    at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
+    return np.where(levels[at] == values, at, -1)
+
+
+def _strangers(truth: Records, unknown: BoolArray, table: QITable) -> list[Problem]:
+    """Name the quasi-identifiers of the truth that are not in the table."""
+    rows = np.flatnonzero(unknown)
+    keys = row_keys(truth.codes[rows], [len(level) for level in truth.levels])
+    first = rows[np.sort(np.unique(keys, return_index=True)[1])]
+    expected = f"a quasi-identifier of {table.source}"
+    problems = (Problem(truth.place(row), "quasi-identifier", expected, truth.describe(row)) for row in first.tolist())
+    return listed(problems, len(first), f"{truth.unit}s")
+
+
+def _differences(found: IntArray, table: QITable) -> list[Problem]:
+    """Name the quasi-identifiers whose individuals are not as many as in the table."""
+    totals = found.sum(axis=1)
+    different = np.flatnonzero(totals != table.counts).tolist()
+    problems = (
+        Problem(
+            f"rows with {table.describe(i)}",
+            "individuals",
+            f"{table.counts[i]}, as in {table.source} (first on {table.unit} {table.lines[i]})",
+            str(totals[i]),
+        )
+        for i in different
+    )
+    return listed(problems, len(different), "quasi-identifiers")
+
+
+def _fact_columns(frame: Frame, release: Release) -> list[Problem]:
+    """Refuse columns that facts cannot have: ignoring them would widen what is stated."""
+    public = [attribute.name for attribute in release.public]
+    private = {attribute.name for attribute in release.private}
+    problems = []
+    shown = has_any(frame.header, [*public, *private, release.target.name])
+    for name in frame.header if shown else ():
+        # pandas writes the index of a DataFrame under these names.
+        if name in {*public, release.target.name, "count", ""} or name.startswith(("Unnamed: ", "__index_level_")):
+            continue
+        expected = f"public attributes ({shorten_list(public)}), {shorten(release.target.name)} and 'count' only"
+        found = "a private attribute, which is not in the adversary's table" if name in private else "another column"
+        problems.append(Problem(frame.heading, name, expected, found))
+    if not any(name in frame.header for name in public):
+        expected = f"at least one public attribute ({shorten_list(public)})"
+        problems.append(Problem(frame.heading, "quasi-identifier", expected, f"none among {_names(frame, shown)}"))
+    return problems
+
+
+def _names(frame: Frame, shown: bool) -> str:
+    """The names of the columns, unless the source has none that belongs in it: then it may be any file."""
+    return shorten_list(frame.header) if shown else other_columns(frame.header)
+
+
+def _fact_codes(frame: Frame, attribute: Attribute, levels: npt.NDArray[Any], problems: list[Problem]) -> IntArray:
+    """Return the levels a column of facts asks for, `_ANY` for empty cells, `_NONE` for numbers of nobody."""
+    if attribute.values is not None:
+        return categorical(frame, attribute.name, attribute.values, problems, optional=True)
+    numbers = finite(frame, attribute.name, problems, optional=True)
+    at = _level_index(numbers, levels)
+    lookup = np.where(np.isnan(numbers), _ANY, np.where(at < 0, _NONE, at))
+    # Missing cells have code -1, which is the entry appended here.
+    return np.append(lookup, _ANY)[frame.columns[attribute.name].codes]
+
+
+def _matches(codes: IntArray, table: QITable) -> list[IntArray]:
+    """Return for every row of codes the quasi-identifiers that agree with it wherever it is not `_ANY`."""
+    result: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(codes)
+    sizes = [len(level) for level in table.levels]
+    patterns, which = np.unique(codes != _ANY, axis=0, return_inverse=True)
+    for p, pattern in enumerate(patterns):
+        columns = np.flatnonzero(pattern)
+        asked = np.flatnonzero((which.ravel() == p) & (codes != _NONE).all(axis=1))
+        stacked = np.vstack([table.codes, codes[asked]])[:, columns]
+        keys = row_keys(stacked, [sizes[j] for j in columns])
+        own, wanted = keys[: len(table)], keys[len(table) :]
+        order = np.argsort(own, kind="stable")
+        low = np.searchsorted(own[order], wanted, side="left")
+        high = np.searchsorted(own[order], wanted, side="right")
+        for i, start, stop in zip(asked.tolist(), low.tolist(), high.tolist(), strict=True):
+            result[i] = order[start:stop]
+    return result

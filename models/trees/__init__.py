@@ -1,0 +1,1 @@
+"""Released trees: routing records, predicting, restating, measuring."""

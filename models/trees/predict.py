@@ -1,0 +1,245 @@
+"""What a release predicts, from nothing but what it states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Attribute, Node, Release, Tree
+from maxent.models.tables.cell_values import (
+    codes_of,
+    finite,
+    missing_cells,
+    missing_rows,
+    note_missing,
+    unknown_spellings,
+)
+from maxent.models.tables.files import read_frame
+from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
+from maxent.models.tables.qi_table import declared_values
+from maxent.models.trees.routing import Layout, assign, layout
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+Removed = Literal["ancestor", "majority"]
+
+
+def predict_proba(
+    release: Release, source: Source, *, removed: Removed = "ancestor", reading: Reading | None = None
+) -> FloatArray:
+    """The probability of each class that a release gives to each record.
+
+    A leaf answers with the shares of its counts; without counts, with one minus the error rate for its label and the
+    rest in equal parts for the other classes; without a rate, with its label. The trees of a forest whose leaves state
+    counts answer with the shares of their summed counts [1]_, others with the mean of their answers.
+
+    A record may reach a place without an answer: a removed leaf, one without records, one that states nothing, or an
+    inner node that has no branch for its value. It gets the answer that the leaves below the nearest ancestor give
+    together (``ancestor``; those of them that have one), or that all leaves of the tree give (``majority``), each
+    weighted by its records, or all alike where some do not state them. In a forest this is only done for records that
+    no tree has an answer for. Where nothing is stated at all, every class is as likely.
+
+    Parameters
+    ----------
+    release : Release
+    source : DataFrame or path
+        With a column for each attribute that some tree tests; other columns are ignored.
+    removed : {"ancestor", "majority"}
+        Which leaves answer for a place without an answer.
+    reading : Reading, optional
+        How the source is read.
+
+    Returns
+    -------
+    float64, shape (n, n_classes)
+        In the order of ``release.target.classes``; rows sum to 1.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns and values, and for what is no number in a numeric column. (A value outside of the domain
+        of a categorical attribute is none that a branch takes, see above.)
+
+    References
+    ----------
+    .. [1] Waseda, Nojima and Wang, 2025, Algorithm 2.
+    """
+    return _answer(release, *read_columns(release, source, reading), removed)[0]
+
+
+def predict(
+    release: Release, source: Source, *, removed: Removed = "ancestor", reading: Reading | None = None
+) -> npt.NDArray[Any]:
+    """The class that a release predicts for each record, shape (n,), str.
+
+    It is the label of the leaf that a record reaches in a single tree; where none is stated, and in a forest, it is
+    the first of the most probable classes. Parameters and errors are those of `predict_proba`.
+    """
+    codes = predict_columns(release, *read_columns(release, source, reading), removed=removed)
+    return np.array(release.target.classes, object)[codes]
+
+
+def predict_columns(
+    release: Release,
+    attributes: Sequence[Attribute],
+    columns: Sequence[npt.NDArray[Any]],
+    n: int,
+    *,
+    removed: Removed = "ancestor",
+) -> IntArray:
+    """`predict` for records that are read already: indices into ``release.target.classes``, shape (n,).
+
+    ``columns`` has an array for each of the attributes, shape (n,), as `maxent.models.trees.routing.assign` takes them.
+    """
+    return _answer(release, attributes, columns, n, removed)[1]
+
+
+def read_columns(
+    release: Release, source: Source, reading: Reading | None = None
+) -> tuple[tuple[Attribute, ...], tuple[npt.NDArray[Any], ...], int]:
+    """The attributes that some tree tests, a column for each as `predict_columns` takes them, and the number of rows.
+
+    Raises
+    ------
+    InvalidInput
+        As `predict_proba`.
+    """
+    attributes = tested_attributes(release)
+    needed = [a.name for a in attributes]
+    frame = read_frame(source, "data", needed, reader_of(reading), declared_values(attributes, release.target))
+    problems = [*frame.problems, *missing_columns(frame, needed)]
+    columns = tuple(read_column(frame, a, problems) for a in attributes if a.name in frame.columns)
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    return attributes, columns, len(frame.lines)
+
+
+def tested_attributes(release: Release) -> tuple[Attribute, ...]:
+    """The attributes that some tree tests, in the order of the release."""
+    tested = {node.attribute for tree in release.trees for node in tree.nodes}
+    return tuple(attribute for attribute in release.attributes if attribute.name in tested)
+
+
+def read_column(frame: Frame, attribute: Attribute, problems: list[Problem]) -> npt.NDArray[Any]:
+    """One column as `predict_columns` takes it, shape (n_rows,); what is missing, or no number, is a problem."""
+    if attribute.values is not None:
+        return read_codes(frame, attribute.name, attribute.values, problems)
+    found: FloatArray = np.append(finite(frame, attribute.name, problems), np.nan)
+    return found[frame.columns[attribute.name].codes]
+
+
+def read_codes(frame: Frame, name: str, domain: Sequence[str], problems: list[Problem]) -> IntArray:
+    """A column as codes into a domain, shape (n_rows,), -1 outside of it; what is missing is a problem.
+
+    So is a value outside of it that is one of the domain but for blanks or Unicode form; that it is one but for its
+    case is noted.
+    """
+    column = frame.columns[name]
+    texts = column.texts()
+    index, absent = codes_of(domain)
+    if absent >= 0:
+        note_missing(frame, name, domain[absent])
+    elif (column.codes < 0).any():
+        expected = "a value: name missing ones as the release does, or drop their rows"
+        where = frame.place(int((column.codes < 0).argmax()))
+        found = f"a missing one ({missing_rows(frame, name)} in all){missing_cells(frame, name)}"
+        problems.append(Problem(where, name, expected, found))
+    problems += unknown_spellings(frame, name, domain)
+    return np.array([index.get(text, -1) for text in texts] + [absent], np.int64)[column.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What each place of a tree answers.
+
+    ``weights`` (n_places, n_classes) are those of the leaves below a place together, ``own`` (n_places,) says whether
+    a place is a leaf with an answer, ``label`` (n_places,) is the code of the label it states, else -1, and
+    ``substitute`` (n_places,) is the place that answers for one without an answer.
+    """
+
+    weights: FloatArray
+    own: BoolArray
+    label: IntArray
+    substitute: IntArray
+
+
+def _answer(
+    release: Release,
+    attributes: Sequence[Attribute],
+    columns: Sequence[npt.NDArray[Any]],
+    n: int,
+    removed: Removed,
+) -> tuple[FloatArray, IntArray]:
+    """Probabilities, shape (n, n_classes), and codes of the predicted classes, shape (n,)."""
+    if removed not in get_args(Removed):
+        raise invalid("predict", "argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(removed))
+    counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
+    total, instead = np.zeros((2, n, len(release.target.classes)))
+    label = np.full(n, -1)
+    for tree in release.trees:
+        answers = _answers(tree, release.target.classes, removed)
+        weights = answers.weights if counted else _shares(answers.weights)
+        place = np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns)
+        total += np.where(answers.own[place, None], weights[place], 0.0)
+        instead += weights[answers.substitute[place]]
+        label = answers.label[place]
+    silent = ~total.any(axis=1)
+    total[silent] = instead[silent]
+    total[~total.any(axis=1)] = 1.0
+    best = total.argmax(axis=1)
+    return _shares(total), best if len(release.trees) > 1 else np.where(label < 0, best, label)
+
+
+def _shares(weights: FloatArray) -> FloatArray:
+    """Rows divided by their sums; those of zeros stay."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(weights, total, out=np.zeros_like(weights), where=total > 0))
+
+
+def _answers(tree: Tree, classes: tuple[str, ...], removed: Removed) -> _Answers:
+    """The answers of a tree."""
+    places = layout(tree)
+    n_places, code = len(places.children), {c: x for x, c in enumerate(classes)}
+    leaves, label = np.zeros((int(places.last[0]) + 1, len(classes))), np.full(n_places, -1)
+    sized = all(leaf.n is not None or leaf.counts is not None for leaf in tree.leaves if leaf.label is not None)
+    own = np.zeros(n_places, bool)
+    for place, node in enumerate(tree.nodes):
+        if node.is_leaf:
+            found = _leaf_weights(node, classes, sized)
+            leaves[places.first[place]], own[place] = found, any(found)
+            label[place] = -1 if node.label is None else code[node.label]
+    below = np.column_stack([places.first, places.last]).ravel()
+    weights = np.add.reduceat(leaves, below, axis=0)[::2]
+    return _Answers(weights, own, label, _substitutes(places, weights.sum(axis=1) > 0, removed))
+
+
+def _leaf_weights(leaf: Node, classes: tuple[str, ...], sized: bool) -> Sequence[float]:
+    """Records of each class that a leaf states, or their shares unless ``sized``; zeros when it states none."""
+    if leaf.counts is not None:
+        counts = [float(leaf.counts[c]) for c in classes]
+        return counts if sized else [count / max(sum(counts), 1.0) for count in counts]
+    if leaf.label is None or leaf.n == 0:
+        return [0.0] * len(classes)
+    n = float(leaf.n) if sized and leaf.n is not None else 1.0
+    errors = n * (leaf.error_rate or 0.0)
+    return [n - errors if c == leaf.label else errors / (len(classes) - 1) for c in classes]
+
+
+def _substitutes(places: Layout, answers: BoolArray, removed: Removed) -> IntArray:
+    """The place that answers for each place, shape (n_places,); ``answers`` says which have leaves with an answer."""
+    found = np.zeros(len(answers), np.int64)
+    if removed == "ancestor":
+        for place in places.top_down:
+            if answers[place]:
+                found[place] = place
+            for child in places.children[place]:
+                found[child] = found[place]
+    return found

@@ -1,0 +1,211 @@
+"""What printed error rates say: the number of records that are not the label, exactly or within its rounding.
+
+A rate that was printed with 3 digits is an interval. Where the number of records is known, only whole numbers of them
+are possible inside it, often just one: then the digits prove it. Rates are taken to have been rounded to the nearest
+number, however ties were decided, all to as many decimals or all to as many significant digits. Where whole numbers of
+records show that they were not, they may have been cut off or rounded up, or each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.release_content import Content, Node
+from maxent.models.sparse_counts import total_count
+
+Rounding = Literal["auto", "digits", "exact"]
+ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
+
+FULL_PRECISION = 10
+"""Rates with this many decimals or more were not rounded for print."""
+
+RESOLUTION = Fraction(1, 2 * 10**7)
+"""Rates are never read more finely: they may have been computed in single precision."""
+
+NOISE = 1e-15
+"""By how much a float may be off the decimal that it stands for: 1 - 0.93 is 0.06999999999999995."""
+
+_WHOLE = 1e-9
+
+Stated = tuple[float, float | None]
+"""An error rate, and the records that it is of, None when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateReader:
+    """How the error rates of a release are read.
+
+    Attributes
+    ----------
+    rounding : {"auto", "digits", "exact"}
+        ``exact``: literally. Otherwise as rounded: ``digits`` to so many decimals, ``auto`` perhaps to so many
+        significant digits instead.
+    digits, significant : int or None
+        Decimals, and significant digits, that all rates have; None: each its own.
+    units : Fraction
+        How far a rate may be from what was printed, in units of its last digit: a half when rounded to the nearest.
+    note : str
+        How they are read, in words; empty where there are none, or literally was asked for.
+    """
+
+    rounding: Rounding = "exact"
+    digits: int | None = None
+    significant: int | None = None
+    units: Fraction = Fraction(1, 2)
+    note: str = ""
+
+    def fits(self, rate: float, n: float) -> bool:
+        """Whether a whole number of ``n`` records has this rate."""
+        first, last = self._whole(rate, n)
+        return first <= last
+
+    def hits(self, rate: float, n: float) -> tuple[float, float]:
+        """Smallest and largest number of the ``n`` records that can be the label, given the printed rate."""
+        first, last = self._whole(rate, n)
+        if first <= last:
+            return float(max(first, 0)), float(min(last, n))
+        # No whole number fits: these are no records, or others. The statement is taken as it is.
+        least, most = self._between(rate)
+        return max(float(least * Fraction(n)), 0.0), min(float(most * Fraction(n)), float(n))
+
+    def share(self, rate: float) -> tuple[float, float]:
+        """Smallest and largest share of the label when the number of records is unknown."""
+        if self.rounding == "exact" or (self.digits or decimals(rate)) >= FULL_PRECISION:
+            return 1 - rate, 1 - rate
+        least, most = self._between(rate)
+        return max(float(least), 0.0), min(float(most), 1.0)
+
+    def _whole(self, rate: float, n: float) -> tuple[int, int]:
+        """The first and the last whole number of ``n`` records that can be the label; none if the last is smaller."""
+        # Taken literally, a rate is a float that was divided, with an error that grows with the records.
+        slack = Fraction(_WHOLE * max(1.0, n)) if self.rounding == "exact" else Fraction(0)
+        least, most = self._between(rate)
+        return ceil(least * Fraction(n) - slack), floor(most * Fraction(n) + slack)
+
+    def _between(self, rate: float) -> tuple[Fraction, Fraction]:
+        """The smallest and the largest share of the label that may have been printed so."""
+        hit, half = 1 - Fraction(_shortest(rate)), self._half(rate)
+        return hit - half, hit + half
+
+    def _half(self, rate: float) -> Fraction:
+        """How far the rate may be from what was printed."""
+        if self.rounding == "exact":
+            return Fraction(0)
+        digits = decimals(rate) if self.digits is None else self.digits
+        unit = Fraction(1, 10 ** max(digits, 1))
+        if self.rounding == "auto" and self.significant is not None and rate > 0:
+            # A rate of 0.1, of which others have three digits, may be 0.100 as well as 0.1000.
+            unit = max(unit, Fraction(10) ** (_leading(rate) - self.significant + 1))
+        return max(self.units * unit, RESOLUTION)
+
+
+def rate_reader(rates: Iterable[Stated], mode: Rounding) -> RateReader:
+    """Decide how the rates of a release were printed.
+
+    Parameters
+    ----------
+    rates : iterable of (error rate, number of records or None when unknown)
+    mode : {"auto", "digits", "exact"}
+        ``exact``: they were not rounded. ``digits``: all were rounded to the largest number of decimals among them.
+        ``auto``: the same, or to the largest number of significant digits; and where the whole numbers of records
+        disprove that, all were cut off or rounded up there, or each has digits of its own.
+    """
+    found = [(rate, None if n == 0 else n) for rate, n in rates]
+    if mode == "exact" or not found:
+        return RateReader("exact")
+    readings = list(_readings(found, mode))
+    known = [(rate, n) for rate, n in found if n is not None]
+    agreed = (reading for reading in readings if all(reading.fits(rate, n) for rate, n in known))
+    chosen = next(agreed, readings[0])
+    return RateReader(mode, chosen.digits, chosen.significant, chosen.units, _note(chosen, found))
+
+
+def _readings(rates: Sequence[Stated], mode: Rounding) -> Iterable[RateReader]:
+    """How rates may have been printed, what is likely first."""
+    digits = max(1, *(decimals(rate) for rate, _ in rates))
+    significant = max(1, *(_significant(rate) for rate, _ in rates))
+    nearest, cut = Fraction(1, 2), Fraction(1)
+    if mode == "digits":
+        yield RateReader(mode, digits, significant, nearest)
+        return
+    for of_all in (digits, None):
+        for units in (nearest, cut):
+            yield RateReader(mode, of_all, significant if of_all else None, units)
+
+
+def _note(reader: RateReader, rates: Sequence[Stated]) -> str:
+    """How rates are read, in words."""
+    other = sum(n is not None and not reader.fits(rate, n) for rate, n in rates)
+    strange = f"; {other} of them are of no whole number of records" if other else ""
+    if reader.digits is not None and reader.digits >= FULL_PRECISION:
+        return "error rates are exact: they have full precision" + strange
+    said = "each to its own digits" if reader.digits is None else _plural(reader.digits, "digit")
+    how = f"rounded to {said}" if reader.units < 1 else f"cut off or rounded up to {said}"
+    if reader.digits is None:
+        how = f"printed differently ({how})"
+    hits = [None if n is None else reader.hits(rate, n) for rate, n in rates]
+    if not other and all(span is not None and span[0] == span[1] for span in hits):
+        return f"error rates are exact: {how}, each is that of one whole number of records only"
+    return f"error rates look {how} and are read as intervals (rounding 'exact' takes them literally){strange}"
+
+
+def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | None, rounding: Rounding) -> RateReader:
+    """How the error rates of a release are to be read.
+
+    ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
+    """
+    stated = [
+        (node.error_rate, _records(release, node, None if sizes is None else sizes[t][place]))
+        for t, tree in enumerate(release.trees)
+        for place, node in enumerate(tree.nodes)
+        if node.error_rate is not None
+    ]
+    return rate_reader(stated, rounding)
+
+
+def _records(release: Content, node: Node, size: float | None) -> float | None:
+    """The records of a node, None when they are not known; those that were suppressed are not."""
+    hidden = release.suppressed_below > 1
+    if node.n is not None and not (hidden and node.n == 0):
+        return node.n
+    if node.counts is not None and not hidden:
+        return total_count(node.counts)
+    return None if size is None or np.isnan(size) else float(size)
+
+
+def decimals(rate: float) -> int:
+    """Digits after the point in the shortest decimal that a rate stands for."""
+    return max(0, -int(_shortest(rate).as_tuple().exponent))
+
+
+def _significant(rate: float) -> int:
+    """Digits of that decimal from its first that is not 0."""
+    return len(_shortest(rate).as_tuple().digits)
+
+
+def _leading(rate: float) -> int:
+    """The power of ten of the first digit that is not 0."""
+    return _shortest(rate).adjusted()
+
+
+@lru_cache(maxsize=1 << 14)
+def _shortest(rate: float) -> Decimal:
+    """The shortest decimal within the noise of a float."""
+    for digits in range(FULL_PRECISION):
+        short = round(float(rate), digits)
+        if abs(short - rate) <= NOISE:
+            return Decimal(repr(short)).normalize()
+    return Decimal(repr(float(rate))).normalize()
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

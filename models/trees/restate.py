@@ -1,0 +1,139 @@
+"""What follows from the statements of a leaf, and a release that states less of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import get_args
+
+from maxent.models.arguments import name
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.release import Node, Release
+from maxent.models.tables.frame import listed, shorten
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.printed_rates import release_rates
+
+COUNTS = (
+    "counts, or what implies them (label, n and, of two classes, an error rate that only one number of records has)"
+)
+"""What a node has to state for `counts_reader`, as problems say it."""
+
+CountsReader = Callable[[Node], tuple[int, ...] | None]
+
+
+def counts_reader(release: Release) -> CountsReader:
+    """A function from a node to the records of each class that its statements imply, None where they imply none.
+
+    They are its ``counts``, or follow from label, error rate and ``n`` when there are two classes or no errors, and
+    only one whole number of records has such a rate (`maxent.models.trees.printed_rates`). Counts below a suppression
+    limit imply nothing.
+    """
+    classes = release.target.classes
+    rates = release_rates(release, None, "auto")
+
+    def counts(node: Node) -> tuple[int, ...] | None:
+        if release.suppressed_below > 1:
+            return None
+        if node.counts is not None:
+            return tuple(node.counts[c] for c in classes)
+        if node.n == 0:
+            return (0,) * len(classes)
+        if node.n is None or node.label is None or node.error_rate is None:
+            return None
+        least, most = rates.hits(node.error_rate, node.n)
+        if least != most or not least.is_integer():
+            return None
+        errors = node.n - int(least)
+        if errors and len(classes) != 2:
+            return None
+        return tuple(node.n - errors if c == node.label else errors for c in classes)
+
+    return counts
+
+
+def majority(classes: tuple[str, ...], counts: tuple[int, ...]) -> str | None:
+    """The first of the most frequent classes, None when there are no records."""
+    return classes[counts.index(max(counts))] if any(counts) else None
+
+
+def node_place(release: Release, tree: int, node: Node) -> str:
+    """A node as problems name it: ``tree 2, node L3``."""
+    return (f"tree {tree + 1}, " if len(release.trees) > 1 else "") + f"node {name(node.id)}"
+
+
+def refuse(problems: list[Problem]) -> None:
+    """Raise the problems of a release's nodes, the first of many spelled out.
+
+    Raises
+    ------
+    InvalidInput
+        When there are any.
+    """
+    if problems:
+        raise InvalidInput("release", listed(problems, len(problems), "nodes"))
+
+
+def restate(release: Release, publish: Publish) -> Release:
+    """The same trees, whose leaves state only this much.
+
+    Parameters
+    ----------
+    release : Release
+    publish : {"labels", "rates", "counts"}
+        What leaves state: the label; label, error rate (left out of an empty leaf) and n; or label, n and counts. What
+        a leaf does not state itself is worked out where it follows: a label is the first of the most frequent classes
+        (an empty leaf without a label gets none). Inner nodes keep their n and counts with ``counts`` only, since
+        they would tell of the leaves what those do not.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every leaf that states too little.
+    """
+    if publish not in get_args(Publish):
+        raise invalid("restate", "argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))
+    implied = counts_reader(release)
+    problems: list[Problem] = []
+    trees = []
+    for t, tree in enumerate(release.trees):
+        nodes = []
+        for node in tree.nodes:
+            if node.is_leaf:
+                counts = implied(node)
+                n = node.n if counts is None else sum(counts)
+                leaf = _restated(node, n, counts, release.target.classes, publish)
+                problems += _missing(node_place(release, t, node), leaf, n, publish)
+                nodes.append(leaf)
+            else:
+                nodes.append(node if publish == "counts" else replace(node, n=None, counts=None))
+        trees.append(replace(tree, nodes=tuple(nodes)))
+    refuse(problems)
+    return replace(release, trees=tuple(trees))
+
+
+def _restated(
+    leaf: Node, n: int | None, counts: tuple[int, ...] | None, classes: tuple[str, ...], publish: Publish
+) -> Node:
+    """A leaf that states what it should as far as its statements imply it; ``counts`` are those, ``n`` its records."""
+    label = leaf.label if leaf.label is not None or counts is None else majority(classes, counts)
+    if publish == "labels":
+        return Node(leaf.id, label=label)
+    if publish == "counts":
+        by_class = leaf.counts if counts is None else dict(zip(classes, counts, strict=True))
+        return Node(leaf.id, label=label, n=n, counts=by_class)
+    rate = leaf.error_rate
+    if rate is None and counts is not None and label is not None and n:
+        rate = (n - counts[classes.index(label)]) / n
+    return Node(leaf.id, label=label, error_rate=rate, n=n)
+
+
+def _missing(place: str, leaf: Node, n: int | None, publish: Publish) -> Iterator[Problem]:
+    """What a restated leaf does not state, though it has records (``n``) or may have."""
+    if leaf.label is None and n != 0:
+        yield Problem(place, "label", "a label, or counts that imply it", "neither")
+    if publish == "rates" and leaf.error_rate is None and n != 0:
+        yield Problem(place, "error_rate", "an error rate, or counts that imply it", "neither")
+    if publish == "rates" and n is None:
+        yield Problem(place, "n", "the number of its records, or counts", "neither")
+    if publish == "counts" and leaf.counts is None:
+        yield Problem(place, "counts", COUNTS, "less")

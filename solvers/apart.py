@@ -1,0 +1,146 @@
+"""Call a function in a process of its own, which can be ended while it computes: python -m maxent.solvers.apart.
+
+For libraries that neither look at the clock nor let other threads of Python run. The process reads the call from its
+standard input and answers on its standard output; it ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, BinaryIO
+
+from maxent.models.errors import MaxentError
+from maxent.solvers.clock import POLL, SOON, Clock
+
+Tell = Callable[[Any], None]
+
+_TOLD, _RETURNED, _RAISED, _ENDED = range(4)
+
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+class WorkerLost(MaxentError, RuntimeError):
+    """A process that computed for this one was ended from outside, as systems do that are short of memory."""
+
+
+def apart(function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock, heard: Tell) -> Any:
+    """What ``function(*arguments, clock, tell)`` returns in another process, None where it had to be ended.
+
+    It hears of the clock as a copy, and has `SOON` seconds to end by itself. What it tells on the way is passed to
+    ``heard``. The function is one of a module, and everything is pickled.
+
+    Raises
+    ------
+    WorkerLost
+        When the process did not survive.
+    Exception
+        What the function raises.
+    """
+    with clock.shared():
+        process = _start(pickle.dumps((function, (*arguments, clock))))
+        try:
+            return _listen(process, clock, heard)
+        finally:
+            _end(process)
+
+
+def _start(call: bytes) -> subprocess.Popen[bytes]:
+    # The same modules as here, whatever the folder we are in.
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "maxent.solvers.apart"],
+        stdin=subprocess.PIPE,  # stays open: it closes when this process ends, and the other ends with it
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+        start_new_session=True,  # Ctrl-C in a terminal is for us
+    )
+    _RUNNING.add(process)
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it has ended, as will be noticed
+        process.stdin.write(call)
+        process.stdin.flush()
+    return process
+
+
+def _listen(process: subprocess.Popen[bytes], clock: Clock, heard: Tell) -> Any:
+    """Wait for the answer of a process."""
+    assert process.stdout is not None
+    messages: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    threading.Thread(target=_receive, args=(process.stdout, messages), daemon=True).start()
+    while clock.late() <= SOON:
+        try:
+            kind, what = messages.get(timeout=POLL)
+        except Empty:
+            continue
+        if kind == _TOLD:
+            heard(what)
+        elif kind == _RETURNED:
+            return what
+        elif kind == _RAISED:
+            raise what
+        else:
+            raise WorkerLost("a process was ended from outside, perhaps for want of memory")
+    return None
+
+
+def _receive(stream: BinaryIO, messages: SimpleQueue[tuple[int, Any]]) -> None:
+    with stream, suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            messages.put(pickle.load(stream))
+    messages.put((_ENDED, None))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    with suppress(OSError):  # what it has not read
+        process.stdin.close()
+    _RUNNING.discard(process)
+
+
+@atexit.register
+def end_all() -> None:
+    """End the processes that threads left behind still wait for."""
+    for process in list(_RUNNING):
+        process.kill()
+
+
+def main() -> None:
+    """Answer the call on standard input."""
+    from maxent.solvers.threads import one_thread
+
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever libraries print
+    function, arguments = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def answer(kind: int, what: Any) -> None:
+        answers.write(pickle.dumps((kind, what)))
+        answers.flush()
+
+    try:
+        with one_thread():
+            found = function(*arguments, lambda what: answer(_TOLD, what))
+    except Exception as error:
+        answer(_RAISED, error)
+    else:
+        answer(_RETURNED, found)
+
+
+def _end_with_parent() -> None:
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Solver back ends: one module each, found by name."""

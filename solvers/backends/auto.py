@@ -1,0 +1,92 @@
+"""The default back end: for each part the one that suits it, by what its program is.
+
+Closed forms are taken before any back end is asked. What presolve leaves of a small problem goes to Ipopt through the
+Pyomo model, the form that can be read and exported. Large parts go to our own solver, which needs no linear system of
+their size. Between the two it depends on the equations. Ours eliminates them, one by one where each quasi-identifier is
+in one, and then it is as fast as Ipopt. Where they overlap, because a private attribute is tested or several trees hold
+at once, every point that it looks at is a system of its own to be solved; Ipopt, which may miss them on the way, takes
+a tenth of the time, or less. Where the first does not converge, the other tries from the best point so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.packages import installed
+from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.backends.newton_ import NewtonBackend
+from maxent.solvers.solution import Solution, Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+BETWEEN = 1_000
+"""Variables up to which Ipopt takes programs with overlapping equations; with more it takes long."""
+
+STEPS = 40
+"""Newton steps from where Ipopt gave up; where more are needed, they rarely lead anywhere."""
+
+
+class AutoBackend:
+    """Ipopt on the Pyomo model while that is the form, and where equations overlap; else Newton.
+
+    The other one tries where the first gives up.
+    """
+
+    name = "auto"
+    solves = "every program: ipopt where it is small or newton gives up, newton where it is large or ipopt gives up"
+
+    def __init__(self) -> None:
+        self.newton = NewtonBackend()
+        self.ipopt = IpoptBackend() if installed("cyipopt") else None
+
+    def refuses(self, program: LiftedProgram) -> str | None:
+        """Takes every program."""
+        return None
+
+    def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
+        if self.ipopt is None:
+            return self._first(self.newton, program, start, options)
+        if options.form == "pyomo" or (not program.convex and program.n <= BETWEEN and overlapping(program)):
+            best = self._first(self.ipopt, program, start, options)
+            if best.stop is Stop.INFEASIBLE and not _feasible(best, options):
+                return best  # whether statements contradict each other is found out at less cost
+            few = options if program.convex else replace(options, max_iterations=STEPS)
+            return self._then(self.newton, best, program, start, few)
+        best = self._first(self.newton, program, start, options)
+        if _feasible(best, options) and program.n > FEW:
+            return best  # near an optimum; Ipopt would take minutes to say no more
+        return self._then(self.ipopt, best, program, start, options)
+
+    def _first(self, backend: Backend, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        return replace(backend.solve(program, start, options), by=backend.name)
+
+    def _then(
+        self, backend: Backend, best: Solution, program: LiftedProgram, start: FloatArray, options: Options
+    ) -> Solution:
+        """The answer of another back end where the first one's is not converged, from there if that is feasible."""
+        if best.stop is Stop.CONVERGED or options.clock.stop() is not None:
+            return best
+        feasible = _feasible(best, options)
+        again = best.point if feasible and best.point is not None else start
+        other = self._first(backend, program, again, options)
+        return other if other.stop is Stop.CONVERGED or not feasible else best
+
+
+def _feasible(found: Solution, options: Options) -> bool:
+    return found.point is not None and found.violation <= options.tolerance
+
+
+def overlapping(program: LiftedProgram) -> bool:
+    """Whether several equations hold of a quasi-identifier beside its total, or its leaf depends on what is private."""
+    if len(np.unique(program.group)) > len(np.unique(program.owner)):
+        return True
+    said = np.array([origin is not None for origin in program.origins], bool)
+    rows = program.matrix[said & (program.row_lower == program.row_upper)].tocoo()
+    pairs = np.unique(np.column_stack([program.owner[rows.col], rows.row]), axis=0)
+    return bool(len(np.unique(pairs[:, 0])) < len(pairs))

@@ -1,0 +1,116 @@
+"""Ipopt through cyipopt: the Pyomo NLP while the program is small, the program's own derivatives when it is large."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.packages import need
+from maxent.solvers.backend import Options
+from maxent.solvers.backends.ipopt_run import Callbacks, Multipliers, run
+from maxent.solvers.conic.kkt import Active
+from maxent.solvers.conic.polish import polish
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+FLOOR = 1e-5
+"""Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve."""
+
+POLISHED, SAME = 20_000, 1e-9
+"""Variables up to which it pays to polish; and entropy, nats per individual, that it may cost."""
+
+_STOPS = {
+    0: Stop.CONVERGED,
+    1: Stop.CONVERGED,  # acceptable level: what it is worth is measured, not believed
+    2: Stop.INFEASIBLE,
+    -1: Stop.ITERATION_LIMIT,
+}
+
+
+class IpoptBackend:
+    """Interior-point solves of a part; for entropy first with a floor under the chosen split's logarithms."""
+
+    name = "ipopt"
+    solves = "every program; a reference where parts are small"
+
+    def __init__(self) -> None:
+        need("cyipopt", "backend 'ipopt' needs cyipopt")
+
+    def version(self) -> str:
+        """The version of Ipopt."""
+        import cyipopt
+
+        return ".".join(map(str, cyipopt.IPOPT_VERSION))
+
+    def refuses(self, program: LiftedProgram) -> str | None:
+        """Ipopt takes every program."""
+        return None
+
+    def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
+        own = Derivatives(program)
+        callbacks: Callbacks = own
+        if options.form == "pyomo":
+            from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
+
+            callbacks = PyomoDerivatives(program)
+        floor = _floor(program)
+        entropic = bool((floor > program.lower).any())
+        runs = []
+        if entropic:
+            runs.append(run(callbacks, own, np.maximum(program.lower, floor), program.upper, start, options))
+            start = runs[0].point if own.violation(runs[0].point) < 1e-4 else start
+        if not runs or runs[0].stopped is None:
+            runs.append(run(callbacks, own, program.lower, program.upper, start, options, monotone=entropic))
+        last = runs[-1]
+        point, stop = last.point, last.stopped or _STOPS.get(last.status, Stop.NUMERICAL)
+        if program.convex and last.status == 0:
+            runs.append(run(callbacks, own, program.lower, program.upper, point, options, fine=True))
+            if runs[-1].status == 0 and own.violation(runs[-1].point) <= options.tolerance:
+                point = runs[-1].point
+        if stop is not Stop.CONVERGED:
+            exact = None
+            if last.stopped is None and last.multipliers is not None:
+                exact = _polished(own, point, last.multipliers, options)
+            points = [point, *(r.feasible for r in runs if r.feasible is not None)]
+            point, stop = (_best(own, points, options.tolerance), stop) if exact is None else (exact, Stop.CONVERGED)
+        iterations = sum(r.iterations for r in runs)
+        return Solution(point, stop, own.violation(point), iterations, f"Ipopt status {last.status}", self.name)
+
+
+def _best(own: Derivatives, points: list[FloatArray], tolerance: float) -> FloatArray:
+    """The feasible point with the largest entropy, the first one where none is feasible."""
+    feasible = [point for point in points if own.violation(point) <= tolerance]
+    return min(feasible, key=own.objective) if feasible else points[0]
+
+
+def _polished(own: Derivatives, point: FloatArray, multipliers: Multipliers, options: Options) -> FloatArray | None:
+    """The optimum next to a feasible point at which Ipopt gave up, None when there is none.
+
+    Where masses have to vanish, or rows depend on each other, it often stops with the optimum at hand.
+    """
+    program, found = own.program, multipliers
+    if program.n > POLISHED or own.violation(point) > options.tolerance:
+        return None
+    lower, upper = own.bounds()
+    value, size = own.constraints(point), np.concatenate([np.ones(own.n_linear), program.nl_size])
+    at_lower = (lower == upper) | (value - lower < np.maximum(-found.rows, 0.0) / size)
+    side = np.where(at_lower, -1, np.where(upper - value < np.maximum(found.rows, 0.0) / size, 1, 0))
+    bound = np.where(point - program.lower < found.lower, -1, np.where(program.upper - point < found.upper, 1, 0))
+    exact = polish(program, point, Active(found.rows, side, bound), options.tolerance, options.clock)
+    if exact is None or own.objective(exact) > own.objective(point) + SAME * float(program.total.sum()):
+        return None
+    return exact
+
+
+def _floor(program: LiftedProgram) -> FloatArray:
+    """Lower bounds for aggregates whose logarithm stands on the side that the solver makes smaller."""
+    floor = program.lower.copy()
+    for terms in program.terms:
+        if terms.phi == "entropy":
+            mine = (terms.coef > 0) & (terms.size_var < 0)
+            np.maximum.at(floor, terms.var[mine], FLOOR * terms.size[mine])
+    return np.minimum(floor, 0.5 * program.upper)

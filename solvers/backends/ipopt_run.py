@@ -1,0 +1,161 @@
+"""One run of Ipopt through cyipopt, which lets nobody else run while it factorises: large ones go to a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.solvers.apart import Tell, apart
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+LARGE = 4_000
+"""Variables and rows from which on an iteration may take a good part of a second."""
+
+NO_TIME = -100
+"""The status of a run that was ended; Ipopt itself has others."""
+
+
+class Callbacks(Protocol):
+    """What cyipopt asks of a problem object."""
+
+    def objective(self, z: FloatArray) -> float: ...
+    def gradient(self, z: FloatArray) -> FloatArray: ...
+    def constraints(self, z: FloatArray) -> FloatArray: ...
+    def jacobian(self, z: FloatArray) -> FloatArray: ...
+    def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multipliers:
+    """Of the rows, and of the lower and upper bounds of the variables, the last two not negative; nats per unit.
+
+    The gradient of the objective plus that of the rows times theirs is the bounds' lower less upper ones.
+    """
+
+    rows: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """How one run of Ipopt ended; ``feasible`` is the best feasible point on the way, ``stopped`` is by the clock."""
+
+    point: FloatArray
+    status: int
+    iterations: int
+    feasible: FloatArray | None
+    stopped: Stop | None
+    multipliers: Multipliers | None = None
+
+
+def run(
+    callbacks: Callbacks,
+    own: Derivatives,
+    lower: FloatArray,
+    upper: FloatArray,
+    start: FloatArray,
+    options: Options,
+    *,
+    monotone: bool = False,
+    fine: bool = False,
+) -> Run:
+    """One Ipopt run, which the clock may end early.
+
+    ``fine`` goes on from a solution: a constraint that is only just met (no slack, no multiplier) keeps an interior
+    point away by the square root of the complementarity that is left, so that has to be far below the tolerance.
+    """
+    settings: dict[str, Any] = {
+        "sb": "yes",
+        "print_level": 0,
+        "mu_strategy": "monotone" if monotone else "adaptive",
+        "bound_relax_factor": 0.0,  # else masses go below 0 and their logarithm fails
+        "honor_original_bounds": "no",
+        "tol": 1e-8,
+        "constr_viol_tol": 0.1 * options.tolerance,
+        "acceptable_tol": 1e-6,
+        "acceptable_constr_viol_tol": 0.1 * options.tolerance,
+        "max_iter": options.iterations_for(own.program),
+    }
+    if fine:
+        settings |= {"mu_strategy": "monotone", "mu_init": 1e-9, "compl_inf_tol": 1e-15, "dual_inf_tol": 1e-6}
+        settings |= {"mu_target": 0.0, "bound_push": 1e-12, "bound_frac": 1e-12, "slack_bound_push": 1e-12}
+        settings |= {"slack_bound_frac": 1e-12, "tol": 1e-12, "acceptable_iter": 0, "max_iter": 100}
+    arguments = own, lower, upper, np.clip(start, lower, upper), settings, options.tolerance
+    clock = options.clock
+    if callbacks is not own or not clock.runs or len(lower) + own.n_rows <= LARGE:
+        return _run(*arguments, clock, lambda point: None, callbacks)
+    best: list[FloatArray] = []
+    found: Run | None = apart(_run, arguments, clock, best.append)
+    if found is not None:
+        return found
+    feasible = best[-1] if best else None
+    return Run(start if feasible is None else feasible, NO_TIME, 0, feasible, clock.stop())
+
+
+def _run(
+    own: Derivatives,
+    lower: FloatArray,
+    upper: FloatArray,
+    start: FloatArray,
+    settings: Mapping[str, Any],
+    tolerance: float,
+    clock: Clock,
+    tell: Tell,
+    callbacks: Callbacks | None = None,
+) -> Run:
+    import cyipopt
+
+    problem = _Problem(own if callbacks is None else callbacks, tolerance, clock, tell)
+    row_lower, row_upper = own.bounds()
+    solver = cyipopt.Problem(
+        n=len(lower), m=len(row_lower), problem_obj=problem, lb=lower, ub=upper, cl=row_lower, cu=row_upper
+    )
+    for key, value in settings.items():
+        solver.add_option(key, value)
+    problem.solver = solver
+    point, info = solver.solve(start)
+    multipliers = Multipliers(info["mult_g"], info["mult_x_L"], info["mult_x_U"])
+    return Run(point, int(info["status"]), problem.iterations, problem.feasible, problem.stopped, multipliers)
+
+
+class _Problem:
+    """The callbacks with cyipopt's interface; counts iterations, keeps the best feasible one, and asks the clock."""
+
+    def __init__(self, callbacks: Callbacks, tolerance: float, clock: Clock, tell: Tell) -> None:
+        for name in (
+            "objective",
+            "gradient",
+            "constraints",
+            "jacobian",
+            "jacobianstructure",
+            "hessian",
+            "hessianstructure",
+        ):
+            setattr(self, name, getattr(callbacks, name))
+        self._tolerance, self._clock, self._tell = tolerance, clock, tell
+        self.solver: Any = None
+        self.iterations = 0
+        self.feasible: FloatArray | None = None
+        self.stopped: Stop | None = None
+        self._least = np.inf
+
+    def intermediate(self, mode: int, iteration: int, objective: float, violation: float, *progress: float) -> bool:
+        """Called by Ipopt after every iteration."""
+        self.iterations = iteration
+        if violation <= self._tolerance and objective < self._least:
+            current = self.solver.get_current_iterate()
+            if current is not None:
+                self._least, self.feasible = objective, current["x"]
+                self._tell(self.feasible)
+        self.stopped = self._clock.stop()
+        return self.stopped is None

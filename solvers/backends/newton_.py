@@ -1,0 +1,89 @@
+"""Our own solver, NumPy and SciPy only: Newton's method in the metric of the masses (`maxent.solvers.newton`).
+
+Convex programs are solved on the dual, with tangents in place of internal constraints. For others an augmented
+Lagrangian is minimised, up to an accuracy from which a projection reaches the constraints at no cost in entropy.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.solvers.backend import FEW, Options
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.dual.bound import relaxed_optimum
+from maxent.solvers.newton.augmented_lagrangian import CLOSE, FINE, LOOSE, Accuracy, solve
+from maxent.solvers.newton.block_form import build_form
+from maxent.solvers.newton.projection import project
+from maxent.solvers.newton.quadratic_model import Problem
+from maxent.solvers.solution import Solution, Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+IMPOSSIBLE = 1e-6
+"""Individuals, per individual that an equation is about, by which no masses meet it."""
+
+
+class NewtonBackend:
+    """Newton's method in the metric of the masses."""
+
+    name = "newton"
+    solves = "every program; best where parts are large"
+
+    def version(self) -> str:
+        """The version of maxent: the solver is its own."""
+        from maxent import __version__
+
+        return __version__
+
+    def refuses(self, program: LiftedProgram) -> str | None:
+        """Newton's method takes every program."""
+        return None
+
+    def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
+        if program.convex:
+            solution = _by_duality(program, start, options)
+            if solution.stop is Stop.CONVERGED or not program.terms:
+                return solution
+        problem = _problem(program, options.clock)
+        form, rng = problem.form, np.random.default_rng(options.seed)
+        if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
+            return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
+        accuracy, most = accuracy_for(program), options.max_iterations
+        found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most)
+        state = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
+        point = form.point(state.m)
+        violation = Derivatives(program).violation(point)
+        stop = options.clock.stop()
+        if stop is None or found.converged:
+            limited = most is not None and found.steps >= most
+            stop = Stop.ITERATION_LIMIT if limited else Stop.NUMERICAL
+            stop = Stop.CONVERGED if found.converged and violation <= options.tolerance else stop
+        return Solution(point, stop, violation, found.steps)
+
+
+def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+    """A convex program: the dual of its linear rows and of tangents to the others, see `maxent.solvers.dual.bound`."""
+    point = relaxed_optimum(program, start, options.clock).point
+    violation = Derivatives(program).violation(point)
+    stop = Stop.CONVERGED if violation <= options.tolerance else options.clock.stop() or Stop.NUMERICAL
+    return Solution(point, stop, violation, 1)
+
+
+@lru_cache(maxsize=1)
+def _problem(program: LiftedProgram, clock: Clock) -> Problem:
+    """The program in the form that is solved, kept for further starts."""
+    return Problem(build_form(program), clock)
+
+
+def accuracy_for(program: LiftedProgram) -> Accuracy:
+    """How accurately a program is solved before the projection."""
+    if program.convex:
+        return FINE
+    phi = "entropy" if any(terms.phi == "entropy" for terms in program.terms) else "gini"
+    return (CLOSE if program.n <= FEW else LOOSE)[phi]

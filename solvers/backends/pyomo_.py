@@ -1,0 +1,237 @@
+"""Any solver that Pyomo can drive and the user has: ``pyomo:ipopt``, ``pyomo:knitroampl``, ``pyomo:baron``, ...
+
+Most are executables on PATH that speak AMPL's ``.nl`` and ``.sol`` formats, a few are Python packages.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata, util
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.errors import MissingExtra, UnknownBackend
+from maxent.models.hints import close_to
+from maxent.models.packages import need
+from maxent.models.scratch import scratch
+from maxent.solvers.backend import Options
+from maxent.solvers.backends.ipopt_refine import refined
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+SHORTEST = 0.01
+"""Seconds of the shortest time limit; some solvers take 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What we know of a solver that takes logarithms.
+
+    ``needs`` is an executable on PATH, or with ``package`` a Python package. ``settings`` are options of the solver's
+    own; ``time`` and ``iterations`` name those for limits, in seconds and iterations: Pyomo's time limit may kill it
+    without an answer. ``globally`` is whether it finds global optima, by branch and bound.
+    """
+
+    needs: str
+    package: bool = False
+    time: str | None = None
+    iterations: str | None = None
+    globally: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+KNOWN = {
+    # Masses that may fall a little below 0 have no logarithm.
+    "ipopt": Known("ipopt", time="max_cpu_time", iterations="max_iter", settings={"bound_relax_factor": 0.0}),
+    "knitroampl": Known("knitroampl", time="maxtime_real", iterations="maxit"),
+    "conopt": Known("conopt"),
+    "snopt": Known("snopt"),
+    "minos": Known("minos"),
+    "loqo": Known("loqo"),
+    "bonmin": Known("bonmin", time="bonmin.time_limit"),
+    "couenne": Known("couenne", globally=True),
+    "baron": Known("baron", time="MaxTime", globally=True),
+    "scip": Known("scip", globally=True),
+    "knitro_direct": Known("knitro", package=True),
+    # See `maxent.solvers.backends.scip_` for the check that is left out.
+    "scip_direct": Known(
+        "pyscipopt",
+        package=True,
+        globally=True,
+        settings={"numerics/feastol": 1e-7, "limits/gap": 1e-7, "lp/checkprimfeas": False},
+    ),
+    "gurobi_direct_minlp": Known(
+        "gurobipy", package=True, globally=True, settings={"FeasibilityTol": 1e-9, "MIPGap": 1e-6}
+    ),
+}
+"""By Pyomo's names, which are those of executables for AMPL where it has no interface of the name."""
+
+LINEAR = frozenset({"cbc", "cplex", "cuopt", "glpk", "gurobi", "highs", "mosek", "xpress"})
+"""Solvers to which Pyomo's interfaces (``highs``, ``appsi_highs``, ``gurobi_direct``, ...) pass no logarithms."""
+
+_STOPS = {
+    "optimal": Stop.CONVERGED,
+    "locallyOptimal": Stop.CONVERGED,
+    "globallyOptimal": Stop.CONVERGED,
+    "infeasible": Stop.INFEASIBLE,
+    "maxTimeLimit": Stop.TIME_LIMIT,
+    "maxIterations": Stop.ITERATION_LIMIT,
+    "maxEvaluations": Stop.ITERATION_LIMIT,
+    "userInterrupt": Stop.INTERRUPTED,
+    "resourceInterrupt": Stop.INTERRUPTED,
+}
+
+
+class PyomoBackend:
+    """The solver that Pyomo knows by a name, or the executable for AMPL of that name.
+
+    Its answer is `refined`, since most solvers stop at tolerances wider than ours.
+
+    Raises
+    ------
+    UnknownBackend
+        For an interface that cannot pass on logarithms.
+    MissingExtra
+        When Pyomo does not find the solver.
+    """
+
+    solves = "programs of any kind, as far as the solver goes"
+
+    def __init__(self, solver: str) -> None:
+        need("pyomo", "backend 'pyomo' needs Pyomo")
+        reason = _unsuitable(solver)
+        if reason is not None:
+            raise UnknownBackend(f"pyomo:NAME with a NAME such as {', '.join(KNOWN)}", f"'pyomo:{solver}': {reason}")
+        if not solver or not _found(solver):
+            raise MissingExtra(f"backend 'pyomo:{solver}': {_wanted(solver)}")
+        self.name, self._solver = f"pyomo:{solver}", solver
+        self._known = KNOWN.get(solver, Known(solver))
+        self.finds_global = self._known.globally
+
+    @staticmethod
+    def available() -> tuple[str, ...]:
+        """Solvers that seem to be here, by their executables and packages: neither Pyomo nor they are loaded."""
+        need("pyomo", "backend 'pyomo' needs Pyomo")
+        here = tuple(
+            name
+            for name, known in KNOWN.items()
+            if (util.find_spec(known.needs) if known.package else shutil.which(known.needs)) is not None
+        )
+        if not here:
+            needs = ", ".join(dict.fromkeys(known.needs for known in KNOWN.values()))
+            raise MissingExtra(f"none of the solvers for Pyomo is on PATH or installed ({needs})")
+        return here
+
+    @staticmethod
+    def version() -> str:
+        """The version of Pyomo."""
+        return f"Pyomo {metadata.version('pyomo')}"
+
+    def refuses(self, program: LiftedProgram) -> str | None:
+        """Passes on every program."""
+        return None
+
+    def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``, where the solver takes one; see `maxent.solvers.backend.Backend`."""
+        from maxent.solvers.backends.pyomo_model import build_model
+
+        early = options.clock.stop()
+        if early is not None:
+            return Solution(None, early, np.inf, 0, "", self.name)
+        model = build_model(program, np.clip(start, program.lower, program.upper), expanded=self._known.globally)
+        found, stop, message = self._run(model, program, options)
+        if stop is not Stop.CONVERGED:
+            stop = options.clock.stop() or stop
+        if not found:
+            return Solution(None, stop, np.inf, 0, message, self.name)
+        values = [variable.value for variable in (*model.mass.values(), *model.aggregate.values())]
+        point = refined(program, np.array(values, np.float64), options)
+        violation = Derivatives(program).violation(point)
+        if stop is Stop.CONVERGED and violation > options.tolerance:
+            stop = Stop.NUMERICAL
+        return Solution(point, stop, violation, 0, message, self.name)
+
+    def _run(self, model: Any, program: LiftedProgram, options: Options) -> tuple[bool, Stop, str]:
+        """Solve a model: whether its variables have new values, why the solver stopped, and what it says."""
+        from pyomo.common.errors import ApplicationError
+        from pyomo.common.tempfiles import TempfileManager
+        from pyomo.environ import SolverFactory
+
+        limits: dict[str, float] = {}
+        with _quiet():
+            solver = SolverFactory(self._solver)
+            solver.options.update(self._known.settings)
+            if self._known.iterations is not None:
+                solver.options[self._known.iterations] = options.iterations_for(program)
+            left = options.clock.left()
+            if left is not None:
+                limits["timelimit"] = max(left, SHORTEST)
+                if self._known.time is not None:
+                    solver.options[self._known.time] = max(left, SHORTEST)
+            try:
+                with scratch() as folder:
+                    TempfileManager.tempdir = str(folder)
+                    results = solver.solve(model, load_solutions=False, **limits)
+            except subprocess.TimeoutExpired:
+                return False, Stop.TIME_LIMIT, f"{self._solver}: killed at the time limit"
+            except ApplicationError as error:
+                return False, Stop.NUMERICAL, f"{self._solver}: {error}"
+            finally:
+                TempfileManager.tempdir = None
+            if len(results.solution):
+                model.solutions.load_from(results)
+        condition = str(results.solver.termination_condition)
+        said = [condition, *(text for text in (results.solver.message,) if isinstance(text, str) and text)]
+        return bool(len(results.solution)), _STOPS.get(condition, Stop.NUMERICAL), ": ".join([self._solver, *said])
+
+
+def _unsuitable(solver: str) -> str | None:
+    """Why a solver does not do, even where Pyomo says that it is available."""
+    if solver == "cyipopt":
+        return "Pyomo's interface to it needs the ASL library, which its wheels lack; the back end 'ipopt' uses it"
+    if solver not in KNOWN and solver.removeprefix("appsi_").split("_")[0] in LINEAR:
+        return "Pyomo passes it linear and quadratic programs only, and ours have logarithms"
+    return None
+
+
+def _found(solver: str) -> bool:
+    """Whether Pyomo finds a solver."""
+    from pyomo.common.errors import ApplicationError
+    from pyomo.environ import SolverFactory
+
+    with _quiet():
+        try:
+            return bool(SolverFactory(solver).available(exception_flag=False))
+        except (ApplicationError, OSError):
+            return False
+
+
+def _wanted(solver: str) -> str:
+    """What was looked for in vain."""
+    if solver in KNOWN:
+        needs = KNOWN[solver].needs
+        if KNOWN[solver].package:
+            return f"expected the Python package {needs!r}, which cannot be imported, or has no licence here"
+        return f"expected the executable {needs!r} on PATH, found none that Pyomo can use"
+    known = f"the name of a solver that Pyomo can use ({', '.join(KNOWN)}, ...) or of an executable for AMPL on PATH"
+    return f"expected {known}, found {solver!r}{close_to(solver, KNOWN)}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Pyomo from logging what it does not find: errors say so."""
+    from pyomo.common.log import LoggingIntercept
+
+    with LoggingIntercept(io.StringIO(), "pyomo", logging.WARNING):
+        yield

@@ -1,0 +1,1 @@
+"""Conic models of convex programs, and sequences of them for programs that are not convex."""

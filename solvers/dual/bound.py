@@ -1,0 +1,154 @@
+"""An upper bound on the entropy of a program, proved from the program alone: what an answer is worth, by weak duality.
+
+The program is relaxed until its maximum has a closed dual (`maxent.solvers.dual.newton`), whose value at any
+multipliers
+bounds it. The relaxation keeps the totals, the linear rows and the bounds of the masses. Of a convex row ``c(z) >= 0``
+it has tangents: c is concave, so that every point z that satisfies the row satisfies, for any z0,
+
+    c(z0) + c'(z0) (z - z0) >= 0.
+
+Rows that are not convex are left out. With z0 the optimum of a convex program the relaxation has the same optimum, and
+the bound meets the entropy. Off by d, it misses it by the order of d squared; then the rows that the maximum of the
+relaxation violates get another tangent there, and so on, which closes the gap from any point (Kelley, "The
+cutting-plane method for solving convex programs", J. SIAM 8, 1960): it solves the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import minimise, multipliers_at
+from maxent.solvers.dual.overlapping import minimise_overlapping
+from maxent.solvers.dual.relaxation import relax
+
+FloatArray = npt.NDArray[np.float64]
+
+ROUNDS = 20
+"""How often violated rows get further tangents, at most."""
+
+CLOSED = 1e-13
+"""Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none."""
+
+FLOOR = 1e-10
+"""Share of its owner's total that a mass has at least where tangents are taken."""
+
+TIGHT = 1e-6
+"""Slack, as a share of the row's size, up to which a point is taken to be at a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelaxedOptimum:
+    """An upper bound of a program's entropy (nats times individuals), and the point where the relaxation attains it.
+
+    ``point``, shape (n,), satisfies the linear rows and, unless the rounds ran out, the convex ones, up to rounding and
+    `CLOSED`; where it satisfies all rows it is the optimum of the program. Aggregates that no row defines are NaN.
+    """
+
+    bound: float
+    point: FloatArray
+
+
+def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
+    """The maximum of the entropy under a program's linear and convex rows; the parameters are `entropy_bound`'s."""
+    relaxed = relax(program)
+    linear, convex = relaxed.linear, relaxed.convex
+    if linear.overlapping and not convex.n_rows:
+        return _overlapping_optimum(program, clock)
+    masses = _inside(linear, point[relaxed.free])
+    problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
+    start = _start(problem, masses, clock)
+    n_linear, best, worth = len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))
+    for _ in range(ROUNDS):
+        found = minimise(problem, start, tolerance=worth, clock=clock)
+        before, best = best, min(best, found.bound + problem.rounding(found.multipliers))
+        violated = np.flatnonzero(convex.values(found.masses) < -CLOSED * convex.size)
+        if not len(violated) or before - best < worth or clock.stop() is not None:
+            break
+        # A tangent without a multiplier does not hold the bound down: without it, the next one is no larger.
+        kept = np.flatnonzero((np.arange(len(problem.lower)) < n_linear) | (found.multipliers != 0))
+        held = replace(problem, matrix=problem.matrix[kept], lower=problem.lower[kept], upper=problem.upper[kept])
+        problem = _append(held, *convex.cuts(_inside(linear, found.masses), violated))
+        start = np.concatenate([found.multipliers[kept], np.zeros(len(violated))])
+    return RelaxedOptimum(best + relaxed.constant, relaxed.elimination.point(found.masses))
+
+
+@lru_cache(maxsize=1)
+def _overlapping_optimum(program: LiftedProgram, clock: Clock) -> RelaxedOptimum:
+    """The optimum of a program of very many counts, kept for the question how good it is."""
+    relaxed = relax(program)
+    problem = relaxed.linear
+    found = minimise_overlapping(problem, CLOSED * max(1.0, float(problem.total.sum())), clock)
+    bound = found.bound + problem.rounding(found.multipliers)
+    return RelaxedOptimum(bound + relaxed.constant, relaxed.elimination.point(found.masses))
+
+
+def entropy_bound(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
+    """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point.
+
+    Parameters
+    ----------
+    program : LiftedProgram
+        As lifted: of one whose redundant rows were left out, the bound is valid but may be larger.
+    point : shape (program.n,)
+        Where tangents are taken first. The bound is valid whatever it is, and tight where it is optimal.
+    clock : Clock
+        Asked between Newton steps whether to stop with the bound that there is.
+
+    Returns
+    -------
+    float
+        Nats times individuals, never below the entropy of a feasible point: rounding is allowed for. Where nothing is
+        feasible it says nothing.
+    """
+    return relaxed_optimum(program, point, clock).bound
+
+
+def gap(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
+    """How much entropy a point can lack at most, nats times individuals: the bound less its entropy.
+
+    Negative, but for rounding, only where the point is not feasible: it can have more entropy than any that is.
+
+    Parameters
+    ----------
+    program : LiftedProgram
+    point : shape (program.n,)
+    clock : Clock
+        See `entropy_bound`.
+    """
+    return entropy_bound(program, point, clock) + Derivatives(program).objective(point)
+
+
+def _inside(linear: LinearEntropy, masses: FloatArray) -> FloatArray:
+    """Positive masses with the owners' totals near any numbers at all, shape (n,)."""
+    total = linear.total[linear.owner]
+    positive = np.clip(np.nan_to_num(masses, nan=0.0), FLOOR * total, total) + FLOOR**2
+    sums = np.bincount(linear.owner, positive, len(linear.total))[linear.owner]
+    near: FloatArray = np.maximum(positive * total / sums, FLOOR**2)
+    return near
+
+
+def _append(problem: LinearEntropy, matrix: sparse.csr_matrix, lower: FloatArray) -> LinearEntropy:
+    """A problem with further rows ``matrix m >= lower``."""
+    return replace(
+        problem,
+        matrix=sparse.csr_matrix(sparse.vstack([problem.matrix, matrix])),
+        lower=np.concatenate([problem.lower, lower]),
+        upper=np.concatenate([problem.upper, np.full(len(lower), np.inf)]),
+    )
+
+
+def _start(problem: LinearEntropy, masses: FloatArray, clock: Clock) -> FloatArray:
+    """The better of no multipliers and those that suit some masses, shape (n_rows,)."""
+    activity, size = problem.matrix @ masses, abs(problem.matrix) @ masses
+    slack = np.minimum(activity - problem.lower, problem.upper - activity)
+    fitted, none = multipliers_at(problem, masses, slack <= TIGHT * size, clock), np.zeros(len(slack))
+    return fitted if problem.value(fitted) + problem.rounding(fitted) < problem.value(none) else none

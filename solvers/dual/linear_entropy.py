@@ -1,0 +1,206 @@
+r"""The linear entropy problem and its dual: a bound of the maximum entropy that needs no trust in any solver.
+
+The problem: masses ``m >= 0`` (individuals), those of owner ``o`` adding up to ``t_o``, and linear rows;
+
+    maximise  H(m) = -sum_i m_i ln(m_i / w_i)    subject to    l <= C m <= u.
+
+One multiplier per row, of either sign: ``y_r > 0`` prices the lower side, ``y_r < 0`` the upper one. For feasible ``m``
+
+    H(m) <= H(m) + sum_r [y_r]_+ ((C m)_r - l_r) + sum_r [y_r]_- (u_r - (C m)_r)
+          = H(m) + (C'y)'m - [y]_+'l + [y]_-'u,        [y]_+ = max(y, 0),  [y]_- = max(-y, 0),
+
+and the right side is largest, over the masses of each owner apart, at a softmax (Gibbs' inequality):
+
+    m_i(y) = t_o w_i exp (C'y)_i / sum_{j in o} w_j exp (C'y)_j,
+    D(y)   = sum_o t_o (ln sum_{i in o} w_i exp (C'y)_i - ln t_o) - [y]_+'l + [y]_-'u.
+
+So ``D(y)`` bounds the maximum from above whatever ``y`` is (weak duality); a sign that asks for a side that a row does
+not have makes it infinite. ``D`` is convex, and its infimum is the maximum itself, as the rows are linear (Rockafellar,
+"Convex Analysis", 1970, section 28). Except for the kink at ``y_r = 0`` of rows with ``l_r < u_r`` it is smooth:
+
+    gradient  C m(y) - s,   s_r = l_r where y_r > 0,  u_r where y_r < 0,
+    Hessian   C J C',       J = diag(m) - sum_o m_o m_o' / t_o.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+DENSE_PRODUCT, FILLED = 200_000, 20
+"""Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0."""
+
+DENSE_FACTOR = 1500
+"""Rows in a step up to which the Hessian is factored as a dense matrix."""
+
+OVERLAPPING_FACTOR = 3500
+"""The same where sparse factors would be full; beyond, the system is solved nearly, by conjugate gradients."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearEntropy:
+    """Maximise ``-sum m ln(m / weight)``, each owner's masses adding up to ``total``, ``lower <= matrix m <= upper``.
+
+    Parameters
+    ----------
+    owner : shape (n,)
+        Whose each mass is, from 0 to n_owners - 1.
+    total : shape (n_owners,)
+        Individuals of each owner, not negative; owners need not have masses.
+    weight : shape (n,)
+        What each mass is compared with, positive, individuals.
+    matrix : shape (n_rows, n)
+    lower, upper : shape (n_rows,)
+        Equal for equations, infinite for a side that a row does not have; individuals.
+    """
+
+    owner: IntArray
+    total: FloatArray
+    weight: FloatArray
+    matrix: sparse.csr_matrix
+    lower: FloatArray
+    upper: FloatArray
+
+    def value(self, y: FloatArray) -> float:
+        """``D(y)``, nats: an upper bound of the maximum for every y of shape (n_rows,), up to ``rounding(y)``."""
+        return self._at(y)[0]
+
+    def masses(self, y: FloatArray) -> FloatArray:
+        """``m(y)``, shape (n,), individuals: masses with the owners' totals; the maximum where D is smallest."""
+        return self._at(y)[1]
+
+    def rounding(self, y: FloatArray) -> float:
+        """How far ``value(y)`` can be off because of floating-point arithmetic, nats."""
+        size = self._largest(abs(self.matrix).T @ np.abs(y) + np.abs(np.log(self.weight)))
+        terms = self._total @ (size + np.abs(np.log(self._positive_total)))
+        return float(4 * np.finfo(float).eps * (terms + np.abs(self._sides(y)).sum()))
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest entropy that the totals allow, nats; a bound below it proves that rows contradict each other."""
+        smallest = np.exp(-self._largest(-np.log(self.weight)))
+        return float(-(self._total * np.log(self._positive_total / smallest)).sum())
+
+    def centred(self, values: FloatArray, masses: FloatArray) -> FloatArray:
+        """Values of shape (n,) less their mean over the owner, weighted by the masses: ``J v = m centred(v)``."""
+        sums = np.bincount(self.owner, masses * values, len(self.total))
+        mean: FloatArray = sums / self._positive_total
+        return values - mean[self.owner]
+
+    def restored(self, masses: FloatArray) -> FloatArray:
+        """Masses scaled to the owners' totals, shape (n,)."""
+        sums = np.bincount(self.owner, masses, len(self.total))
+        factor: FloatArray = self._total / np.where(sums > 0, sums, 1.0)
+        return masses * factor[self.owner]
+
+    def pooled(self, matrix: sparse.csr_matrix, masses: FloatArray) -> FloatArray:
+        """What the owners' totals take off the diagonal of the Hessian of some rows, shape (n_rows,)."""
+        held = sparse.csr_matrix(matrix @ sparse.diags_array(masses) @ self._membership)
+        return np.asarray(held.multiply(held) @ (1 / self._positive_total))
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether it has many rows, all of them plain sums: the Hessian of those of several trees is nearly full."""
+        return len(self.lower) > DENSE_FACTOR and bool((self.matrix.data == 1).all())
+
+    def bend(self, masses: FloatArray, change: FloatArray) -> float:
+        """``D(y + change) - D(y)`` less its linear part, nats, at ``masses = m(y)``, while no multiplier changes sign.
+
+        It is ``sum_o t_o ln mean_o exp c`` with c the change of ``C'y`` less its mean: positive, and free of the
+        cancellation that makes differences of D useless near its minimum.
+        """
+        centred = self.centred(self.matrix.T @ change, masses)
+        shift = np.maximum(self._largest(centred), 1.0) - 1.0  # of exponents that could overflow
+        sums = np.bincount(self.owner, masses * np.expm1(centred - shift[self.owner]), len(self.total))
+        mean = np.maximum(sums / self._positive_total, np.finfo(float).eps - 1.0)
+        return float(self._total @ (shift + np.log1p(mean)))
+
+    def hessian(self, masses: FloatArray, rows: IntArray) -> FloatArray | sparse.csc_matrix:
+        """``C J C'`` at some masses for some rows, dense or sparse as suits its size; shape (len(rows), len(rows))."""
+        chosen = self.matrix[rows]
+        if len(rows) * len(self.owner) <= max(DENSE_PRODUCT, FILLED * chosen.nnz):
+            # Centred before they are multiplied: as a difference of products, what is left of a mass near its owner's
+            # total would be rounding.
+            picked = chosen.toarray()
+            sums = (self._membership.T @ (picked * masses).T).T
+            root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
+            dense: FloatArray = root @ root.T
+            return dense
+        weighted = chosen @ sparse.diags_array(masses)
+        pooled = weighted @ self._membership
+        product = weighted @ chosen.T - pooled @ sparse.diags_array(1 / self._positive_total) @ pooled.T
+        dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
+        return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
+
+    def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
+        """``D(y)`` and ``m(y)``."""
+        exponent = self.matrix.T @ y + np.log(self.weight)
+        largest = self._largest(exponent)
+        share = np.exp(exponent - largest[self.owner])
+        sums = np.bincount(self.owner, share, len(self.total))
+        sums[sums == 0] = 1.0  # owners without masses
+        entropy = float(self._total @ (largest + np.log(sums) - np.log(self._positive_total)))
+        masses = share * (self._total / sums)[self.owner]
+        return entropy - float(self._sides(y).sum()), masses
+
+    def _sides(self, y: FloatArray) -> FloatArray:
+        """What each row subtracts from the dual function: ``y_r`` times the side that its sign stands for."""
+        side = np.where(y > 0, self.lower, self.upper)
+        return np.multiply(y, side, out=np.zeros(len(y)), where=y != 0)
+
+    def _largest(self, values: FloatArray) -> FloatArray:
+        """The largest value of each owner, shape (n_owners,); 0 for owners without masses."""
+        out = np.zeros(len(self.total))
+        if len(values):
+            out[self._owners] = np.maximum.reduceat(values[self._order], self._begin)
+        return out
+
+    @cached_property
+    def empty(self) -> BoolArray:
+        """Rows without a coefficient, which say nothing about any mass, shape (n_rows,)."""
+        row = np.repeat(np.arange(len(self.lower)), np.diff(self.matrix.indptr))
+        sums: BoolArray = np.bincount(row, np.abs(self.matrix.data), len(self.lower)) == 0
+        return sums
+
+    @cached_property
+    def squared(self) -> sparse.csr_matrix:
+        """The matrix with its coefficients squared."""
+        return sparse.csr_matrix(self.matrix.multiply(self.matrix))
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.argsort(self.owner, kind="stable")
+
+    @cached_property
+    def _begin(self) -> IntArray:
+        """Where each owner's masses begin in ``_order``."""
+        return np.flatnonzero(np.diff(self.owner[self._order], prepend=-1))
+
+    @cached_property
+    def _owners(self) -> IntArray:
+        """The owners that have masses, increasing."""
+        return self.owner[self._order][self._begin]
+
+    @cached_property
+    def _total(self) -> FloatArray:
+        """The totals, with 0 for owners without masses."""
+        return np.where(np.bincount(self.owner, minlength=len(self.total)) > 0, self.total, 0.0)
+
+    @cached_property
+    def _positive_total(self) -> FloatArray:
+        """The totals, with 1 for 0: such owners contribute 0 whatever stands in their place."""
+        return np.where(self._total > 0, self._total, 1.0)
+
+    @cached_property
+    def _membership(self) -> sparse.csr_matrix:
+        """1 where a mass (row) is of an owner (column)."""
+        n = len(self.owner)
+        return sparse.csr_matrix((np.ones(n), (np.arange(n), self.owner)), shape=(n, len(self.total)))

@@ -1,0 +1,214 @@
+"""What a program says in linear and in convex rows, over its free masses alone; the rest is left out.
+
+Fixed variables are replaced by their values and aggregates by what defines them, so that only the free masses, those
+with room between their bounds, are left. Every feasible point of the program satisfies all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.constraints.impurity_numpy import PHI
+from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+FLOOR = 1e-10
+"""Share of its size that an aggregate has at least in a tangent, so that the slope of a logarithm is finite."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConvexRows:
+    """Rows ``const + sum of terms >= 0`` that are concave in ``z = expand m + shift``, with m the free masses.
+
+    They are rows of a program times the individuals that these are about, ``size``.
+    """
+
+    expand: sparse.csr_matrix
+    shift: FloatArray
+    terms: tuple[Terms, ...]
+    const: FloatArray
+    size: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.const)
+
+    def values(self, masses: FloatArray) -> FloatArray:
+        """The left sides at some free masses, shape (n_rows,), impurity times individuals."""
+        out = self.const.copy()
+        for terms, a, w in self._arguments(masses):
+            out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, w), len(out))
+        return out
+
+    def cuts(self, masses: FloatArray, rows: IntArray) -> tuple[sparse.csr_matrix, FloatArray]:
+        """Linear rows ``matrix m >= lower`` that follow from some of the rows: their tangents at some free masses.
+
+        A concave function lies below its tangents, so that ``0 <= c(z)`` implies ``0 <= c(z0) + c'(z0) (z - z0)``.
+        """
+        shape = (self.n_rows, len(self.shift))
+        slope, at_zero = sparse.csr_matrix(shape), self.const.copy()
+        for terms, a, w in self._arguments(masses):
+            phi, sized = PHI[terms.phi], terms.size_var >= 0
+            by_a, by_w = terms.coef * phi.d_a(a, w), np.where(sized, terms.coef * phi.d_w(a, w), 0.0)
+            at_zero += np.bincount(terms.row, terms.coef * phi.value(a, w) - by_a * a - by_w * w, self.n_rows)
+            slope += sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=shape)
+            slope += sparse.csr_matrix((by_w[sized], (terms.row[sized], terms.size_var[sized])), shape=shape)
+        slope = slope[rows]
+        return sparse.csr_matrix(slope @ self.expand), -(at_zero[rows] + slope @ self.shift)
+
+    def _arguments(self, masses: FloatArray) -> Iterator[tuple[Terms, FloatArray, FloatArray]]:
+        """The terms of each phi with their ``a`` and ``w``, kept off 0: tangents are valid wherever they touch."""
+        z = self.expand @ masses + self.shift
+        for terms in self.terms:
+            w = np.maximum(np.where(terms.size_var >= 0, z[terms.size_var], terms.size), FLOOR)
+            yield terms, np.maximum(z[terms.var], FLOOR * w), w
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Every linear row of a program, bounds included, and every convex one, over its free masses.
+
+    ``free`` numbers these among the program's variables; ``constant`` is the entropy of the fixed ones, nats.
+    """
+
+    free: IntArray
+    linear: LinearEntropy
+    convex: ConvexRows
+    constant: float
+    elimination: Elimination
+
+
+def relax(program: LiftedProgram) -> Relaxation:
+    """The relaxation of a program; it has all of a program that is convex.
+
+    Only a program some of whose definitions were left out as redundant can lose more than its non-convex rows: those
+    over the aggregates that nothing defines any more.
+    """
+    n = program.n_masses
+    lower, upper = program.lower[:n], program.upper[:n]
+    fixed = lower >= upper
+    free, known, weight = np.flatnonzero(~fixed), lower[fixed], program.mass_weight[fixed]
+    total = program.total - np.bincount(program.owner[fixed], known, len(program.total))
+    elimination = Elimination.of(program, free)
+    constant = -(known * np.log(np.where(known > 0, known / weight, 1.0))).sum()
+    linear = _linear(program, elimination, np.maximum(total, 0.0))
+    return Relaxation(free, linear, _convex(program, elimination), float(constant), elimination)
+
+
+def _linear(program: LiftedProgram, elimination: Elimination, total: FloatArray) -> LinearEntropy:
+    """The statements, and the bounds of single masses that do not follow from their owner's total."""
+    free, n = elimination.free, program.n_masses
+    statement = np.array([origin is not None for origin in program.origins], bool)
+    statement |= np.diff(program.matrix[:, n:].indptr) > 0  # of the others, totals of quasi-identifiers are left out
+    statement[elimination.defining] = False
+    rows = np.flatnonzero(statement)
+    matrix, moved = elimination.over_free(program.matrix[rows])
+    told = (np.diff(matrix.indptr) > 0) & ~np.isnan(moved)
+    owner = program.owner[free]
+    low = np.where(program.lower[free] > 0, program.lower[free], -np.inf)
+    high = np.where(program.upper[free] < total[owner], program.upper[free], np.inf)
+    boxed = np.isfinite(low) | np.isfinite(high)
+    return LinearEntropy(
+        owner,
+        total,
+        program.mass_weight[free],
+        sparse.csr_matrix(sparse.vstack([matrix[told], sparse.identity(len(free), format="csr")[boxed]])),
+        np.concatenate([(program.row_lower[rows] - moved)[told], low[boxed]]),
+        np.concatenate([(program.row_upper[rows] - moved)[told], high[boxed]]),
+    )
+
+
+def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
+    """The convex rows over variables that are known in terms of the free masses."""
+    take = program.convex_rows.copy()
+    used = [terms.var[take[terms.row]] for terms in program.terms]
+    used += [terms.size_var[take[terms.row] & (terms.size_var >= 0)] for terms in program.terms]
+    names = np.unique(np.concatenate([np.empty(0, np.int64), *used]))
+    pick = sparse.csr_matrix((np.ones(len(names)), (names, names)), shape=(program.n, program.n))
+    expand, shift = elimination.over_free(pick)
+    for terms in program.terms:
+        sizes = np.where(terms.size_var >= 0, shift[terms.size_var], 0.0)
+        take[terms.row[np.isnan(shift[terms.var] + sizes)]] = False
+    number = np.cumsum(take) - 1
+    chosen = []
+    for terms in program.terms:
+        mine = take[terms.row]
+        coef = terms.coef * program.nl_size[terms.row]
+        chosen.append(
+            Terms(
+                terms.phi,
+                number[terms.row[mine]],
+                terms.var[mine],
+                coef[mine],
+                terms.size[mine],
+                terms.size_var[mine],
+                terms.block[mine],
+            )
+        )
+    size = program.nl_size[take]
+    return ConvexRows(expand, np.nan_to_num(shift), tuple(chosen), program.nl_const[take] * size, size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """``z = matrix z + shift``: repeated, it leaves only the ``free`` masses on the right.
+
+    These stand for themselves, fixed variables for their value, and an aggregate for what the row that defines it says:
+    one of ``defining``, an equation of which it is the last variable that is not fixed. The shift of an aggregate that
+    no row defines is NaN, and so becomes the constant of whatever refers to it.
+    """
+
+    matrix: sparse.csr_matrix
+    shift: FloatArray
+    free: IntArray
+    defining: IntArray
+
+    @classmethod
+    def of(cls, program: LiftedProgram, free: IntArray) -> Elimination:
+        n, n_masses = program.n, program.n_masses
+        fixed = program.lower >= program.upper
+        known = np.where(fixed, program.lower, 0.0)
+        rows = sparse.csr_matrix(program.matrix @ sparse.diags_array(np.where(fixed, 0.0, 1.0)))
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        last = np.full(rows.shape[0], -1)
+        last[filled] = rows.indices[rows.indptr[filled + 1] - 1]
+        equations = np.flatnonzero((last >= n_masses) & (program.row_lower == program.row_upper))
+        aggregates, first = np.unique(last[equations], return_index=True)
+        defining = equations[first]
+        factor = rows.data[rows.indptr[defining + 1] - 1]
+        place = sparse.csr_matrix((1 / factor, (aggregates, np.arange(len(defining)))), shape=(n, len(defining)))
+        stays = np.zeros(n)
+        stays[free] = stays[aggregates] = 1.0
+        matrix = sparse.csr_matrix(sparse.diags_array(stays) - place @ rows[defining])
+        matrix.eliminate_zeros()
+        shift = np.where(fixed | (np.arange(n) < n_masses), known, np.nan)
+        shift[aggregates] = (program.row_lower - program.matrix @ known)[defining] / factor
+        return cls(matrix, shift, free, defining)
+
+    def point(self, masses: FloatArray) -> FloatArray:
+        """Every variable, shape (n,), at some free masses; NaN for aggregates that no row defines."""
+        matrix, constant = self.over_free(sparse.identity(len(self.shift), format="csr"))
+        every: FloatArray = matrix @ masses + constant
+        return every
+
+    def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:
+        """Linear expressions in all variables, one per row, as expressions in the free masses and constants."""
+        is_free = np.zeros(len(self.shift), bool)
+        is_free[self.free] = True
+        constant = np.zeros(matrix.shape[0])
+        while not is_free[matrix.indices].all():
+            constant += matrix @ self.shift
+            matrix = sparse.csr_matrix(matrix @ self.matrix)
+            matrix.eliminate_zeros()
+        return sparse.csr_matrix(matrix[:, self.free]), constant

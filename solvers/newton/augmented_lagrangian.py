@@ -1,0 +1,219 @@
+"""The outer loop: multipliers and penalties of the augmented Lagrangian, looser first, then tighter.
+
+Each round minimises the augmented Lagrangian with Newton steps until the natural gradient is small, then takes the
+constraints' pull as their multipliers and raises the penalties of those that do not come closer to being met (or to
+having no pull). Where rounds end with a small gradient and come no closer to the constraints, the point may be a
+saddle, and a way down is looked for. Where there is none, the rounds begin again with other sides of the chosen splits.
+
+Sides: with two classes and two branches, a split's gain is a square, that of the difference between the branches'
+probabilities, so a comparison says that the size of the difference is at least something convex. Each sign of it is a
+convex set of its own. Where no counts fix the sign, descent keeps the one that it began with, which other comparisons
+may rule out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
+from maxent.solvers.newton.split_gains import Comparisons
+from maxent.solvers.newton.trust_region import downhill, newton_step
+
+FloatArray = npt.NDArray[np.float64]
+
+FIRST = 0.1
+"""The first round's bound on the natural gradient, nats per individual; a tenth in each that follows."""
+
+PENALTY, MOST = 100.0, 1e7
+"""First and largest penalty of a constraint, per individual that it is about."""
+
+ROUNDS, STEPS = 40, 25
+STALLED = 4
+"""Rounds without progress after which the point is jolted."""
+
+STILL, SETTLED = 1e-9, 3
+"""Change of the entropy, nats per individual; rounds in a row without more, after which a feasible point is kept."""
+
+JOLTS = 4
+"""Times that the rounds begin again, from other sides."""
+
+SIDE, NOISE, FIRMER = 3.0, 0.02, 10.0
+"""Of a jolt: the change of a favoured class's scores in a branch, and of all scores at random; how much larger the
+first penalties are, lest the entropy pulls the branches back before the comparisons hold them."""
+
+LOOKS = 2
+"""Searches for a way down from a saddle, per round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """When to stop: natural gradient and violation; how fast penalties grow, and what counts as coming closer."""
+
+    gradient: float
+    violation: float
+    growth: float
+    closer: float
+
+
+LOOSE = {"gini": Accuracy(1e-5, 1e-6, 10.0, 0.1), "entropy": Accuracy(1e-4, 1e-5, 3.0, 0.25)}
+"""For large parts: the projection onto the constraints does the rest, at no cost in entropy."""
+
+CLOSE = {"gini": Accuracy(1e-6, 1e-7, 10.0, 0.1), "entropy": Accuracy(1e-5, 1e-6, 3.0, 0.25)}
+"""For small parts. At the optimum of an entropy probabilities may vanish: more accuracy would chase them."""
+
+FINE = Accuracy(1e-9, 1e-10, 10.0, 0.1)
+"""For convex parts, whose optimum is to be proven."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Where the loop stopped: the state, the multipliers, Newton steps taken, and whether it met its accuracy."""
+
+    state: State
+    pull: FloatArray
+    steps: int = 0
+    converged: bool = False
+
+
+@dataclass(slots=True)
+class _Search:
+    """What the rounds share."""
+
+    problem: Problem
+    accuracy: Accuracy
+    rng: np.random.Generator
+    most: int
+    radius: float
+    widest: float
+    steps: int = 0
+    stuck: bool = False
+    stopped: bool = False
+
+
+def solve(
+    problem: Problem,
+    start: FloatArray,
+    accuracy: Accuracy,
+    rng: np.random.Generator,
+    *,
+    convex: bool,
+    most: int | None = None,
+) -> Found:
+    """Minimise ``sum m ln p`` subject to the constraints, from scores of shape (n_groups, n_classes).
+
+    ``most`` is a limit on all Newton steps.
+    """
+    people, scale = problem.people, np.sqrt(problem.individuals)
+    search = _Search(problem, accuracy, rng, most or ROUNDS * STEPS, scale, 30.0 * scale)
+    state = problem.at(start)
+    first = PENALTY / people
+    penalty = Penalty(np.zeros(len(people)), first)
+    bound, before, worst, stalled, jolts = FIRST, np.full(len(people), np.inf), np.inf, 0, 0
+    converged, settled, objective = False, 0, np.inf
+    for _ in range(ROUNDS):
+        state, model = _minimise(search, state, penalty, bound)
+        pull = model.a
+        violation = float(problem.violation(state).max(initial=0.0))
+        apart = np.abs(np.minimum(state.c, pull / penalty.rho)) / people
+        converged = (
+            violation <= accuracy.violation
+            and model.norm <= 3.0 * accuracy.gradient
+            and float(apart.max(initial=0.0)) <= 10.0 * accuracy.violation
+        )
+        # Where masses have to vanish the gradient may stop falling, at a point with nothing left to gain.
+        still = violation <= accuracy.violation and abs(state.objective - objective) <= STILL * problem.individuals
+        settled, objective = settled + 1 if still else 0, state.objective
+        converged |= settled >= SETTLED
+        if converged or search.stopped:
+            break
+        stalled = stalled + 1 if violation > max(accuracy.violation, 0.9 * worst) else 0
+        worst = violation
+        search.stuck = stalled > 0
+        if stalled >= STALLED and (convex or jolts == JOLTS):
+            break  # as near as it gets: the constraints contradict each other, at least around here
+        if stalled >= STALLED:
+            jolts += 1
+            change = _sides(problem.comparisons, rng) + NOISE * rng.standard_normal(start.shape)
+            state, penalty = problem.step(problem.at(start), change), Penalty(np.zeros(len(people)), FIRMER * first)
+            bound, before, worst, stalled, search.radius = FIRST, np.full(len(people), np.inf), np.inf, 0, scale
+            continue
+        # Where the minimum was not reached, how far the constraints are from being met says nothing about penalties.
+        reached = model.norm <= 10.0 * bound
+        lazy = reached & (apart > accuracy.closer * before) & (apart > 0.1 * accuracy.violation)
+        penalty = Penalty(pull, np.where(lazy, np.minimum(penalty.rho * accuracy.growth, MOST / people), penalty.rho))
+        before = np.maximum(apart, 1e-12)
+        bound = max(accuracy.gradient, 0.1 * bound)
+        search.radius = max(search.radius, 0.3 * scale)
+    return Found(state, pull, search.steps, converged)
+
+
+def _sides(comparisons: Comparisons, rng: np.random.Generator) -> FloatArray:
+    """Raise the scores of each class in one branch, at random, of every chosen split, shape (n_groups, n_classes)."""
+    blocks = comparisons.blocks
+    terms = blocks.factor.tocoo()
+    row, block = terms.row[terms.data > 0], terms.col[terms.data > 0]
+    draw = np.where(blocks.seen, rng.random(blocks.seen.shape), 0.0)
+    most = np.zeros((len(comparisons), draw.shape[1]))
+    np.maximum.at(most, row, draw[block])
+    raised = np.zeros(draw.shape)
+    term, klass = np.nonzero((draw[block] == most[row]) & blocks.seen[block])
+    raised[block[term], klass] = SIDE
+    change: FloatArray = comparisons.transposed @ raised
+    return change
+
+
+def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> tuple[State, Model]:
+    """Newton steps on one augmented Lagrangian until its natural gradient is below ``bound``."""
+    problem = search.problem
+    value, looks = penalty.value(state), 0
+    model = Model(problem, state, penalty)
+    for _ in range(STEPS):
+        if problem.clock.stop() is not None or search.steps >= search.most:
+            search.stopped = True
+            break
+        if model.norm < bound:
+            violated = float(problem.violation(state).max(initial=0.0)) > 1e-7
+            if not (search.stuck and violated) or looks >= LOOKS:
+                break
+            looks += 1
+            away = downhill(model, search.rng)
+            better = None if away is None else _lower(search, state, away, penalty, value)
+            if better is None:
+                break
+            state, value = better
+            search.radius = max(search.radius, 0.3 * np.sqrt(problem.individuals))
+            model = Model(problem, state, penalty)
+            continue
+        step = newton_step(model, search.radius)
+        search.steps += 1
+        new = problem.step(state, step.d)
+        new_value = penalty.value(new)
+        fell = value - new_value
+        ratio = fell / max(step.predicted, 1e-300)
+        if abs(step.predicted) < 1e-10 * max(1.0, abs(value)) and fell > -1e-10 * max(1.0, abs(value)):
+            ratio = 1.0  # below what rounding shows
+        if ratio > 1e-4:
+            state, value = new, new_value
+            model = Model(problem, state, penalty)
+        if ratio < 0.25:
+            search.radius = 0.3 * step.length
+        elif ratio > 0.7 and step.at_boundary:
+            search.radius = min(2.5 * search.radius, search.widest)
+        if search.radius < 1e-9 * np.sqrt(problem.individuals):
+            break
+    return state, model
+
+
+def _lower(
+    search: _Search, state: State, away: FloatArray, penalty: Penalty, value: float
+) -> tuple[State, float] | None:
+    """Step along a direction of negative curvature, to whichever side is lower."""
+    length = 0.1 * np.sqrt(search.problem.individuals)
+    for side in (length, -length):
+        new = search.problem.step(state, side * away)
+        if penalty.value(new) < value:
+            return new, penalty.value(new)
+    return None

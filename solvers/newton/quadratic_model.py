@@ -1,0 +1,161 @@
+"""The augmented Lagrangian in the metric of the masses: value, natural gradient, Hessian product, preconditioner.
+
+Constraints are ``c >= 0``: internal ones, then linear inequalities, both in individuals. With multipliers mu and
+penalties rho,
+
+    L(m) = sum m ln p + sum_k (a_k^2 - mu_k^2) / (2 rho_k),     a_k = max(0, mu_k - rho_k c_k),
+    r    = centre(ln p - sum_k a_k grad c_k),                   the natural gradient,
+    H d  = centre(d - curvature(m d) + C' D C (m d)),           the Hessian's product with a direction d of the scores,
+
+where ``curvature`` is the Hessian of ``sum_k a_k c_k``, C are the active constraints' gradients, centred, and D their
+penalties (a part that vanishes with r is left out). The logarithm's curvature 1/A acts only through ``A d``, so small
+masses do no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.solvers.clock import Clock
+from maxent.solvers.newton.block_form import Form, fast
+from maxent.solvers.newton.softmax_manifold import DENSE, Manifold, Masses
+from maxent.solvers.newton.split_gains import Comparisons, Slopes, Sums
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A point with everything that is evaluated there."""
+
+    masses: Masses
+    sums: Sums
+    c: FloatArray  # (n_constraints,), individuals
+    objective: float  # sum m ln p, nats
+
+    @property
+    def m(self) -> FloatArray:
+        return self.masses.m
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Penalty:
+    """Multipliers and penalties of the constraints."""
+
+    mu: FloatArray
+    rho: FloatArray
+
+    def active(self, c: FloatArray) -> FloatArray:
+        """``a``: what the constraints pull with, non-negative."""
+        return np.maximum(0.0, self.mu - self.rho * c)
+
+    def value(self, state: State) -> float:
+        """The augmented Lagrangian."""
+        a = self.active(state.c)
+        return state.objective + float(((a * a - self.mu * self.mu) / (2.0 * self.rho)).sum())
+
+
+class Problem:
+    """A form with its operators; ``clock`` ends iterations inside them."""
+
+    def __init__(self, form: Form, clock: Clock) -> None:
+        self.form, self.clock = form, clock
+        self.manifold = Manifold(form, clock)
+        self.comparisons = Comparisons(form.blocks)
+        least = form.least.matrix
+        self.least, self.least_transposed = fast(least), fast(least.T.tocsr())
+        self.rows = least.toarray() if len(form.least) * form.free.size <= DENSE else least
+        self.people = np.concatenate([form.blocks.people, form.least.size])
+        self.individuals = float(form.total.sum())
+
+    def at(self, theta: FloatArray, multipliers: FloatArray | None = None) -> State:
+        """Evaluate everything at some scores."""
+        guess = np.zeros(len(self.form.equal)) if multipliers is None else multipliers
+        masses = self.manifold.masses(theta, guess)
+        sums = self.comparisons.at(masses.m)
+        c = np.concatenate([sums.value, self.least @ masses.m.ravel() - self.form.least.value])
+        return State(masses, sums, c, float((masses.m * masses.log_p).sum()))
+
+    def step(self, state: State, d: FloatArray) -> State:
+        """The state after moving the scores by d."""
+        theta = state.masses.log_p + d
+        if not self.manifold.every:
+            theta = np.where(self.form.free, theta, -np.inf)
+        return self.at(theta)
+
+    def unmet(self, state: State) -> float:
+        """By how much the equations are missed where no multipliers meet them, per individual."""
+        miss = np.abs(self.form.equal.matrix @ state.m.ravel() - self.form.equal.value) / self.form.equal.size
+        return float(miss.max(initial=0.0))
+
+    def violation(self, state: State) -> FloatArray:
+        """By how much each constraint is missed, per individual that it is about."""
+        missed: FloatArray = np.maximum(-state.c, 0.0) / self.people
+        return missed
+
+    def gradients(self, state: State, slopes: Slopes, active: IntArray) -> FloatArray:
+        """Gradients of some constraints by the masses, not centred, shape (n_active, n_groups, n_classes)."""
+        n = len(self.comparisons)
+        curved, straight = active[active < n], active[active >= n] - n
+        parts = []
+        if len(curved):
+            parts.append(self.comparisons.gradients(curved, slopes))
+        if len(straight):
+            chosen = self.rows[straight]
+            straights = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+            parts.append(straights.reshape(-1, *state.m.shape))
+        return np.concatenate(parts) if parts else np.empty((0, *state.m.shape))
+
+
+class Model:
+    """The quadratic model of the augmented Lagrangian at a state: gradient and curvature in the metric."""
+
+    def __init__(self, problem: Problem, state: State, penalty: Penalty) -> None:
+        self.problem, self.state, self.penalty = problem, state, penalty
+        self.a = penalty.active(state.c)
+        self.centre = problem.manifold.centring(state.m)
+        self.slopes = problem.comparisons.slopes(state.sums)
+        n = len(problem.comparisons)
+        pull = problem.comparisons.weighted(self.a[:n], self.slopes)
+        if len(self.a) > n:
+            pull = pull + (problem.least_transposed @ self.a[n:]).reshape(pull.shape)
+        self.gradient = self.centre(state.masses.log_p - pull)
+        self.norm = float(np.sqrt(self.dot(self.gradient, self.gradient) / problem.individuals))
+        self._prepared = False
+
+    def dot(self, a: FloatArray, b: FloatArray) -> float:
+        """The inner product ``sum m a b`` of centred directions."""
+        return float(np.vdot(self.state.m * a, b))
+
+    def prepare(self) -> None:
+        """Set up the Hessian and the preconditioner; left out where only the gradient is asked for."""
+        if self._prepared:
+            return
+        self._prepared = True
+        problem, m = self.problem, self.state.m
+        active = np.flatnonzero(self.a > 0)
+        n = len(problem.comparisons)
+        self.curvature = problem.comparisons.curvature(self.a[:n], self.state.sums)
+        c = self.centre(problem.gradients(self.state, self.slopes, active)).reshape(len(active), m.size)
+        self.c, self.cj, self.d = c, c * m.ravel(), self.penalty.rho[active]
+        if len(active):
+            # (I + C' D C J)^-1 = I - C' (D^-1 + C J C')^-1 C J (Woodbury)
+            self.inner = np.linalg.inv(np.diag(1.0 / self.d) + self.cj @ c.T)
+
+    def hessian(self, d: FloatArray) -> FloatArray:
+        """The product H d."""
+        change = self.state.m * d
+        out = d - self.curvature(change)
+        if len(self.d):
+            out = out + ((self.d * (self.cj @ d.ravel())) @ self.c).reshape(d.shape)
+        return self.centre(out)
+
+    def precondition(self, v: FloatArray) -> FloatArray:
+        """The inverse of ``I + C' D C J``, applied."""
+        if not len(self.d):
+            return v
+        return v - ((self.inner @ (self.cj @ v.ravel())) @ self.c).reshape(v.shape)

@@ -1,0 +1,214 @@
+"""From scores to masses: softmax per quasi-identifier, with the linear equations met exactly.
+
+``m = total * softmax(theta + equal' lam)`` over the masses of a quasi-identifier; the multipliers lam are the minimum
+of the convex function ``sum_q total_q logsumexp(theta + equal' lam) - lam . value``, whose gradient is ``equal m -
+value``. For rates this is one multiplier per leaf, which raises or lowers the score of its label.
+
+Moving the scores by b moves the masses by ``J b = m * centre(b)``: centre takes from b its mean over each
+quasi-identifier and the multiples of the equations' gradients that would break them. J is the inverse of the Fisher
+metric on the masses that satisfy the equations, and ``sum m a b`` the inner product of two centred directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.solvers.clock import SOON, Clock
+from maxent.solvers.newton.block_form import Form, fast
+
+FloatArray = npt.NDArray[np.float64]
+Solve = Callable[[FloatArray], FloatArray]
+Centre = Callable[[FloatArray], FloatArray]
+
+DENSE = 300_000
+"""Entries up to which gradients of linear rows are kept as a dense array."""
+
+ACCURACY = 1e-11
+"""Individuals, relative to the equation's size, up to which equations are met."""
+
+SMALLEST = -600.0
+"""Logarithm of the smallest probability: below, its reciprocal would overflow."""
+
+PATIENCE = 6
+"""Steps that may bring coupled equations no closer, before they count as impossible to meet."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masses:
+    """Masses, the logarithms of their probabilities (0 where fixed), and the multipliers of the equations."""
+
+    m: FloatArray  # (n_groups, n_classes)
+    log_p: FloatArray  # (n_groups, n_classes)
+    multipliers: FloatArray  # (n_equations,)
+
+
+class Manifold:
+    """The masses that satisfy the quasi-identifiers' totals and the equations, and directions along them."""
+
+    def __init__(self, form: Form, clock: Clock) -> None:
+        self.form, self.clock = form, clock
+        self.single = len(form.start) == len(form.owner)
+        self.total = form.total[form.owner][:, None]
+        self.every = bool(form.free.all())
+        equal = form.equal.matrix
+        self.equal, self.equal_transposed = fast(equal), fast(equal.T.tocsr())
+        self.squared = fast(equal.multiply(equal).tocsr())
+        self.coefficient, self.place = equal.data, equal.indices
+        n_classes = form.free.shape[1]
+        owner_of = form.owner[equal.indices // n_classes] if equal.nnz else np.empty(0, np.int64)
+        row_of = np.repeat(np.arange(equal.shape[0]), np.diff(equal.indptr))
+        pairs = np.unique(np.column_stack([row_of, owner_of]), axis=0)
+        self.row_of, self.owner_of = row_of, owner_of
+        # Equations that share no quasi-identifier (rates) are solved each for itself.
+        self.separate = len(np.unique(pairs[:, 1])) == len(pairs)
+        self.touched, first = np.unique(owner_of, return_index=True)
+        self.row_of_touched = row_of[first]
+        self.dense = equal.toarray().reshape(-1, *form.free.shape) if equal.shape[0] * form.free.size <= DENSE else None
+
+    def masses(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
+        """The masses of some scores (-inf where fixed); ``multipliers`` are a guess."""
+        if not len(self.form.equal):
+            return self._softmax(theta, multipliers)
+        solve = self._each if self.separate else self._together
+        return solve(theta, multipliers)
+
+    def _softmax(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
+        scores = theta
+        if len(multipliers):
+            scores = theta + (self.equal_transposed @ multipliers).reshape(theta.shape)
+        top = scores.max(axis=1)
+        if not self.single:
+            top = np.maximum.reduceat(top, self.form.start)[self.form.owner]
+        shifted = scores - top[:, None]
+        sums = np.exp(shifted).sum(axis=1)
+        if not self.single:
+            sums = np.add.reduceat(sums, self.form.start)[self.form.owner]
+        log_p = np.maximum(shifted - np.log(sums)[:, None], SMALLEST)
+        m = self.total * np.exp(log_p)
+        if not self.every:
+            log_p, m = np.where(self.form.free, log_p, 0.0), np.where(self.form.free, m, 0.0)
+        return Masses(m, log_p, multipliers)
+
+    def _each(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
+        """Newton's method, each equation in its own bracket: its left side increases with its multiplier."""
+        low, high = np.full(len(multipliers), -1e3), np.full(len(multipliers), 1e3)
+        for _ in range(100):
+            found = self._softmax(theta, multipliers)
+            miss = self._miss(found)
+            open_ = np.abs(miss) > ACCURACY * self.form.equal.size
+            if not open_.any() or self.clock.late() > SOON:
+                break
+            low, high = np.where(miss < 0, multipliers, low), np.where(miss > 0, multipliers, high)
+            step = np.clip(-miss / np.maximum(self._diagonal(found.m), 1e-300), -20.0, 20.0)
+            new = multipliers + step
+            new = np.where((new <= low) | (new >= high), 0.5 * (low + high), new)
+            multipliers = np.where(open_, new, multipliers)
+        return found
+
+    def _together(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
+        """Newton's method on the convex function of all multipliers, halving steps that do not lower it."""
+        found = self._softmax(theta, multipliers)
+        miss, patience = self._miss(found), PATIENCE
+        for _ in range(50):
+            if (np.abs(miss) <= ACCURACY * self.form.equal.size).all() or not patience or self.clock.late() > SOON:
+                break
+            step = -self.equations(found.m)(miss)
+            size = 1.0
+            for _ in range(20):
+                # The slope along the step, from negative towards 0, says how far to go: no cancellation near the end.
+                new = self._softmax(theta, multipliers + size * step)
+                new_miss = self._miss(new)
+                if new_miss @ step <= 0.1 * abs(miss @ step) or self.clock.late() > SOON:
+                    break
+                size *= 0.5
+            patience -= int(np.abs(new_miss).max() > 0.7 * np.abs(miss).max())
+            multipliers, found, miss = multipliers + size * step, new, new_miss
+        return found
+
+    def _miss(self, found: Masses) -> FloatArray:
+        miss: FloatArray = self.equal @ found.m.ravel() - self.form.equal.value
+        return miss
+
+    def _diagonal(self, m: FloatArray) -> FloatArray:
+        """The derivatives of separate equations by their own multipliers."""
+        share = self.coefficient * m.ravel()[self.place]
+        of_owner = np.bincount(self.owner_of, share, len(self.form.start))[self.touched]
+        lost = np.bincount(self.row_of_touched, of_owner**2 / self.form.total[self.touched], len(self.form.equal))
+        diagonal: FloatArray = self.squared @ m.ravel() - lost
+        return diagonal
+
+    def equations(self, m: FloatArray) -> Solve:
+        """Solves ``(equal J0 equal') y = r`` at the masses m, for r of shape (n_equations,) or (n_equations, k).
+
+        J0 keeps the quasi-identifiers' totals only. Equations that others imply, or without freedom, get no multiplier.
+        """
+        if self.separate:
+            diagonal = self._diagonal(m)
+            inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 1e-12)
+            return lambda r: inverse * r if r.ndim == 1 else inverse[:, None] * r
+        equal = self.form.equal.matrix
+        share = sparse.csr_matrix((equal.data * m.ravel()[equal.indices], equal.indices, equal.indptr), equal.shape)
+        pooled = sparse.csr_matrix((share.data, (self.row_of, self.owner_of)), (share.shape[0], len(self.form.start)))
+        gram = share @ equal.T - (pooled @ sparse.diags(1.0 / self.form.total)) @ pooled.T
+        ridge = 1e-13 * max(float(gram.diagonal().max(initial=0.0)), 1e-12)
+        gram = sparse.csc_matrix(gram + ridge * sparse.identity(gram.shape[0]))
+        if gram.shape[0] <= 300:
+            return _cholesky(gram.toarray(), ridge)
+        from scipy.sparse.linalg import splu
+
+        return splu(gram).solve  # type: ignore[no-any-return]
+
+    def centring(self, m: FloatArray) -> Centre:
+        """What takes from directions, shape (..., n_groups, n_classes), the part that changes totals or equations."""
+        if not len(self.form.equal):
+            return lambda b: self._centre_totals(m, b)
+        if self.separate and self.dense is not None:
+            return self._centring_densely(m, self.dense)
+        solve = self.equations(m)
+
+        def centre(b: FloatArray) -> FloatArray:
+            u = self._centre_totals(m, b)
+            kappa = solve(self.equal @ (m * u).reshape(-1, m.size).T)
+            u -= self._centre_totals(m, (self.equal_transposed @ kappa).T.reshape(b.shape))
+            return u
+
+        return centre
+
+    def _centring_densely(self, m: FloatArray, rows: FloatArray) -> Centre:
+        """The same with the equations' gradients, centred, at hand."""
+        gradients = self._centre_totals(m, rows).reshape(len(rows), m.size)
+        weighted = gradients * m.ravel()
+        diagonal = np.einsum("ri,ri->r", weighted, gradients)
+        scaled = gradients * np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 1e-12)[:, None]
+
+        def centre(b: FloatArray) -> FloatArray:
+            u = self._centre_totals(m, b)
+            u -= ((u.reshape(-1, m.size) @ weighted.T) @ scaled).reshape(b.shape)
+            return u
+
+        return centre
+
+    def _centre_totals(self, m: FloatArray, b: FloatArray) -> FloatArray:
+        mean = np.einsum("gx,...gx->...g", m, b)
+        if not self.single:
+            mean = np.add.reduceat(mean, self.form.start, axis=-1)[..., self.form.owner]
+        centred: FloatArray = b - (mean / self.total[:, 0])[..., None]
+        return centred
+
+
+def _cholesky(gram: FloatArray, ridge: float) -> Solve:
+    """Solves with a positive semidefinite matrix, made definite by the smallest ridge that does."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    while True:
+        ridge *= 100.0
+        try:
+            factor = cho_factor(gram + ridge * np.eye(len(gram)))
+        except LinAlgError:
+            continue
+        return lambda r: np.asarray(cho_solve(factor, r))

@@ -1,0 +1,1 @@
+"""Solving a program: parts, starts, attempts, processes, and the checked answer."""

@@ -1,0 +1,272 @@
+"""Solve one part as it is: starting points, retries, implicit equalities, and what the answer is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
+from maxent.constraints.lifting.lift import LiftedPart
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.solve import starts
+from maxent.solvers.solve.checked import solve_checked
+from maxent.solvers.solve.slack import Loose, relax_internal
+
+FloatArray = npt.NDArray[np.float64]
+
+MANY_STARTS = 5
+"""Starting points that a small part gets by default when it is not convex."""
+
+RETRIES = 4
+"""Further starting points when none was solved; one for large parts."""
+
+LOST = 2
+"""Starts that lead nowhere before it is looked into whether internal constraints can be met together."""
+
+PROVED, DOUBTED = 1e-6, 1e-4
+"""How far the optimum may lie above an answer, nats per individual: an answer nearer than the first is the optimum; a
+convex program whose answer is further off than the second was not solved, whatever the back end says."""
+
+TIGHTER = 1e-2
+"""Share of the tolerance with which a convex program is solved again when its first answer is not the optimum."""
+
+PRESOLVE = "presolve"
+"""Stands for the back end of a part whose statements leave a single answer."""
+
+_CLOCK = (Stop.TIME_LIMIT, Stop.INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A part to solve: ``first`` are masses of its groups to start from or near."""
+
+    part: LiftedPart
+    first: FloatArray
+
+    @property
+    def individuals(self) -> float:
+        """Individuals that the part is about."""
+        return float(self.part.known.sum() + self.part.program.total.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """What solving a part as it is came to, perhaps in another process.
+
+    ``best`` is the best feasible solution (None: none was found), ``gap`` how much more entropy the optimum can have,
+    nats times individuals. ``possible`` is whether the linear rows can be met, ``refused`` whether the back end takes
+    such programs, ``stopped`` why the clock ended the attempt, ``message`` what the back end said last. ``loose`` is
+    what the internal rows were found to need where no start led to a feasible point.
+    """
+
+    best: Solution | None
+    iterations: int
+    gap: float = np.inf
+    possible: bool = True
+    refused: bool = False
+    stopped: Stop | None = None
+    message: str = ""
+    loose: Loose | None = None
+
+    @property
+    def solved(self) -> bool:
+        return self.best is not None and self.best.stop is Stop.CONVERGED
+
+
+def attempt_part(task: Task, backend: Backend, options: Options) -> Attempt:
+    """Solve a part as it is: from several starts where optima may be several."""
+    program = task.part.program
+    if not program.n:
+        return Attempt(Solution(np.empty(0), Stop.CONVERGED, 0.0, 0, by=PRESOLVE), 0, 0.0)
+    return attempt_program(task, program, backend, options)
+
+
+def refusal(task: Task, backend: Backend) -> str | None:
+    """Why a back end does not take a part, None when it does."""
+    reason = backend.refuses(task.part.program) if task.part.program.n else None
+    return None if reason is None else f"{backend.name} refuses: {reason}"
+
+
+def attempt_program(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
+    """Solve a program over the part's variables; failing that, with the equalities that inequalities imply explicit.
+
+    Statements that contradict each other let no start lead anywhere, and each takes long to find that out. So small
+    programs whose statements overlap are first looked at as linear programs, others after a start that led nowhere.
+    """
+    restricted = _restrict(program, options.clock) if program.n <= FEW and _tangled(program) else None
+    if restricted is not None and not restricted.possible:
+        return Attempt(None, 0, possible=False)
+    rng = np.random.default_rng(options.seed)
+    first = _search(task, program, backend, options, rng)
+    if first.solved or first.stopped is not None:
+        return first
+    restricted = restricted or _restrict(program, options.clock)
+    if restricted is None:
+        return replace(first, stopped=options.clock.stop())
+    if not restricted.possible:
+        return replace(first, possible=False)
+    if restricted.single:
+        return _single(program, restricted, options) or first
+    if restricted.changed:
+        program, own = restricted.program, replace(options, form="own")  # fixed masses may be 0, which these allow
+        again = _search(task, program, backend, own, np.random.default_rng(options.seed), lost=LOST)
+    elif first.best is None and program.terms:
+        again = _search(task, program, backend, options, rng, begin=1)
+    else:
+        return first
+    found = _later(first, again)
+    return _loosened(found, task, program, backend, options) if found.best is None else found
+
+
+def attempt_tight(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
+    """`attempt_program` where statements have given way just so that all can hold: there are implicit equalities."""
+    restricted = _restrict(program, options.clock)
+    if restricted is None or not restricted.possible:
+        return Attempt(None, 0, stopped=options.clock.stop())
+    if restricted.single:
+        return _single(program, restricted, options) or Attempt(None, 0)
+    if program.terms:  # which may have to give way, too
+        return _loosened(Attempt(None, 0), task, restricted.program, backend, options)
+    return _search(task, restricted.program, backend, replace(options, form="own"), np.random.default_rng(options.seed))
+
+
+def _tangled(program: LiftedProgram) -> bool:
+    """Whether statements overlap, so that they may contradict each other although each alone can be met."""
+    said = np.array([origin is not None for origin in program.origins], bool) & (program.row_lower > -np.inf)
+    stated = program.matrix[said & (program.row_upper < np.inf)]
+    twice = np.bincount(stated.indices, minlength=program.n).max(initial=0) > 1
+    groups = len(np.unique(program.group))
+    return bool(twice or groups > len(np.unique(program.owner)))
+
+
+def _restrict(program: LiftedProgram, clock: Clock) -> Restricted | None:
+    return in_time(clock, lambda: restrict(program, clock.left()))
+
+
+def _single(program: LiftedProgram, restricted: Restricted, options: Options) -> Attempt | None:
+    """The only point that the linear rows leave, unless it breaks others."""
+    violation = Derivatives(program).violation(restricted.point)
+    if violation > options.tolerance:
+        return None
+    return Attempt(Solution(restricted.point, Stop.CONVERGED, violation, 0, by=PRESOLVE), 0, 0.0)
+
+
+def _later(first: Attempt, again: Attempt) -> Attempt:
+    """The better of two attempts, the second unless the first alone has a point."""
+    better = again if again.best is not None or first.best is None else replace(first, stopped=again.stopped)
+    return replace(better, iterations=first.iterations + again.iterations)
+
+
+def _loosened(found: Attempt, task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
+    """Go on from the point where the internal rows need the least slack, while they need none."""
+    if found.stopped is not None or not program.terms:
+        return found
+    loose = relax_internal(task.part, program, task.first, options)
+    if loose is None or loose.gave:
+        return replace(found, loose=loose, stopped=options.clock.stop())
+    own, near = replace(options, form="own"), task.part.masses(loose.point)
+    rng = np.random.default_rng(options.seed)
+    again = _search(replace(task, first=near), program, backend, own, rng, lost=LOST)
+    return replace(_later(found, again), loose=loose)
+
+
+def _search(
+    task: Task,
+    program: LiftedProgram,
+    backend: Backend,
+    options: Options,
+    rng: np.random.Generator,
+    *,
+    begin: int = 0,
+    lost: int = 1,
+) -> Attempt:
+    """The best feasible solution over several starts, and what it is worth; ends when the first ``lost`` find none."""
+    small = program.n <= FEW
+    single = program.convex or getattr(backend, "finds_global", False)
+    wanted = 1 if single else options.starts or (MANY_STARTS if small else 1)
+    retries = RETRIES if small else 1
+    best: Solution | None = None
+    value = Derivatives(program)
+    iterations, message, stopped = 0, "", None
+    stuck: FloatArray | None = None
+    for number in range(begin, wanted + retries):
+        stopped = options.clock.stop()
+        if stopped is not None:
+            break
+        masses = _begin(task, program, number, stuck, rng)
+        solution = solve_checked(backend, task.part, program, task.part.point(masses), options)
+        iterations += solution.iterations
+        message = solution.message
+        stuck = None
+        if solution.point is not None and solution.violation <= options.tolerance:
+            if _better(solution, best, value):
+                best = solution
+            if solution.stop is not Stop.CONVERGED:
+                stuck = task.part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
+        if solution.stop in _CLOCK:
+            stopped = solution.stop
+            break
+        if number + 1 >= wanted and best is not None and best.stop is Stop.CONVERGED:
+            break
+        if not program.terms:
+            break  # linear statements only: another start changes nothing
+        if best is None and number + 1 - begin >= lost:
+            break
+    return certify(task, program, Attempt(best, iterations, stopped=stopped, message=message), backend, options)
+
+
+def _begin(
+    task: Task, program: LiftedProgram, number: int, stuck: FloatArray | None, rng: np.random.Generator
+) -> FloatArray:
+    """The masses that the solve of some number starts from."""
+    if number == 0 and program.convex:
+        return task.first
+    return starts.start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
+
+
+def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bool:
+    if best is None or best.point is None or solution.point is None:
+        return True
+    if (solution.stop is Stop.CONVERGED) != (best.stop is Stop.CONVERGED):
+        return solution.stop is Stop.CONVERGED
+    return value.objective(solution.point) < value.objective(best.point)
+
+
+def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend, options: Options) -> Attempt:
+    """What a solution is worth, by our own bound: the optimum, or not solved although the back end says so."""
+    best, iterations = found.best, found.iterations
+    if best is None or found.stopped is not None:
+        return found
+    if program.terms and not program.convex_rows.any():
+        return found  # nothing of its internal constraints can be used: the bound is that of the answer without them
+    said, gap = best.stop, _gap(program, best, options)
+    near, far = PROVED * task.individuals, DOUBTED * task.individuals
+    if program.convex and said is Stop.CONVERGED and gap > near:
+        tight = replace(options, tolerance=TIGHTER * options.tolerance)
+        finer = solve_checked(backend, task.part, program, np.asarray(best.point), tight)
+        iterations += finer.iterations
+        if finer.point is not None and finer.violation <= options.tolerance:
+            gap, best = min((_gap(program, finer, options), finer), (gap, best), key=lambda pair: pair[0])
+    if gap <= near:
+        stop = Stop.CONVERGED
+    else:
+        doubted = program.convex and said is Stop.CONVERGED and far < gap < np.inf
+        stop = Stop.NUMERICAL if doubted else said
+    best = replace(best, stop=stop)
+    return replace(found, best=best, gap=gap, iterations=iterations)
+
+
+def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
+    """How much more entropy the optimum of a program can have than a solution, nats times individuals."""
+    from maxent.solvers.dual.bound import gap
+
+    assert solution.point is not None
+    point = solution.point
+    found = in_time(options.clock, lambda: gap(program, point, options.clock))
+    return max(found, 0.0) if found is not None and np.isfinite(found) else np.inf

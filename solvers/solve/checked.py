@@ -1,0 +1,75 @@
+"""What a back end says is not believed: its point is repaired, and what it violates is computed here."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lift import LiftedPart
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.errors import MaxentError
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.clock import in_time
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def solve_checked(
+    backend: Backend, part: LiftedPart, program: LiftedProgram, start: FloatArray, options: Options
+) -> Solution:
+    """A back end's solution of a program over the variables of ``part``, with a violation that can be relied on.
+
+    The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
+    left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
+    another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time.
+
+    Raises
+    ------
+    MaxentError, MemoryError
+        From the back end: what is missing on this machine is no matter of this program.
+    """
+    try:
+        found = in_time(options.clock, lambda: backend.solve(program, start, options))
+    except (MaxentError, MemoryError):
+        raise
+    except Exception as error:
+        return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
+    late = options.clock.stop() if found is None else None
+    if late is not None:
+        return _nothing(backend, late, "did not stop in time")
+    if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
+        return _nothing(backend, Stop.NUMERICAL, f"returned {type(found).__name__} without a reason to stop")
+    masses = _masses(found.point, program)
+    if masses is None:
+        stop = Stop.NUMERICAL if found.stop is Stop.CONVERGED else found.stop
+        return _nothing(backend, stop, found.message or "returned no point")
+    point = part.point(part.masses(masses))
+    violation = Derivatives(program).violation(point)
+    trusted = found.stop is not Stop.CONVERGED or violation <= options.tolerance
+    return Solution(
+        point,
+        found.stop if trusted else Stop.NUMERICAL,
+        violation,
+        int(found.iterations),
+        found.message,
+        found.by or backend.name,
+    )
+
+
+def _nothing(backend: Backend, stop: Stop, message: str) -> Solution:
+    return Solution(None, stop, np.inf, 0, message, backend.name)
+
+
+def _masses(point: object, program: LiftedProgram) -> FloatArray | None:
+    """The masses of a point within their bounds, shape (n_masses,); None when it is no point of the program."""
+    try:
+        z = np.asarray(point, np.float64)
+    except (TypeError, ValueError):
+        return None
+    if z.shape != (program.n,) or not np.isfinite(z).all():
+        return None
+    n = program.n_masses
+    clipped: FloatArray = np.clip(z[:n], program.lower[:n], program.upper[:n])
+    return clipped

@@ -1,0 +1,156 @@
+"""Calls that the workers of an existing Dask cluster make: one at a time in each process, each on its own data.
+
+Everything is pickled here, and not by Dask, whose arrays cannot always be written to. A call whose worker is lost is
+made again by another one; Dask gives up on those that took several workers with them.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from maxent.models.errors import MaxentError
+from maxent.models.packages import need
+from maxent.solvers.threads import one_thread
+
+CONNECT, POLL = 10.0, 0.2
+"""Seconds to wait for the scheduler, and for its first worker; and between looks at whether to give up."""
+
+Key = TypeVar("Key")
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function of an installed module, and its arguments."""
+
+_ONE = threading.Lock()
+
+
+class ClusterLost(MaxentError, RuntimeError):
+    """A cluster that cannot be reached, or cannot do what it is for."""
+
+
+class SchedulerLost(ClusterLost):
+    """A cluster whose scheduler has gone: there is nobody left who could make calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that one is connected to."""
+
+    client: Any
+
+    def share(self, data: bytes) -> Any:
+        """Data that calls may have among their arguments; workers get it once, and from each other."""
+        with _however_large():
+            # Not scattered: what was is lost with its worker, while the scheduler can have this made again.
+            return self.client.submit(bytes, data)
+
+    def run(
+        self, calls: Mapping[Key, Call], give_up: Callable[[], bool] = lambda: False
+    ) -> Generator[tuple[Key, Callable[[], Any]], None, None]:
+        """Make calls, and yield their keys as they are done, with functions that return or raise what they did.
+
+        Shared data are arguments of their own. It ends early when ``give_up()``, or when it is closed: calls that have
+        not begun are never made.
+        """
+        from distributed import Future as Shared
+
+        executor = self.client.get_executor(pure=False)
+        running: dict[Future[bytes], Key] = {}
+        try:
+            with _however_large():
+                for key, (function, arguments) in calls.items():
+                    shared = {i: argument for i, argument in enumerate(arguments) if isinstance(argument, Shared)}
+                    plain = [None if i in shared else argument for i, argument in enumerate(arguments)]
+                    call = pickle.dumps((function, plain))
+                    running[executor.submit(_answer, call, tuple(shared), *shared.values())] = key
+            while running and not give_up():
+                done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield running.pop(future), partial(_result, future)
+        finally:
+            executor.shutdown(wait=False)
+
+
+@contextmanager
+def _however_large() -> Iterator[None]:
+    """Send data without being told that it is much."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+        yield
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """Keep the client's log of lost connections, tracebacks and all, from what we say about them."""
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
+    """Make a call, in a worker, whose threads take turns: solvers, and what limits threads, work for the process."""
+    function, arguments = pickle.loads(call)
+    for place, data in zip(places, shared, strict=True):
+        arguments[place] = data
+    with _ONE, one_thread():
+        return pickle.dumps(function(*arguments))
+
+
+def _result(future: Future[bytes]) -> Any:
+    """What a call returned; errors of the cluster in words."""
+    try:
+        return pickle.loads(future.result())
+    except MaxentError:
+        raise
+    except CancelledError as error:
+        raise SchedulerLost("the scheduler of the Dask cluster has gone") from error
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise ClusterLost("several workers of the cluster did not survive it, perhaps for want of memory") from error
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """A cluster, by the address of its scheduler: ``tcp://host:8786``.
+
+    Raises
+    ------
+    MissingExtra
+        When distributed is not installed.
+    ClusterLost
+        When there is no such scheduler, it has no worker, or workers do not have this version of maxent.
+    """
+    need("distributed", "a Dask cluster needs distributed")
+    from distributed import Client
+
+    if not re.fullmatch(r"[a-z]+://\S+|\S+:[0-9]+", address):  # distributed would complain for twenty seconds
+        raise ClusterLost(f"no address of a Dask scheduler, such as tcp://host:8786: {address!r}")
+    try:
+        client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+        raise ClusterLost(f"no Dask scheduler at {address!r}: {error}") from error
+    with _own_words(), client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT)
+            found = client.run(version, "maxent")
+        except TimeoutError as error:
+            raise ClusterLost(f"the Dask scheduler at {address!r} has no workers") from error
+        except Exception as error:  # whatever keeps a worker from importing it
+            raise ClusterLost(f"the workers at {address!r} cannot use maxent: {error}") from error
+        if others := {f"{worker} has {theirs}" for worker, theirs in found.items() if theirs != version("maxent")}:
+            raise ClusterLost(f"workers need maxent {version('maxent')}: {', '.join(sorted(others))}")
+        yield Cluster(client)

@@ -1,0 +1,351 @@
+"""Solve a compiled program: closed forms, lazily activated internal constraints, independent parts.
+
+The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split
+again, solve the parts that changed, and repeat until none is violated. The entropy is bounded from above by that of
+the first answer, and by the sum of the bounds of the parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lift import LiftedPart, lift
+from maxent.constraints.presolve.closed_form import solve_leafwise
+from maxent.constraints.presolve.merge import (
+    Merged,
+    Part,
+    Totals,
+    compared,
+    everything_about,
+    known_totals,
+    merge,
+    needed,
+    parts,
+    unmerged,
+)
+from maxent.constraints.presolve.placed import ranges
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import Evaluator
+from maxent.models.packages import installed
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.clock import OutOfTime
+from maxent.solvers.dual.matrix_scaling import NAME as SCALING
+from maxent.solvers.dual.matrix_scaling import scale
+from maxent.solvers.solution import Stop
+from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
+from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
+from maxent.solvers.solve.processes import attempt_parts
+from maxent.solvers.threads import one_thread
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+ACTIVATE = 0.1
+"""Internal rows violated by more than this share of the tolerance are activated."""
+
+MAX_ROUNDS = 50
+
+SMALL, SMALL_PROGRAM = 200, 5_000
+"""Variables left by presolve, and unknowns before it, up to which ``form="auto"`` goes through the Pyomo model.
+
+Beyond, its overhead rules; where the program is large, the second it takes to load would be most of the whole run.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """The answer to a program, in its cells, and how it was reached.
+
+    ``status``: ``optimal``, ``inconsistent`` (statements contradict each other; the nearest point to them),
+    ``not_converged`` (``trouble`` says where), ``time_limit`` or ``interrupted`` (the best answer so far). ``convex``
+    is whether what was solved is convex. The objective (nats per individual) is at most ``entropy_upper_bound``, and
+    ``duality_gap`` is how much the answer's is below that; both are infinite where nothing is proved. ``backends``
+    counts the parts that each back end solved.
+    """
+
+    masses: FloatArray  # (n_cells, n_classes), individuals
+    status: str
+    convex: bool
+    entropy_upper_bound: float
+    duality_gap: float
+    violation: float
+    trouble: tuple[str, ...]
+    iterations: int
+    rounds: int
+    parts: int
+    active: int
+    backends: dict[str, int]
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether presolve answered everything, so that no back end was used."""
+        return self.parts == self.backends.get(PRESOLVE, 0)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the rounds of one solve share; ``cache`` holds the masses of the cells of solved parts."""
+
+    program: Program
+    backend: Backend
+    options: Options
+    progress: Progress
+    evaluator: Evaluator
+    cache: dict[tuple[bytes, bytes, int], tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
+    iterations: int = 0
+    stopped: Stop | None = None
+
+    def note(self, answer: PartAnswer) -> None:
+        """Count what an answer took, and whether the clock ended it."""
+        self.iterations += answer.iterations
+        self.stopped = self.stopped or answer.stopped
+
+
+def solve_program(
+    program: Program, backend: Backend, options: Options, progress: Progress = lambda text, done, total: None
+) -> Outcome:
+    """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
+
+    ``options.presolve`` False solves the whole program, every cell and constraint, in one piece.
+    """
+    evaluator = Evaluator(program)
+    scaled = program.scaling is not None and all(constraint.kind == "counts" for constraint in program.linear)
+    if scaled and options.presolve and backend.name == "auto":
+        return _scaled(program, options, progress, evaluator)
+    stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
+    run = _Run(program, backend, options, progress, evaluator, stopped=stopped)
+    uniform = _uniform(program)
+    if options.presolve and evaluator.max_violation(uniform) <= 1e-12:
+        return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
+    totals = known_totals(program)
+    keep = needed(program, totals, evaluator.linear)
+    solve = _solve_lazily if options.presolve else _solve_whole
+    return solve(run, uniform, keep, totals)
+
+
+def _scaled(program: Program, options: Options, progress: Progress, evaluator: Evaluator) -> Outcome:
+    """The answer to a program that is solved by scaling."""
+    found = scale(program, options, progress)
+    violation = evaluator.max_violation(found.masses)
+    gap = found.gap / program.table.individuals
+    solved = violation <= options.tolerance and gap <= PROVED
+    stopped = options.clock.stop()
+    consistent = not program.contradictions
+    if not consistent:
+        status = "inconsistent"
+    else:
+        status = "optimal" if solved else "not_converged" if stopped is None else stopped.value
+    entropy = program.entropy(found.masses)
+    by = {SCALING: found.several, PRESOLVE: found.components - found.several}
+    return Outcome(
+        masses=found.masses,
+        status=status,
+        convex=True,
+        entropy_upper_bound=entropy + gap if consistent else np.inf,
+        duality_gap=gap if solved and consistent else np.inf,
+        violation=violation,
+        trouble=("scaling ended early",) if status == "not_converged" else (),
+        iterations=found.steps,
+        rounds=1,
+        parts=found.components,
+        active=0,
+        backends={name: number for name, number in by.items() if number},
+    )
+
+
+def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+    """The whole program in one piece, started from the answer without internal constraints."""
+    program, rows = run.program, run.evaluator.internal
+    none, active = np.empty(0, np.int64), np.arange(rows.n_rows)
+    masses, answers = _solve_round(run, uniform, None, keep, none, totals)
+    bound = _bound(run, masses, answers)
+    if run.stopped is not None:
+        return _outcome(run, masses, answers, none, 1, bound)
+    merged = unmerged(program)
+    part = Part(np.arange(len(merged.owner)), keep, active)
+    lifting = partial(lift, program, merged, rows=rows, totals=totals, check=run.options.clock.check)
+    run.progress("the whole program", 0, 1)
+    with one_thread():
+        try:
+            task = Task(lifting(part), merged.pool(masses))
+        except OutOfTime as error:
+            run.stopped = error.why
+            return _outcome(run, masses, answers, none, 1, bound)
+        options = _with_form(run, task.part.program.n)
+        [attempt] = attempt_parts([task], run.backend, options, lambda done: None)
+        answer = answer_part(task, attempt, partial(_loosely, lifting, program, merged, part), run.backend, options)
+    run.note(answer)
+    if answer.masses is not None:
+        masses = merged.expand(answer.masses, program.weight)
+    return _outcome(run, masses, [answer], active, 1, bound)
+
+
+def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+    """Activate internal constraints as they are found violated, until none is."""
+    active = np.empty(0, np.int64)
+    masses, answers = _solve_round(run, uniform, None, keep, active, totals)
+    first, bound, rounds = masses, _bound(run, masses, answers), 1
+    while run.stopped is None:
+        missed = run.evaluator.internal.violation(masses) > ACTIVATE * run.options.tolerance
+        new = np.setdiff1d(np.flatnonzero(missed), active)
+        if not len(new):
+            break
+        rounds += 1
+        if rounds > MAX_ROUNDS:
+            break
+        more = np.union1d(active, new)
+        try:
+            # Every round starts from the answer without internal constraints: the last one lies at the boundary.
+            masses, answers = _solve_round(run, first, masses, keep, more, totals)
+        except OutOfTime as error:
+            run.stopped = error.why
+            break
+        active = more
+    return _outcome(run, masses, answers, active, rounds, bound)
+
+
+def _uniform(program: Program) -> FloatArray:
+    """Every bin of a quasi-identifier alike: the maximum of the entropy when nothing is stated."""
+    bins = np.bincount(program.cells.owner, minlength=len(program.table))[program.cells.owner] * program.n_classes
+    return np.repeat((program.weight / bins)[:, None], program.n_classes, axis=1)
+
+
+def _solve_round(
+    run: _Run,
+    first: FloatArray,
+    last: FloatArray | None,
+    keep: IntArray,
+    active: IntArray,
+    totals: tuple[Totals, ...],
+) -> tuple[FloatArray, list[PartAnswer]]:
+    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again.
+
+    Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
+    """
+    program, rows = run.program, run.evaluator.internal
+    merged = merge(program, rows, active, run.options.clock.check)
+    pooled, simple = solve_leafwise(program, merged, keep)
+    simple &= ~compared(program, merged, rows, active)
+    pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
+    order = np.argsort(merged.group, kind="stable")
+    begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
+    cells = [order[ranges(begin[piece.groups], begin[piece.groups + 1])] for piece in pieces]
+    keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
+    new = [i for i, key in enumerate(keys) if key not in run.cache]
+    text, n_old = f"{len(pieces)} parts, {len(active)} internal constraints active", len(pieces) - len(new)
+
+    def progress(done: int) -> None:
+        run.progress(text, n_old + done, len(pieces))
+
+    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, progress)
+    solved = dict(zip(new, fresh, strict=True))
+    for i, answer in solved.items():
+        if answer.masses is not None:
+            pooled[pieces[i].groups] = answer.masses
+    masses = merged.expand(pooled, program.weight)
+    answers = []
+    for i, (key, held) in enumerate(zip(keys, cells, strict=True)):
+        if i in solved:
+            if solved[i].masses is None and last is not None:
+                masses[held] = last[held]
+            run.cache[key] = masses[held], solved[i]
+        masses[held], answer = run.cache[key]
+        answers.append(answer)
+    return masses, answers
+
+
+def _solve_parts(
+    run: _Run,
+    merged: Merged,
+    pieces: list[Part],
+    first: FloatArray,
+    totals: tuple[Totals, ...],
+    progress: Callable[[int], None],
+) -> list[PartAnswer]:
+    """The answers of parts, each started from the ``first`` masses of the cells."""
+    progress(0)
+    if not pieces:
+        return []
+    lifting = partial(
+        lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=run.options.clock.check
+    )
+    begin = merged.pool(first)
+    with one_thread():
+        try:
+            tasks = [Task(lifting(p), begin[p.groups]) for p in pieces]
+        except OutOfTime as error:
+            run.stopped = error.why
+            return [unanswered(error.why)] * len(pieces)
+        options = _with_form(run, sum(task.part.program.n for task in tasks))
+        attempts = attempt_parts(tasks, run.backend, options, progress)
+        answers = [
+            answer_part(task, attempt, partial(_loosely, lifting, run.program, merged, piece), run.backend, options)
+            for task, attempt, piece in zip(tasks, attempts, pieces, strict=True)
+        ]
+    for answer in answers:
+        run.note(answer)
+    return answers
+
+
+def _with_form(run: _Run, size: int) -> Options:
+    """The options, with the form of programs of ``size`` variables in all chosen."""
+    if run.options.form != "auto":
+        return run.options
+    small = size <= SMALL and run.program.n_classes * len(run.program.cells) <= SMALL_PROGRAM
+    return replace(run.options, form="pyomo" if small and installed("pyomo") else "own")
+
+
+def _loosely(lifting: Callable[..., LiftedPart], program: Program, merged: Merged, part: Part) -> LiftedPart:
+    """The part again, with every statement about it free to give way."""
+    return lifting(everything_about(program, merged, part), trusting=False)
+
+
+def _key(part: Part, cells: IntArray) -> tuple[bytes, bytes, int]:
+    """What makes a part the same as one of an earlier round."""
+    return part.linear.tobytes(), part.internal.tobytes(), int(cells[0])
+
+
+def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
+    """What the objective can be at most, nats per individual; closed forms are optimal."""
+    return run.program.entropy(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
+
+
+def _outcome(
+    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+) -> Outcome:
+    """The answer as it is, and what it is worth; ``bound`` is that of the answer without internal constraints."""
+    violation = run.evaluator.max_violation(masses)
+    trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
+    inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
+    if run.stopped is not None:
+        status = run.stopped.value
+    elif trouble or rounds > MAX_ROUNDS:  # parts unsolved, or internal constraints still to be activated
+        status = "inconsistent" if inconsistent else "not_converged"
+    elif inconsistent or violation > run.options.tolerance:
+        status = "inconsistent"  # everything was solved, and yet a statement without a free unknown is missed
+    else:
+        status = "optimal"
+    bound = min(bound, _bound(run, masses, answers))
+    feasible = not inconsistent and violation <= run.options.tolerance
+    masses = np.maximum(masses, 0.0)
+    return Outcome(
+        masses=masses,
+        status=status,
+        convex=all(answer.convex for answer in answers),
+        entropy_upper_bound=bound,
+        duality_gap=max(bound - run.program.entropy(masses), 0.0) if feasible else np.inf,
+        violation=violation,
+        trouble=trouble,
+        iterations=run.iterations,
+        rounds=rounds,
+        parts=len(answers),
+        active=len(active),
+        backends=dict(sorted(Counter(answer.by for answer in answers if answer.by).items())),
+    )

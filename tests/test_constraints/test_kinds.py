@@ -1,0 +1,54 @@
+"""The registry of kinds of constraint: what is entered there is compiled, counted, reported and written as LaTeX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.constraints.kinds import registry
+from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.program import Linear
+from maxent.models.errors import Origin
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+
+
+def at_least_one(context: Context):
+    """Somebody has the first class."""
+    first = np.eye(context.n_classes)[:1]
+    low, high = np.ones(1), np.full(1, np.inf)
+    yield Linear("toy", Origin("toy"), context.region(0, 0), first, low, high, "somebody has the first class")
+
+
+TOY = Kind("toy", "toys: somebody has the first class", r"\sum_c m_{c,1} \ge 1", at_least_one)
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.KINDS, TOY.name, TOY)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_kind_is_one_generator_and_one_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree, qi = str(D1 / "tree.json"), str(D1 / "qi.csv")
+    found = maxent.estimate(tree, qi)
+    assert found.summary["constraints"]["toy"] == 1
+    assert main(["estimate", tree, qi, "--report", str(tmp_path / "report.html")]) == 0
+    assert "1 toy" in capsys.readouterr().out
+    assert "somebody has the first class" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert main(["explain", tree, qi, "--latex"]) == 0
+    text = capsys.readouterr().out
+    assert r"\paragraph{toy}" in text
+    assert TOY.latex in text
+
+
+def test_every_kind_has_words_a_formula_and_its_own_name() -> None:
+    for name, kind in registry.KINDS.items():
+        assert kind.name == name
+        assert ": " in kind.words
+        assert kind.latex
+    assert set(registry.knowledge()) == {"label", "rate", "counts", "internal", "marginal"}

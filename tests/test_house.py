@@ -1,0 +1,68 @@
+"""The layout: imports run one way, in no circle, and every folder says what it holds."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LAYERS = ("models", "constraints", "solvers", "maxent")
+"""From the lowest: a module imports from its own layer and from those before it."""
+
+
+def modules() -> dict[str, Path]:
+    """Name under which a module is imported -> its file."""
+    found = {}
+    for layer in LAYERS:
+        for path in (ROOT / layer).rglob("*.py"):
+            parts = list(path.relative_to(ROOT).with_suffix("").parts)
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join(parts if layer == "maxent" else ["maxent", *parts])] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Modules of ours that a file imports anywhere: at the top, in functions, and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "maxent":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "maxent")
+
+
+ARROWS = {name: set(imported(path)) - {name} for name, path in MODULES.items()}
+
+
+def layer_of(name: str) -> int:
+    return LAYERS.index(MODULES[name].relative_to(ROOT).parts[0])
+
+
+def test_imports_run_one_way() -> None:
+    upward = {(a, b) for a, found in ARROWS.items() for b in found if layer_of(a) < layer_of(b)}
+    assert upward == {("maxent.solvers.backends.newton_", "maxent")}  # for the version
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    # The package itself loads the names that it offers when they are used, and has the version.
+    below = {name: {b for b in found if b != "maxent"} for name, found in ARROWS.items()}
+    try:
+        tuple(TopologicalSorter(below).static_order())
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_every_folder_says_what_it_holds() -> None:
+    folders = defaultdict(list)
+    for name, path in MODULES.items():
+        folders[path.parent].append(name)
+    for folder in folders:
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        assert text, folder

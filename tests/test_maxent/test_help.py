@@ -1,0 +1,220 @@
+"""The help: panels, examples that run, the terminal's width, one meaning for each name of an option."""
+
+import re
+import shlex
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.command_line import panels
+from maxent.commands import main as cli
+
+ROOT = Path(__file__).parents[2]
+TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
+COMMANDS = sorted(cli.COMMANDS)
+
+
+def help_of(capsys, *command):
+    assert main([*command, "--help"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+def sections(text):
+    """Title of a panel -> its lines."""
+    parts = TITLE.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def options(text):
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE))
+
+
+def parameters(command):
+    from typer.main import get_command
+
+    return [param for param in get_command(cli.app).commands[command].params if not param.hidden]
+
+
+def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "10000")
+    for arguments in ([], ["-h"], ["--help"]):
+        assert main(arguments) == 0
+        assert capsys.readouterr().out == cli.help_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_a_panel(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = help_of(capsys, command)
+    found = sections(text)
+    assert set(found) <= {"Arguments", "Examples", *panels.PANELS}
+    shown = [title for title in found if title in panels.PANELS]
+    assert shown == [title for title in panels.PANELS if title in found]
+    for title in shown:
+        assert options(found[title]), title
+    for param in parameters(command):
+        if param.param_type_name == "option":
+            assert param.rich_help_panel in panels.PANELS, param.name
+            assert param.opts[-1] in options(found[param.rich_help_panel])
+    assert list(found)[-1] == "Examples"
+
+
+def test_the_panels_of_an_estimate(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    found = sections(help_of(capsys, "estimate"))
+    for title, some in {
+        "What is known": {"--knowledge", "--facts", "--marginal", "--rounding"},
+        "How files are read": {"--count", "--target"},
+        "How it is solved": {"--backend", "--tolerance", "--time-limit"},
+        "Limits": {"--max-posterior", "--min-k", "--max-certain", "--enforce"},
+        "Output": {"--json", "--output", "--plot", "--report"},
+    }.items():
+        assert some <= options(found[title]), title
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 132, 200])
+@pytest.mark.parametrize(
+    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command) or "maxent"
+)
+def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = help_of(capsys, *command)
+    lines = [line for line in text.partition("\nExamples:\n")[0].splitlines() if not line.startswith("Usage")]
+    assert max(map(len, lines)) <= columns
+    wide = max(map(len, lines)) > min(columns - 15, 90)
+    assert wide or command in ([], ["backends"])
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert "".join(help_of(capsys, *command).split()) == "".join(text.split())  # nothing is cut
+
+
+def test_the_usage_names_what_is_needed(capsys):
+    usage = " ".join(help_of(capsys, "defend").partition("\n\n")[0].split())
+    assert usage == "Usage: maxent defend METHOD DATA --target COLUMN --qi A,B,... -o FILE [OPTIONS]"
+    assert help_of(capsys, "audit").startswith("Usage: maxent audit TREE [QI] [OPTIONS]\n")
+    assert help_of(capsys, "compare").startswith("Usage: maxent compare TREE... QI [OPTIONS]\n")
+
+
+def test_every_command_has_two_examples_of_its_own():
+    for name, listed in cli.COMMANDS.items():
+        assert len(listed.examples) == 2
+        assert len(set(listed.examples)) == 2
+        for example in listed.examples:
+            assert shlex.split(example)[:2] == ["maxent", name]
+
+
+STUDY = """
+[data.people]
+file = "truth.csv"
+target = "Salary"
+[[grid]]
+method = ["none", "prune-leaf"]
+estimate = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that examples name."""
+    for name in ("tree.json", "qi.csv", "truth.csv"):
+        shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for example in cli.COMMANDS["defend"].examples:
+        assert main(shlex.split(example)[1:]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_run(capsys, folder, command):
+    capsys.readouterr()
+    assert help_of(capsys, command).endswith(
+        "\nExamples:\n" + "".join(f"  {example}\n" for example in cli.COMMANDS[command].examples)
+    )
+    for example in cli.COMMANDS[command].examples:
+        words = shlex.split(example)[1:]
+        assert main(words) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out
+        for option in ("-o", "--report", "--pyomo", "--nl"):
+            if option in words:
+                assert (folder / words[words.index(option) + 1]).exists()
+
+
+# --- One meaning for each name ---------------------------------------------------------------------------------
+
+
+def kind(param):
+    """What follows an option: nothing, or what its metavar says, a file and a folder both being places."""
+    if param.is_flag:
+        return "nothing"
+    return {"FILE": "place", "FOLDER": "place"}.get(param.metavar, param.metavar or "a choice")
+
+
+def meanings():
+    """Name of an option -> (command, what follows, whether often, the panel, what its help begins with)."""
+    found = {}
+    for command in COMMANDS:
+        for param in parameters(command):
+            for name in param.opts if param.param_type_name == "option" else ():
+                begin = re.split(r"[,.;:(]", param.help)[0]
+                found.setdefault(name, []).append((command, kind(param), param.multiple, begin))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(name for name, uses in meanings().items() if len(uses) > 1))
+def test_an_option_means_the_same_wherever_it_is(name):
+    uses = meanings()[name]
+    assert len({use[1:] for use in uses}) == 1, uses
+
+
+def test_columns_are_named_by_qi_and_the_table_is_an_argument():
+    """In all commands, those that are to come too: ``--qi A,B`` names columns, QI is a file."""
+    for command in COMMANDS:
+        for param in parameters(command):
+            if "--qi" in param.opts:
+                assert param.metavar == "A,B,..."
+    for command in ("estimate", "audit", "compare", "explain", "bench"):
+        assert any("QI" in (param.metavar or "") for param in parameters(command)), command
+
+
+def test_compare_takes_the_table_last_and_as_it_did_before(capsys, folder):
+    capsys.readouterr()
+    printed = []
+    for call in (
+        ["before.json", "after.json", "qi.csv"],
+        ["before.json", "after.json", "--qi", "qi.csv"],
+        ["--qi", "qi.csv", "before.json", "after.json"],
+    ):
+        assert main(["compare", *call]) == 0
+        printed.append(re.sub(r"\d+\.\d+ s", "", capsys.readouterr().out))
+    assert printed[0].startswith("release") or "before" in printed[0]
+    assert printed[1:] == printed[:1] * 2
+    for call in (["qi.csv"], ["before.json", "after.json"], ["tree.json"]):
+        assert main(["compare", *call]) == 2
+        printed_err = capsys.readouterr().err
+        assert "TREE... QI: expected the releases, and after them the adversary's table" in printed_err
+
+
+def test_bench_draws_with_o_and_as_it_did_before(capsys, folder):
+    pytest.importorskip("matplotlib")
+    call = ["bench", "tree.json", "qi.csv", "--backends", "newton", "--repeat", "1"]
+    assert main([*call, "-o", "a.svg"]) == 0
+    assert main([*call, "-o", "a.csv", "--plot", "b.svg"]) == 0
+    assert (folder / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert (folder / "b.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert (folder / "a.csv").read_text(encoding="utf-8").startswith("backend")
+
+
+def test_the_help_of_the_program_is_instant():
+    """Its own code takes a few milliseconds; the rest is Python's start."""
+    begin = time.process_time()
+    from maxent.__main__ import fitted
+
+    text = (Path(maxent.__file__).parent / "help.txt").read_text(encoding="utf-8")
+    assert len(fitted(text, 60).splitlines()) > len(text.splitlines())
+    assert time.process_time() - begin < 1

@@ -1,0 +1,204 @@
+"""Work that does not look at the clock is left behind or ended, and its caller goes on."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import private, public, whole
+
+from maxent.constraints.lifting.implicit_equalities import restrict
+from maxent.solvers import apart as apart_module
+from maxent.solvers.apart import WorkerLost, apart
+from maxent.solvers.backend import Options
+from maxent.solvers.backends import ipopt_run
+from maxent.solvers.backends.auto import AutoBackend, overlapping
+from maxent.solvers.backends.ipopt_ import _polished
+from maxent.solvers.backends.ipopt_run import run
+from maxent.solvers.clock import GRACE, Clock, OutOfTime, in_time
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton import projection
+from maxent.solvers.solution import Stop
+
+PATIENT = 30.0
+"""Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest."""
+
+
+def sleeping(clock, tell):
+    tell("asleep")
+    time.sleep(PATIENT)
+
+
+def adding(a, b, clock, tell):
+    tell(a)
+    return a + b
+
+
+def failing(clock, tell):
+    raise ArithmeticError("divided by nothing")
+
+
+def dying(clock, tell):
+    os._exit(9)
+
+
+def listening(clock, tell):
+    while clock.stop() is None:
+        time.sleep(0.01)
+    return clock.stop()
+
+
+# --- Left behind -----------------------------------------------------------------------------------------------
+
+
+def test_work_that_ends_in_time_answers():
+    assert in_time(Clock(60.0), lambda: 3) == 3
+    assert in_time(Clock(), threading.current_thread) is threading.current_thread()  # nothing could end it: no thread
+    with pytest.raises(ArithmeticError, match="nothing"):
+        in_time(Clock(60.0), lambda: failing(None, None))
+
+
+def test_work_that_does_not_look_at_the_clock_is_left_behind():
+    begin = time.monotonic()
+    assert in_time(Clock(0.1), lambda: time.sleep(PATIENT)) is None
+    assert time.monotonic() - begin < 0.5 * PATIENT
+
+
+def test_work_that_looks_has_a_moment_to_answer():
+    clock = Clock(0.05)
+
+    def work():
+        while clock.stop() is None:
+            time.sleep(0.01)
+        return "the best so far"
+
+    assert in_time(clock, work) == "the best so far"
+    assert GRACE < 2.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_asks_to_stop_and_is_heard_while_work_goes_on(number):
+    clock, before = Clock(), signal.getsignal(number)
+    threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
+    begin = time.monotonic()
+    with clock.listening():
+        assert in_time(clock, lambda: time.sleep(PATIENT)) is None
+    assert clock.stop() is Stop.INTERRUPTED
+    assert time.monotonic() - begin < 0.5 * PATIENT
+    assert signal.getsignal(number) is before
+
+
+def test_a_check_raises_when_it_is_time():
+    Clock(60.0).check()
+    with pytest.raises(OutOfTime) as stopped:
+        Clock(0.0).check()
+    assert stopped.value.why is Stop.TIME_LIMIT
+
+
+# --- Ended -----------------------------------------------------------------------------------------------------
+
+
+def test_a_call_in_another_process_answers_and_tells():
+    heard = []
+    assert apart(adding, (1, 2), Clock(60.0), heard.append) == 3
+    assert heard == [1]
+    with pytest.raises(ArithmeticError, match="nothing"):
+        apart(failing, (), Clock(60.0), heard.append)
+    with pytest.raises(WorkerLost, match="ended from outside"):
+        apart(dying, (), Clock(60.0), heard.append)
+    assert not apart_module._RUNNING
+
+
+def test_a_process_that_does_not_look_at_the_clock_is_ended():
+    begin, heard, clock = time.monotonic(), [], Clock()
+    assert apart(sleeping, (), clock, lambda what: (heard.append(what), clock.interrupt())) is None
+    assert heard == ["asleep"]
+    assert time.monotonic() - begin < PATIENT
+    assert not apart_module._RUNNING
+
+
+def test_a_process_hears_of_an_interruption():
+    clock = Clock()
+    threading.Timer(1.0, clock.interrupt).start()
+    assert apart(listening, (), clock, lambda what: None) in (Stop.INTERRUPTED, None)
+
+
+def test_a_copy_of_a_copy_hears_of_an_interruption():
+    clock = Clock()
+    with clock.shared():
+        copy = pickle.loads(pickle.dumps(clock))
+        with copy.shared():
+            again = pickle.loads(pickle.dumps(copy))
+        clock.interrupt()
+        assert copy.stop() is again.stop() is Stop.INTERRUPTED
+
+
+def test_ipopt_does_the_same_in_a_process(monkeypatch):
+    _, part = whole(*public("gini"))
+    program, own = part.program, Derivatives(part.program)
+    start = np.clip(0.5 * program.upper, program.lower, program.upper)
+    options = Options(form="own", clock=Clock(600.0))
+    here = run(own, own, program.lower, program.upper, start, options)
+    monkeypatch.setattr(ipopt_run, "LARGE", 0)
+    there = run(own, own, program.lower, program.upper, start, options)
+    assert (there.status, there.stopped) == (here.status, here.stopped) == (0, None)
+    np.testing.assert_allclose(there.point, here.point, atol=1e-6)
+    late = run(own, own, program.lower, program.upper, start, replace(options, clock=Clock(0.0)))
+    assert late.stopped is Stop.TIME_LIMIT
+    assert late.point.shape == start.shape
+
+
+# --- What is found out before ----------------------------------------------------------------------------------
+
+
+def test_a_linear_program_without_time_says_nothing():
+    _, part = whole(*public("gini"))
+    assert restrict(part.program).possible
+    assert restrict(part.program, 0.0) is None or restrict(part.program, 0.0).possible
+
+
+def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
+    rng = np.random.default_rng(0)
+    rows, masses, wanted = rng.standard_normal((6, 40)), rng.random(40), rng.random(6)
+    rows = np.vstack([rows, rows[0]])  # dependent
+    wanted = np.append(wanted, wanted[0])
+    for solve in (projection._decomposed, projection._iterated):
+        weights = solve(rows, masses, wanted, Clock())
+        np.testing.assert_allclose(rows @ (masses * (weights @ rows)), wanted, atol=1e-5)
+    assert not projection._iterated(rows, masses, wanted, Clock(-10.0)).any()
+
+
+# --- Which back end suits a program ----------------------------------------------------------------------------
+
+
+def test_equations_overlap_where_a_private_attribute_is_tested():
+    assert overlapping(whole(*private("gini"))[1].program)
+    assert not overlapping(whole(*public("gini"))[1].program)
+
+
+@pytest.mark.parametrize(("make", "by"), [(private, "ipopt"), (public, "newton")])
+def test_auto_chooses_by_what_the_program_is(make, by):
+    _, part = whole(*make("gini"))
+    program = part.program
+    rng = np.random.default_rng(0)
+    masses = rng.random(part.known.shape) + 0.5
+    found = AutoBackend().solve(program, part.point(masses), Options(form="own"))
+    assert not program.convex
+    assert found.by == by
+
+
+@pytest.mark.parametrize("publish", ["rates", "counts"])
+def test_where_ipopt_gives_up_at_the_optimum_that_is_proved(publish):
+    _, part = whole(*public("gini", publish))
+    program, own = part.program, Derivatives(part.program)
+    options = Options(form="own")
+    found = run(own, own, program.lower, program.upper, part.point(np.ones(part.known.shape)), options)
+    exact = _polished(own, found.point, found.multipliers, options)
+    assert own.violation(exact) <= options.tolerance
+    assert own.objective(exact) == pytest.approx(own.objective(found.point), abs=1e-6)
+    nowhere = np.clip(found.point + 1.0, program.lower, program.upper)
+    assert _polished(own, nowhere, found.multipliers, options) is None
