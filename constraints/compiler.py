@@ -17,7 +17,6 @@ from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear, Program, Regions
-from maxent.models.arguments import is_number
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Impurity, Release
@@ -25,6 +24,7 @@ from maxent.models.sparse_counts import check_size
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.text.arguments import is_number
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 FloatArray = npt.NDArray[np.float64]

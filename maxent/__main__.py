@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cannot_write(reason: str) -> int:
-    from maxent.models.printable import printable
+    from maxent.models.text.printable import printable
 
     print(f"maxent: cannot write: {printable(reason)}", file=sys.stderr)
     return CANNOT_WRITE
@@ -67,7 +67,7 @@ def _answer(args: list[str]) -> int:
         print(f"maxent {__version__}")
         return 0
     from maxent.commands.main import run
-    from maxent.models.scratch import remove_dead
+    from maxent.models.files.scratch import remove_dead
 
     remove_dead()
     return run(args)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.sizes import parse_size
-from maxent.models.spelling import NUMBER, cleaned, has_leading_zeros, unsigned
+from maxent.models.text.sizes import parse_size
+from maxent.models.text.spelling import NUMBER, cleaned, has_leading_zeros, unsigned
 
 Text = Literal["refuse", "strip", "exact"]
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
@@ -53,7 +53,7 @@ class Reading:
     ----------
     text : {"refuse", "strip", "exact"}
         What is done with values that differ only by blanks or by Unicode form: they are refused; all text is
-        `maxent.models.spelling.cleaned`, so that they are one; or they are kept apart.
+        `maxent.models.text.spelling.cleaned`, so that they are one; or they are kept apart.
     na : tuple of str
         Spellings of a missing value, besides an empty cell. A value that a release, or a domain, declares is no missing
         one, however it is spelled.

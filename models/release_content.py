@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from maxent.models.display import Display, Shown, counted
+from maxent.models.text.display import Display, Shown, counted
 
 FORMAT = "maxent/1"
 

@@ -12,7 +12,7 @@ from contextvars import copy_context
 from types import FrameType
 from typing import TypeVar
 
-from maxent.models.scratch import scratch
+from maxent.models.files.scratch import scratch
 from maxent.solvers.solution import Stop
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
-from maxent.models.hints import close_to
+from maxent.models.text.hints import close_to
 
 if TYPE_CHECKING:
     from maxent.solvers.backend import Backend

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.output import write_text
+from maxent.models.files.output import write_text
 from papers.drawing import panels
 from papers.study_files import ROOT
 from papers.tables import fill, table

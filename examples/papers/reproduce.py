@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maxent.models.errors import InvalidInput
-from maxent.models.output import write_text
+from maxent.models.files.output import write_text
 from papers.reproduction_page import compose
 from papers.study_files import ROOT, STUDIES, Paper, load_papers, paper_names
 

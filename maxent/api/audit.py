@@ -18,7 +18,6 @@ from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import build_cells, place_sizes
-from maxent.models.arguments import is_whole, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.maxent_json import opened_release
 from maxent.models.formats.published_records import Published, is_records
@@ -27,6 +26,7 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import Fact, read_facts
+from maxent.models.text.arguments import is_whole, up_to_largest
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.bench_process import ANSWER, COUNTS, NOT_USED, PROBABILITIES, STARTED, high_water
-from maxent.models.arguments import is_number, is_whole, up_to_largest
-from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
+from maxent.models.files.input_files import is_standard_input
+from maxent.models.files.scratch import scratch
 from maxent.models.formats.sklearn_models import is_model, no_release
-from maxent.models.input_files import is_standard_input
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.scratch import scratch
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_number, is_whole, up_to_largest
+from maxent.models.text.display import Display, Shown
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
 
@@ -147,7 +147,7 @@ class BenchResult(Shown):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.models.table_files import save_rows
+        from maxent.models.files.result_files import save_rows
 
         save_rows(self.summary, "rows", path, csv_literal=csv_literal)
 

@@ -16,7 +16,6 @@ from maxent.constraints.program import Program
 from maxent.constraints.records import compile_records, records_release
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.measures import TOLERANCE, measure
-from maxent.models.arguments import LARGEST_COUNT, is_number, is_whole, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused
 from maxent.models.formats.maxent_json import opened_release
 from maxent.models.formats.published_records import Published, is_records, read_published
@@ -25,6 +24,7 @@ from maxent.models.release import Impurity, Release
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
+from maxent.models.text.arguments import LARGEST_COUNT, is_number, is_whole, up_to_largest
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, warn_unreliable

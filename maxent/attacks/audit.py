@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.attacks.findings import Findings
 from maxent.attacks.summary import summarise
 from maxent.attacks.tables import anonymised_table, leaf_table, people_table
-from maxent.models.display import Display, Shown, counted
+from maxent.models.text.display import Display, Shown, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -90,13 +90,13 @@ class Audit(Shown, Findings):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.models.table_files import save_frame
+        from maxent.models.files.result_files import save_frame
 
         found = self.leaves if self.individuals is None else self.individuals
         save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
-        from maxent.models.table_files import save_frame
+        from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.table, lambda rows: {"rows": rows}, csv_literal=csv_literal)

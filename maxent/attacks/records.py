@@ -22,12 +22,12 @@ from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homo
 from maxent.constraints.program import Contradiction
 from maxent.constraints.records import left_out
 from maxent.constraints.row_matching import Assignment
-from maxent.models.column_names import own_names
-from maxent.models.display import Display, Shown, counted
 from maxent.models.formats.published_records import PublishedRecords
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import BoolArray, IntArray
 from maxent.models.tables.qi_table import QITable
+from maxent.models.text.display import Display, Shown, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -263,12 +263,12 @@ class RecordsAudit(Shown):
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `individuals` by suffix (.csv, .parquet, .json with the summary); the rest is as in `Audit.save`."""
-        from maxent.models.table_files import save_frame
+        from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.individuals, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
-        from maxent.models.table_files import save_frame
+        from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.table, lambda rows: {"rows": rows}, csv_literal=csv_literal)

@@ -13,7 +13,7 @@ from maxent.attacks.findings import ATTACKS, Exposure, Findings, TreeAudit, stro
 from maxent.attacks.generalised import generalised
 from maxent.attacks.leaves import Attacked, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN
-from maxent.models.column_names import own_names
+from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame

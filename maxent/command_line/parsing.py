@@ -18,7 +18,7 @@ from maxent.command_line.help_pages import fit_to_terminal, usage_pieces, write_
 from maxent.command_line.messages import CALL
 from maxent.commands.progress import Job
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.hints import close_to
+from maxent.models.text.hints import close_to
 
 # Newer versions of Typer bring their own copy of Click: this is the class in either.
 UsageError: Any = typer.BadParameter.__bases__[0]

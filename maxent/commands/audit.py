@@ -87,8 +87,8 @@ def _run(
     outputs: dict[str, str | None],
     csv_literal: bool,
 ) -> int:
-    from maxent.models.output import check_outputs
-    from maxent.models.table_files import POSTERIOR
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
     from maxent.text.terminal import print_json
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])

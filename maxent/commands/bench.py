@@ -96,8 +96,8 @@ def backends_command(as_json: opt.Json = False) -> Job:
 def _run_bench(
     tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None], csv_literal: bool
 ) -> int:
-    from maxent.models.output import check_outputs
-    from maxent.models.table_files import POSTERIOR
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
     from maxent.plotting.figures import PLOTS, check_matplotlib
     from maxent.text.terminal import print_json
 

@@ -123,8 +123,8 @@ def _run(
     csv_literal: bool,
 ) -> int:
     trees, qi = _split(files, table)
-    from maxent.models.output import check_outputs
-    from maxent.models.table_files import POSTERIOR, REPORT
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.plotting.comparisons import KINDS, check_comparison_kind, save_comparison_plot
     from maxent.plotting.figures import PLOTS, chosen_plot
     from maxent.text.terminal import print_json, print_lines

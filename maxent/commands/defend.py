@@ -275,7 +275,7 @@ def defend_command(
 def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str, csv_literal: bool) -> int:
     from maxent.api.defend import defend
     from maxent.models.defenses.registry import wanted_ks
-    from maxent.models.output import check_outputs
+    from maxent.models.files.output import check_outputs
     from maxent.results.defended import RECORDS, TREES, file_names
     from maxent.text.defended import print_defended
     from maxent.text.terminal import print_json

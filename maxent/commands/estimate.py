@@ -92,8 +92,8 @@ def _run(
     asked: Asked,
     csv_literal: bool,
 ) -> int:
-    from maxent.models.output import check_outputs
-    from maxent.models.table_files import POSTERIOR, REPORT
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.plotting.estimates import KINDS, check_estimate_plot, save_estimate_plot
     from maxent.plotting.figures import PLOTS, chosen_plot
 

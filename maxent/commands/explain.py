@@ -64,8 +64,8 @@ def _run(
 ) -> int:
     from maxent.export.pyomo_nl import export_program, nl_files
     from maxent.models.errors import ARGUMENT, invalid
-    from maxent.models.output import check_outputs
-    from maxent.models.table_files import POSTERIOR, save_rows
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, save_rows
     from maxent.text.terminal import print_json, print_lines
 
     latex, as_json = forms

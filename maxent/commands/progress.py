@@ -22,7 +22,7 @@ LONGEST = 60
 
 def tell(text: str) -> None:
     """Print one line to standard error, behind everything that was printed before."""
-    from maxent.models.printable import printable
+    from maxent.models.text.printable import printable
 
     sys.stdout.flush()
     print(f"maxent: {printable(text)}", file=sys.stderr)
@@ -44,7 +44,7 @@ def progress() -> Iterator[Progress | None]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from maxent.models.printable import printable
+    from maxent.models.text.printable import printable
 
     # Names are text and not Rich's markup. Time left is by all that was done so far: a piece of it may take long.
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

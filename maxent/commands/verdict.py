@@ -89,7 +89,7 @@ class ReportFile:
         if path is None or self.gatherer is None:
             return
         from maxent.html_report.provenance import provenance
-        from maxent.models.output import write_text
+        from maxent.models.files.output import write_text
 
         options = {
             **self.options,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from maxent.constraints.program import Program
 from maxent.disclosure.measures import Disclosure
-from maxent.models.column_names import own_names
+from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame

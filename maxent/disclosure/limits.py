@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from maxent.disclosure.measures import TOLERANCE, at_most
-from maxent.models.arguments import is_number, is_whole, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 

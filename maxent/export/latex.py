@@ -13,7 +13,7 @@ from maxent.api.explain import in_tree_order
 from maxent.constraints.impurity import impurity_latex
 from maxent.constraints.kinds.registry import KINDS, kinds_of
 from maxent.constraints.program import Internal, Linear, Program
-from maxent.models.printable import printable
+from maxent.models.text.printable import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

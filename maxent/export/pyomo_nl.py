@@ -14,8 +14,8 @@ from maxent.constraints.lifting.lift import LiftedPart, lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows, LinearRows
-from maxent.models.output import write_atomically, write_text
-from maxent.models.printable import printable
+from maxent.models.files.output import write_atomically, write_text
+from maxent.models.text.printable import printable
 
 if TYPE_CHECKING:
     from typing import TextIO

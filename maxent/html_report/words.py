@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isinf
 
 from maxent.disclosure.measures import TOLERANCE
-from maxent.models.printable import printable
+from maxent.models.text.printable import printable
 
 LONGEST = 160
 """Characters of a name or value that are shown; what is cut off ends in an ellipsis."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.output import check_outputs, write_atomically
+from maxent.models.files.output import check_outputs, write_atomically
 from maxent.models.packages import need
-from maxent.models.printable import printable
 from maxent.models.tables.frame import shorten
+from maxent.models.text.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

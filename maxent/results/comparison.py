@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.display import Display, Shown
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
+from maxent.models.text.display import Display, Shown
 from maxent.models.trees.accuracy import Score
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Comparison(Shown):
     @property
     def summary(self) -> dict[str, Any]:
         """What ``maxent compare --json`` prints: plain numbers, strings, lists, dictionaries, None for infinity."""
-        from maxent.models.json_text import strict
+        from maxent.models.files.json_text import strict
 
         rows = [{**row, "change": change} for row, change in zip(self.rows, self.changes, strict=True)]
         notes = [*self.noticed.notes, *self.notes]
@@ -147,7 +147,7 @@ class Comparison(Shown):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.models.table_files import save_rows
+        from maxent.models.files.result_files import save_rows
 
         whole = os.fspath(path).lower().endswith(".json")
         document = self.summary if whole else {"releases": _without_people(self.rows)}

@@ -9,12 +9,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from maxent.models.display import Display, Shown
-from maxent.models.output import check_outputs
+from maxent.models.files.output import check_outputs
+from maxent.models.files.result_files import save_frame
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
-from maxent.models.table_files import save_frame
+from maxent.models.text.display import Display, Shown
 
 TREES, RECORDS = (".json",), (".csv", ".parquet")
 """Suffixes of the files that trees, and records, can be written to."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.models.display import Display, Shown
+from maxent.models.text.display import Display, Shown
 from maxent.results.solved import Solved
 from maxent.text.estimate import estimate_display
 
@@ -142,6 +142,6 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.models.table_files import save_frame
+        from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, csv_literal=csv_literal)

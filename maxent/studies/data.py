@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.json_files import read_json_object
+from maxent.models.files.json_files import read_json_object
 from maxent.models.reading import NOTHING, USUAL, Noticed, Reader, Reading
-from maxent.models.tables.cell_values import (
+from maxent.models.tables.columns.cell_values import (
     MISSING,
     note_missing,
     numbers,
     spelling_problems,
     unknown_spellings,
 )
-from maxent.models.tables.column_kinds import holds_numbers, kind_notes
+from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
 from maxent.models.tables.domains import read_domains
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.frame import Column, Frame, missing_columns
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import Missing
 
 if TYPE_CHECKING:

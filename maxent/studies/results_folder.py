@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
-from maxent.models.json_files import unusable_file
-from maxent.models.json_text import as_json_text
-from maxent.models.locks import locked
-from maxent.models.output import SOURCE, check_apart, remove_leftovers, write_atomically, write_text
+from maxent.models.files.json_files import unusable_file
+from maxent.models.files.json_text import as_json_text
+from maxent.models.files.locks import locked
+from maxent.models.files.output import SOURCE, check_apart, remove_leftovers, write_atomically, write_text
 from maxent.studies.points import COLUMNS, FAILED
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.hints import close_to
-from maxent.models.input_files import is_standard_input, read_input
-from maxent.models.json_files import unusable_file
+from maxent.models.files.input_files import is_standard_input, read_input
+from maxent.models.files.json_files import unusable_file
 from maxent.models.reading import Decimal, Delimiter, Text, reading_of
-from maxent.models.sizes import parse_size, size_text
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
+from maxent.models.text.hints import close_to
+from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
 from maxent.studies.options import DEFAULT, OPTIONS, RELEASE, Options, Value, as_asked, problems_of, value_problem
 from maxent.studies.toml_lines import line_numbers, syntax_problem

@@ -17,12 +17,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import LARGEST_COUNT, is_whole, up_to_largest
-from maxent.models.display import Display, Shown, counted
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
+from maxent.models.files.scratch import remove_dead, scratch
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.scratch import remove_dead, scratch
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
+from maxent.models.text.display import Display, Shown, counted
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.apart import WorkerLost
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maxent.models.errors import Problem
-from maxent.models.hints import close_to
 from maxent.models.tables.frame import shorten
+from maxent.models.text.hints import close_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from maxent.models.display import Display
 from maxent.models.reading import Noticed
+from maxent.models.text.display import Display
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
 

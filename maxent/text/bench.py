@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.models.display import Display, counted
-from maxent.models.printable import printable
+from maxent.models.text.display import Display, counted
+from maxent.models.text.printable import printable
 from maxent.text.terminal import print_lines
 
 if TYPE_CHECKING:

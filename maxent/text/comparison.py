@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from maxent.models.display import Display, counted
 from maxent.models.reading import Noticed
+from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from maxent.models.display import Display
 from maxent.models.reading import Noticed
 from maxent.models.release import Release
+from maxent.models.text.display import Display
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
 

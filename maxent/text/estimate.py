@@ -7,7 +7,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.models.display import ROWS, Display, counted
+from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.json_text import as_json_text
-from maxent.models.printable import printable
+from maxent.models.files.json_text import as_json_text
+from maxent.models.text.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import is_whole, whole_number
 from maxent.models.errors import Problem
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.sparse_counts import total_count
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_whole, whole_number
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
 from maxent.models.trees.routing import Layout, layout
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from maxent.models.arguments import is_whole, up_to_largest
 from maxent.models.defenses.error_risk.prune import ERP, Rule
 from maxent.models.defenses.kadet.parameters import Kadet, kadet_problems
 from maxent.models.defenses.random_trees.method import RDT
@@ -13,6 +12,7 @@ from maxent.models.defenses.registry import METHODS, Published, listed
 from maxent.models.errors import Problem
 from maxent.models.records.generalize import Distance, Generalization
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_whole, up_to_largest
 from maxent.models.trees.draft import Publish
 
 

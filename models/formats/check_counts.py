@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maxent.models.arguments import listing, name, show
 from maxent.models.errors import Problem
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import positive_counts, total_count
+from maxent.models.text.arguments import listing, name, show
 from maxent.models.trees.printed_rates import decimals
 
 

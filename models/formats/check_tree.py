@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
-from maxent.models.arguments import name, show
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.json_files import uncollected
 from maxent.models.formats.check_counts import Publication, check_roots, check_statements, check_sums
 from maxent.models.formats.parse import parse
-from maxent.models.json_files import uncollected
 from maxent.models.release_content import Attribute, Branch, Content, Node
+from maxent.models.text.arguments import name, show
 
 # What can reach a node: values of a categorical attribute, or the interval low < value <= high of a numeric one.
 _Interval = tuple[float, float]

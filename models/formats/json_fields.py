@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import islice
 
-from maxent.models.arguments import ABSENT, LONGEST, is_whole, listing, listing_of, name, show, whole_number
 from maxent.models.errors import Problem
-from maxent.models.hints import closest
-from maxent.models.json_files import RepeatedKeys
+from maxent.models.files.json_files import RepeatedKeys
+from maxent.models.text.arguments import ABSENT, LONGEST, is_whole, listing, listing_of, name, show, whole_number
+from maxent.models.text.hints import closest
 
 _MOST_UNKNOWN = 20
 

@@ -9,11 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.check_tree import checked_release
 from maxent.models.formats.maxent_json_writer import release_to_document
 from maxent.models.formats.names import check_names, cleaned_document
 from maxent.models.formats.sklearn_models import no_release
-from maxent.models.json_files import read_json_object, uncollected
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.release_content import Content

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from maxent.models.files.output import write_text
 from maxent.models.formats.check_tree import checked_release
-from maxent.models.output import write_text
 from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Tree
 from maxent.models.sparse_counts import SparseCounts
 

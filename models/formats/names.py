@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from maxent.models.arguments import name as shown
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.json_files import RepeatedKeys
 from maxent.models.formats.parse import foreign_problem
-from maxent.models.json_files import RepeatedKeys
 from maxent.models.reading import Reader
 from maxent.models.release_content import Content
-from maxent.models.spelling import cleaned, folded, spelled_alike, told_apart
 from maxent.models.tables.frame import listed
+from maxent.models.text.arguments import name as shown
+from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
 
 _NAMED = 3
 """Groups of names, and names of a group, that are spelled out."""

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from maxent.models.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 from maxent.models.errors import Problem
 from maxent.models.formats.json_fields import Fields, fields_of, note_repeats
 from maxent.models.formats.parse_fast import Names, sound_node
@@ -31,6 +30,7 @@ from maxent.models.release_content import (
     Tree,
 )
 from maxent.models.sparse_counts import complete_counts
+from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
 _NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts")
 _OURS = FORMAT.partition("/")[0] + "/"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.release_content import Attribute, Branch, Node
 from maxent.models.sparse_counts import complete_counts
+from maxent.models.text.arguments import LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 The text is that of `maxent.models.records.generalized_table.GeneralizedTable.frame`: ranges ``42-61``, sets ``A|B``
 with a backslash before each ``|`` or backslash that is part of a value; in CSV, what spreadsheets would run has an
-apostrophe before it (`maxent.models.spreadsheets`). The adversary's table says which columns are numbers. There a
-column of sets is one of names, whatever they look like; and a column of ranges is one of numbers, whatever else is in
-the table, which is then refused.
+apostrophe before it (`maxent.models.files.spreadsheet_formulas`). The adversary's table says which columns are
+numbers. There a column of sets is one of names, whatever they look like; and a column of ranges is one of numbers,
+whatever else is in the table, which is then refused.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
 from maxent.models.reading import Reader, Reading
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.spelling import cleaned, has_leading_zeros, spelled_alike, told_apart
-from maxent.models.spreadsheets import is_formula, unguarded
-from maxent.models.tables.cell_values import (
+from maxent.models.tables.columns.cell_values import (
     ONLY_SPELLING,
     categorical,
     numbers,
@@ -34,7 +33,6 @@ from maxent.models.tables.cell_values import (
     spelling_problems,
     understood,
 )
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.frame import (
     Column,
     Frame,
@@ -48,6 +46,8 @@ from maxent.models.tables.frame import (
     shorten_list,
 )
 from maxent.models.tables.qi_table import QITable, declared_values, read_counted, read_qi, row_keys
+from maxent.models.tables.table_files import read_frame
+from maxent.models.text.spelling import cleaned, has_leading_zeros, spelled_alike, told_apart
 
 Published: TypeAlias = "GeneralizedTable | Source"
 Range: TypeAlias = tuple[float, float]

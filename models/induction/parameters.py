@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from maxent.models.arguments import is_number, is_whole, up_to_largest
 from maxent.models.errors import Problem
 from maxent.models.release import Impurity
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Order
+from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 
 Inducer = Literal["cart", "id3", "c45"]
 CodedAs = Literal["ordinal", "appearance", "onehot"]

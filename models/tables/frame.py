@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import shown_whole
 from maxent.models.errors import Problem, invalid
-from maxent.models.hints import HINTED, closest
 from maxent.models.reading import Decimal, Reader
+from maxent.models.text.arguments import shown_whole
+from maxent.models.text.hints import HINTED, closest
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.input_files import read_input
-from maxent.models.sizes import size_text
+from maxent.models.files.input_files import read_input
 from maxent.models.tables.frame import LISTED, shorten
+from maxent.models.text.sizes import size_text
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Decimal, Reader, Reading
-from maxent.models.sizes import size_text
-from maxent.models.tables.cell_values import meaning, numbers, understood
-from maxent.models.tables.decimal_commas import with_decimal_points, with_points
-from maxent.models.tables.files import TableFile, open_file
+from maxent.models.tables.columns.cell_values import meaning, numbers, understood
+from maxent.models.tables.columns.decimal_commas import with_decimal_points, with_points
 from maxent.models.tables.frame import Column, Frame, IntArray, from_arrow, heading, listed, repeated_columns
+from maxent.models.tables.table_files import TableFile, open_file
+from maxent.models.text.sizes import size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ def aggregate(
     reader : Reader, optional
         How to read.
     declared : mapping of column to values, optional
-        Values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+        Values that are not missing ones, see `maxent.models.tables.columns.cell_values.understood`.
 
     Raises
     ------

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.column_names import own_names
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.cell_values import categorical, finite, whole
-from maxent.models.tables.files import large_files, read_frame
+from maxent.models.tables.columns.cell_values import categorical, finite, whole
+from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import Frame, IntArray, Source, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
+from maxent.models.tables.table_files import large_files, read_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -238,7 +238,7 @@ def read_counted(
 
     Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is. ``declared`` are
-    values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+    values that are not missing ones, see `maxent.models.tables.columns.cell_values.understood`.
     """
     files = large_files(source, reader) if merge else ()
     groups = aggregate(files, str(source), needed, count, reader, declared) if files else None

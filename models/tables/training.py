@@ -12,8 +12,7 @@ import numpy.typing as npt
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Role, Target
-from maxent.models.spelling import cleaned, spelled_alike, told_apart
-from maxent.models.tables.cell_values import (
+from maxent.models.tables.columns.cell_values import (
     MISSING,
     ONLY_SPELLING,
     codes_of,
@@ -24,8 +23,7 @@ from maxent.models.tables.cell_values import (
     numbers,
     spelling_problems,
 )
-from maxent.models.tables.column_kinds import holds_numbers, kind_notes
-from maxent.models.tables.files import read_frame
+from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
 from maxent.models.tables.frame import (
     LISTED,
     Column,
@@ -36,6 +34,8 @@ from maxent.models.tables.frame import (
     shorten,
     shorten_list,
 )
+from maxent.models.tables.table_files import read_frame
+from maxent.models.text.spelling import cleaned, spelled_alike, told_apart
 
 Order = Literal["sorted", "appearance"]
 Missing = Literal["refuse", "category"]
@@ -92,9 +92,9 @@ def read_training(
     Parameters
     ----------
     source : DataFrame or path
-        One row per record; a file is CSV, or Parquet by its suffix (see `maxent.models.tables.files.read_frame`). Other
-        columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of text
-        in a file without types when all of its values are finite numbers without leading zeros; all others are
+        One row per record; a file is CSV, or Parquet by its suffix (see `maxent.models.tables.table_files.read_frame`).
+        Other columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of
+        text in a file without types when all of its values are finite numbers without leading zeros; all others are
         categorical, and what they hold is published as text.
     target : str
         The column of the class. Numbers serve as names of classes when they are whole.

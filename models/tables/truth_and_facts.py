@@ -12,8 +12,7 @@ import numpy.typing as npt
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.cell_values import categorical, finite, whole
-from maxent.models.tables.files import read_frame
+from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.frame import (
     BoolArray,
     FloatArray,
@@ -28,6 +27,7 @@ from maxent.models.tables.frame import (
     shorten_list,
 )
 from maxent.models.tables.qi_table import QITable, Records, declared_values, read_rows, row_keys, sum_by
+from maxent.models.tables.table_files import read_frame
 
 _ANY = -1
 _NONE = -2

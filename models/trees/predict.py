@@ -12,7 +12,7 @@ import numpy.typing as npt
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Node, Release, Tree
-from maxent.models.tables.cell_values import (
+from maxent.models.tables.columns.cell_values import (
     codes_of,
     finite,
     missing_cells,
@@ -20,9 +20,9 @@ from maxent.models.tables.cell_values import (
     note_missing,
     unknown_spellings,
 )
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
+from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.routing import Layout, assign, layout
 
 IntArray = npt.NDArray[np.int64]

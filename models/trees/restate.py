@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import get_args
 
-from maxent.models.arguments import name
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.release import Node, Release
 from maxent.models.tables.frame import listed, shorten
+from maxent.models.text.arguments import name
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.printed_rates import release_rates
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.errors import MissingExtra, UnknownBackend
-from maxent.models.hints import close_to
+from maxent.models.files.scratch import scratch
 from maxent.models.packages import need
-from maxent.models.scratch import scratch
+from maxent.models.text.hints import close_to
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.derivatives import Derivatives

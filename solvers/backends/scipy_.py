@@ -18,7 +18,7 @@ from scipy import sparse
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.errors import UnknownBackend
-from maxent.models.hints import close_to
+from maxent.models.text.hints import close_to
 from maxent.solvers.backend import Options
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop

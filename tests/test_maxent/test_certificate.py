@@ -17,7 +17,7 @@ from strategies import SURE, cases, populations, thorough
 import maxent
 from maxent.api import estimate as engine
 from maxent.constraints.residuals import Evaluator
-from maxent.models.json_text import as_json_text
+from maxent.models.files.json_text import as_json_text
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solution import Solution, Stop
 from maxent.text.estimate import summary_lines

@@ -14,8 +14,8 @@ import pytest
 import maxent
 from maxent.__main__ import main
 from maxent.commands import main as cli
-from maxent.models.json_text import as_json_text
-from maxent.models.printable import printable
+from maxent.models.files.json_text import as_json_text
+from maxent.models.text.printable import printable
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]

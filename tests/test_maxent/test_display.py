@@ -18,9 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import maxent
-from maxent.models.display import LINES, ROWS, WIDTH, Display
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.text.display import LINES, ROWS, WIDTH, Display
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 EVIL = "<script>alert(1)</script>\x1b[31m"

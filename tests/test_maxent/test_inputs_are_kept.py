@@ -10,7 +10,7 @@ from studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.output import check_apart, check_outputs
+from maxent.models.files.output import check_apart, check_outputs
 from maxent.studies.sweep import sweep
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"

@@ -11,7 +11,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.output import write_text
+from maxent.models.files.output import write_text
 
 BASE = {
     "format": "maxent/1",

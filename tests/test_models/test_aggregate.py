@@ -21,10 +21,11 @@ from pyarrow import parquet
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables import files, table_input
 from maxent.models.tables import out_of_core as aggregate
+from maxent.models.tables import table_files
 from maxent.models.tables.frame import from_arrow
 from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.sources import table_input
 from maxent.models.tables.truth_and_facts import read_truth
 
 RELEASE = Release(
@@ -199,12 +200,12 @@ def test_a_large_file_is_merged_and_a_small_one_is_not(tmp_path, monkeypatch):
     path = tmp_path / "qi.csv"
     path.write_text(csv_text([("Masters", "1", "1", ""), ("Masters", "1", "2", "")]), encoding="utf-8")
     pd.DataFrame({"Age": [1, 2]}).to_parquet(tmp_path / "qi.parquet")
-    assert files.large_files(path) == files.large_files(tmp_path / "qi.parquet") == ()
+    assert table_files.large_files(path) == table_files.large_files(tmp_path / "qi.parquet") == ()
     expected = outcome(path, count="n")
     monkeypatch.setattr(table_input, "LARGE_BYTES", path.stat().st_size - 1)
-    monkeypatch.setattr(files, "LARGE_ROWS", 1)
-    assert files.large_files(path) == (path,)
-    assert files.large_files(str(tmp_path / "qi.parquet")) == (tmp_path / "qi.parquet",)
+    monkeypatch.setattr(table_files, "LARGE_ROWS", 1)
+    assert table_files.large_files(path) == (path,)
+    assert table_files.large_files(str(tmp_path / "qi.parquet")) == (tmp_path / "qi.parquet",)
     assert outcome(path, count="n") == expected
 
 

@@ -7,9 +7,9 @@ import pytest
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.out_of_core import aggregate
 from maxent.models.tables.qi_table import read_counted
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 
 

@@ -7,10 +7,10 @@ import string
 import pandas as pd
 import pytest
 
-from maxent.models import hints
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.text import hints
 
 COUNTRIES = ["Canada", "Cuba", "England", "Germany", "Greece", "Haiti", "Ireland", "Italy", "Jamaica", "Mexico"] * 3
 

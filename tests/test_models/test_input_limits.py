@@ -17,12 +17,12 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json import load_release
 from maxent.models.reading import MAX_MEMORY, Reader, Reading
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.sizes import parse_size, size_text
 from maxent.models.tables.domains import read_domains
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.hierarchies import read_hierarchy
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
+from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.study_file import load_study
 
 RELEASE = Release(Target("T", ("0", "1")), (Attribute("A", "numeric"),), ())
@@ -241,7 +241,7 @@ import sys
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.files import read_frame
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.qi_table import read_qi
 how, path = sys.argv[1:]
 reader = Reader(Reading(max_memory="200MB"))

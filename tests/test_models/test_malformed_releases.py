@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from maxent.models import json_files as strict_json
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files import json_files as strict_json
 from maxent.models.formats.maxent_json import load_release, parse_release
 
 BASE = {

@@ -9,8 +9,8 @@ import pytest
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
 RELEASE = Release(

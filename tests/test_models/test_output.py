@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from maxent.models.errors import InvalidInput
-from maxent.models.output import remove_leftovers, write_atomically, write_text
+from maxent.models.files.output import remove_leftovers, write_atomically, write_text
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and locks are those of POSIX")
 
@@ -124,7 +124,7 @@ def test_a_place_that_cannot_be_written(tmp_path, name, told):
 
 WRITER = """
 import sys, time
-from maxent.models.output import write_atomically
+from maxent.models.files.output import write_atomically
 def write(temporary):
     with open(temporary, "w") as file:
         file.write("half")
@@ -194,7 +194,7 @@ def test_a_folder_with_very_many_files_is_looked_through_once(tmp_path):
 
 def test_writers_and_cleaners_at_the_same_time(tmp_path):
     """A file that is not locked yet may be taken for a leftover: then it is made again."""
-    command = "import sys, time\nfrom maxent.models.output import {0}\nend = time.time() + 3\n"
+    command = "import sys, time\nfrom maxent.models.files.output import {0}\nend = time.time() + 3\n"
     clean = command.format("remove_leftovers") + "while time.time() < end: remove_leftovers(sys.argv[1])"
     write = command.format("write_text") + (
         "number = 0\nwhile time.time() < end:\n"

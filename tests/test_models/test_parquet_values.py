@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 
 TARGET = Target("T", ("0", "1"))

@@ -16,10 +16,10 @@ from maxent.models.formats.maxent_json_writer import save_release
 from maxent.models.formats.published_records import read_published
 from maxent.models.reading import NA, NOTHING, Reader, Reading
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.spelling import cleaned, folded
-from maxent.models.tables.files import read_frame
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
+from maxent.models.text.spelling import cleaned, folded
 from maxent.models.trees.accuracy import read_cases
 from maxent.models.trees.predict import predict
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import maxent
-from maxent.models.output import write_text
+from maxent.models.files.output import write_text
 from papers.study_files import ROOT
 from papers.tables import fenced, fill
 from papers.wakabayashi_2024 import protocol

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import is_number, is_whole, up_to_largest
 from maxent.models.defenses.kadet.criteria import any_of, few_classes, frequent_class, low_entropy, too_small
 from maxent.models.defenses.kadet.grow import Rules, Watch, grow
 from maxent.models.errors import InvalidInput, Problem
@@ -20,6 +19,7 @@ from maxent.models.release import Candidates, Defense, Impurity, Induction, Rele
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.hierarchies import Hierarchy, HierarchySource, hierarchy_problems, read_hierarchy
 from maxent.models.tables.training import Training
+from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 from maxent.models.trees.draft import Publish, freeze
 
 IntArray = npt.NDArray[np.int64]

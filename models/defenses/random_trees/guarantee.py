@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.arguments import is_number, is_whole, whole_number
 from maxent.models.defenses.random_trees.accounting import (
     composed,
     kanon_delta,
@@ -19,6 +18,7 @@ from maxent.models.defenses.random_trees.accounting import (
 from maxent.models.defenses.random_trees.composition import forest_delta
 from maxent.models.errors import Problem
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_number, is_whole, whole_number
 
 USUAL_DELTA = 1e-6
 """The delta of the guarantee that is stated when no epsilon is asked for."""

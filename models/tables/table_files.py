@@ -11,10 +11,8 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import USUAL, Decimal, Reader
-from maxent.models.sizes import size_text
-from maxent.models.tables.cell_values import understood
-from maxent.models.tables.csv_file import open_csv
-from maxent.models.tables.decimal_commas import with_decimal_points
+from maxent.models.tables.columns.cell_values import understood
+from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.frame import (
     Frame,
     IntArray,
@@ -24,9 +22,11 @@ from maxent.models.tables.frame import (
     heading,
     repeated_columns,
 )
-from maxent.models.tables.memory import Memory, cells_size, too_large
-from maxent.models.tables.parquet_file import open_parquet
-from maxent.models.tables.table_input import TableInput, matching_files, readable, table_input
+from maxent.models.tables.sources.csv_file import open_csv
+from maxent.models.tables.sources.memory import Memory, cells_size, too_large
+from maxent.models.tables.sources.parquet_file import open_parquet
+from maxent.models.tables.sources.table_input import TableInput, matching_files, readable, table_input
+from maxent.models.text.sizes import size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +95,7 @@ def read_frame(
     reader : Reader, optional
         How to read.
     declared : mapping of column to values, optional
-        Values that are not missing ones, see `maxent.models.tables.cell_values.understood`.
+        Values that are not missing ones, see `maxent.models.tables.columns.cell_values.understood`.
 
     Raises
     ------

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxent.models.spelling import NUMBER, has_leading_zeros
-from maxent.models.tables.cell_values import DATE, GROUPED, numbers
+from maxent.models.tables.columns.cell_values import DATE, GROUPED, numbers
 from maxent.models.tables.frame import Column, Frame, shorten
+from maxent.models.text.spelling import NUMBER, has_leading_zeros
 
 _PERCENTAGE = re.compile(rf"{NUMBER.pattern}%\s*")
 

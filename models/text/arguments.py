@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from maxent.models.json_files import Unreadable
+from maxent.models.files.json_files import Unreadable
 
 LONGEST = 60
 """Characters of a value in a message."""

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.json_text import as_json_text
-from maxent.models.output import check_outputs, write_atomically, write_text
-from maxent.models.spreadsheets import guarded
+from maxent.models.files.json_text import as_json_text
+from maxent.models.files.output import check_outputs, write_atomically, write_text
+from maxent.models.files.spreadsheet_formulas import guarded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,7 +57,7 @@ def save_frame(
     csv_literal : bool
         Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
     public : bool
-        As in `maxent.models.output.write_atomically`.
+        As in `maxent.models.files.output.write_atomically`.
 
     Raises
     ------

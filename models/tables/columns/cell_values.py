@@ -10,9 +10,7 @@ from typing import Literal
 import numpy as np
 
 from maxent.models.errors import Problem
-from maxent.models.hints import HINTED, closest
 from maxent.models.reading import USUAL, Reader, Reading
-from maxent.models.spelling import NUMBER, cleaned, folded, spelled_alike, told_apart
 from maxent.models.tables.frame import (
     LISTED,
     BoolArray,
@@ -24,6 +22,8 @@ from maxent.models.tables.frame import (
     shorten,
     shorten_list,
 )
+from maxent.models.text.hints import HINTED, closest
+from maxent.models.text.spelling import NUMBER, cleaned, folded, spelled_alike, told_apart
 
 MISSING = "(missing)"
 """The value of a domain that stands for cells without one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.sizes import size_text
+from maxent.models.text.sizes import size_text
 
 _CELL, _ROW = 8, 16
 """Bytes that every cell takes at least, as a code, and every row, for its place and what it stands for."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.input_files import TooLarge, is_standard_input, open_input, shown_path
+from maxent.models.files.input_files import TooLarge, is_standard_input, open_input, shown_path
 from maxent.models.tables.frame import shorten_list
-from maxent.models.tables.memory import too_large
+from maxent.models.tables.sources.memory import too_large
 
 LARGE_BYTES = 50_000_000
 """A file of more bytes, unpacked, is not kept in memory."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from maxent.models.printable import printable
+from maxent.models.text.printable import printable
 
 LINES, WIDTH = 10, 160
 """Lines of a `repr`, and characters of each."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import USUAL, Decimal, Reading
-from maxent.models.tables.csv_dialect import DELIMITERS, LOOKED_AT, STATED, recognised
 from maxent.models.tables.frame import LISTED, IntArray
+from maxent.models.tables.sources.csv_dialect import DELIMITERS, LOOKED_AT, STATED, recognised
 
 if TYPE_CHECKING:
     import pyarrow as pa

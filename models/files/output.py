@@ -15,8 +15,8 @@ from functools import cache
 from glob import glob
 
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.json_files import unusable_file
-from maxent.models.locks import locked
+from maxent.models.files.json_files import unusable_file
+from maxent.models.files.locks import locked
 
 SOURCE = "output"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.sizes import size_text
 from maxent.models.tables.frame import IntArray, heading, shorten
-from maxent.models.tables.memory import too_large
-from maxent.models.tables.parquet_values import PLAIN, is_time, plain_array, plain_type
+from maxent.models.tables.sources.memory import too_large
+from maxent.models.tables.sources.parquet_values import PLAIN, is_time, plain_array, plain_type
+from maxent.models.text.sizes import size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

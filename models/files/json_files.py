@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.input_files import read_input
+from maxent.models.files.input_files import read_input
 
 MAX_BYTES = 256 * 2**20
 MAX_DIGITS = 1000

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from maxent.models.locks import locked
+from maxent.models.files.locks import locked
 
 PREFIX = "maxent-scratch-"
 

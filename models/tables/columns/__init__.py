@@ -1,0 +1,1 @@
+"""Columns of a table: what their cells mean, and what they are called."""
