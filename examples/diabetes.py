@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier
 
-from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.formats.scikit_learn.tree import from_sklearn
 
 PROGRESSION = ["low", "medium", "high"]
 

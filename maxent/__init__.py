@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
     from maxent.models.errors import UnreliableResult as UnreliableResult
-    from maxent.models.formats.maxent_json import load_release as load_release
-    from maxent.models.formats.scikit_learn import from_sklearn as from_sklearn
+    from maxent.models.formats.maxent_json.read import load_release as load_release
+    from maxent.models.formats.scikit_learn.tree import from_sklearn as from_sklearn
     from maxent.models.induction.inducers import c45 as c45
     from maxent.models.induction.inducers import cart as cart
     from maxent.models.induction.inducers import id3 as id3
@@ -49,11 +49,11 @@ _HOME = {
     "estimate": "maxent.api.estimate",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
-    "from_sklearn": "maxent.models.formats.scikit_learn",
+    "from_sklearn": "maxent.models.formats.scikit_learn.tree",
     "c45": "maxent.models.induction.inducers",
     "cart": "maxent.models.induction.inducers",
     "id3": "maxent.models.induction.inducers",
-    "load_release": "maxent.models.formats.maxent_json",
+    "load_release": "maxent.models.formats.maxent_json.read",
     "Reading": "maxent.models.reading",
     "Release": "maxent.models.release",
     "Sweep": "maxent.studies.sweep",

@@ -37,6 +37,6 @@ class Release(Content):
         InvalidInput
             When the release breaks a rule of the format; nothing is written.
         """
-        from maxent.models.formats.maxent_json_writer import save_release
+        from maxent.models.formats.maxent_json.write import save_release
 
         save_release(self, path)

@@ -7,7 +7,7 @@ from maxent.api.estimate import compile_release
 from maxent.constraints.lifting.lift import lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
 from maxent.constraints.residuals import Evaluator
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.induction.inducers import id3
 
 

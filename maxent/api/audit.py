@@ -19,7 +19,7 @@ from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
-from maxent.models.formats.maxent_json import opened_release
+from maxent.models.formats.maxent_json.read import opened_release
 from maxent.models.formats.published_records import Published, is_records
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release

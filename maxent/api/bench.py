@@ -25,7 +25,7 @@ from maxent.api.bench_process import ANSWER, COUNTS, NOT_USED, PROBABILITIES, ST
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.scratch import scratch
-from maxent.models.formats.sklearn_models import is_model, no_release
+from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest

@@ -16,10 +16,10 @@ from maxent.attacks.risk import bits_to_identify
 from maxent.constraints.records import records_release
 from maxent.disclosure.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.formats.maxent_json import opened_release
+from maxent.models.formats.maxent_json.read import opened_release
 from maxent.models.formats.published_records import Published as Records
 from maxent.models.formats.published_records import is_records, read_published
-from maxent.models.formats.sklearn_models import is_model, no_release
+from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list

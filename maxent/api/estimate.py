@@ -17,7 +17,7 @@ from maxent.constraints.records import compile_records, records_release
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.measures import TOLERANCE, measure
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused
-from maxent.models.formats.maxent_json import opened_release
+from maxent.models.formats.maxent_json.read import opened_release
 from maxent.models.formats.published_records import Published, is_records, read_published
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Impurity, Release

@@ -1,1 +1,1 @@
-"""File formats of releases, and the checks of what a file states."""
+"""File formats of releases: a module, or a folder, for each."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from papers.yang_2019 import mondrian
 from strategies import populations, thorough
 
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.records.generalize import uniform
 from maxent.models.release import Target
 from maxent.models.tables.training import Training, read_training

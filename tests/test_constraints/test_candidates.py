@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from maxent.api.estimate import compile_release
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 
 SEX = {"name": "Sex", "type": "categorical", "values": ["f", "m"]}
 CITY = {"name": "City", "type": "categorical", "values": ["a", "b", "c"]}

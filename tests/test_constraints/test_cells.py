@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from maxent.constraints.cells import build_cells
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 
 CITY = {"name": "City", "type": "categorical", "values": ["a", "b"]}

@@ -16,7 +16,7 @@ from maxent.constraints import residuals as evaluate
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Internal, Program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_facts
 

@@ -17,7 +17,7 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.defenses.kadet.parameters import Kadet, kadet
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Defense, Release
 from maxent.models.tables.qi_table import read_qi
 

@@ -32,7 +32,7 @@ from maxent.constraints.presolve.merge import (
 )
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_facts
 from maxent.solvers.derivatives import Derivatives

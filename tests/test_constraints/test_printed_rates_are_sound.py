@@ -16,7 +16,7 @@ import maxent
 from maxent.api.audit import audit_release
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 
 TIES = (ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP)

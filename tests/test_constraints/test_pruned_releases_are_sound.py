@@ -20,7 +20,7 @@ from maxent.constraints.residuals import Evaluator
 from maxent.export.latex import latex_document
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi

@@ -17,7 +17,7 @@ from strategies import Case, People, populations, thorough
 
 from maxent.constraints.compiler import compile_program
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.qi_table import read_qi
 

@@ -15,8 +15,8 @@ from strategies import Case, People, cases, inner_places, populations, thorough,
 from maxent.constraints.compiler import compile_program, implied_marginal
 from maxent.constraints.residuals import Evaluator
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
-from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_facts

@@ -14,7 +14,7 @@ from maxent.__main__ import main
 from maxent.constraints.compiler import compile_program
 from maxent.disclosure.group_shares import NO_GROUP, _groups, shares
 from maxent.disclosure.measures import TOLERANCE
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 
 

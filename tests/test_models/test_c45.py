@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.error_pruning import prune, upper_error
 from maxent.models.induction.inducers import Growth, c45, id3, induce
 from maxent.models.release import Branch

@@ -7,7 +7,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, cart, induce
 from maxent.models.tables.training import read_training
 

@@ -14,7 +14,7 @@ from yang import RANGES, figure_1
 from maxent.models.defenses.error_risk.prune import Cut, collapse, erp_cuts, prune_erp
 from maxent.models.defenses.leaf_pruning import prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.trees.reidentification import measure_risk
 

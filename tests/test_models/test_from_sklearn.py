@@ -25,8 +25,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import load_release
-from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.formats.maxent_json.read import load_release
+from maxent.models.formats.scikit_learn.tree import from_sklearn
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import load_release
+from maxent.models.formats.maxent_json.read import load_release
 from maxent.models.reading import MAX_MEMORY, Reader, Reading
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.domains import read_domains

@@ -14,7 +14,7 @@ from strategies import People, populations, thorough
 from maxent.models.defenses.kadet.grow import Rules, Step, grow
 from maxent.models.defenses.kadet.parameters import Kadet, criterion, kadet
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import validate_release
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth
 from maxent.models.release import Attribute, Release, Target

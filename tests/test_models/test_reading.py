@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import maxent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import load_release
-from maxent.models.formats.maxent_json_writer import save_release
+from maxent.models.formats.maxent_json.read import load_release
+from maxent.models.formats.maxent_json.write import save_release
 from maxent.models.formats.published_records import read_published
 from maxent.models.reading import NA, NOTHING, Reader, Reading
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
@@ -196,7 +196,7 @@ def test_names_of_columns_stay_as_they_are():
 
 
 def maxent_document(release):
-    from maxent.models.formats.maxent_json import release_to_document
+    from maxent.models.formats.maxent_json.read import release_to_document
 
     return release_to_document(release)
 

@@ -6,8 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json import parse_release, release_schema
-from maxent.models.formats.maxent_json_writer import release_to_document
+from maxent.models.formats.maxent_json.read import parse_release, release_schema
+from maxent.models.formats.maxent_json.write import release_to_document
 
 DOCUMENT = {
     "format": "maxent/1",

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maxent.models.formats.scikit_learn import from_sklearn
+from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 
 TARGET = {"name": "X", "classes": ["c", "d"]}
 A = {"name": "A", "type": "categorical", "values": ["u", "v"]}

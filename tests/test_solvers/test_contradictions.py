@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 

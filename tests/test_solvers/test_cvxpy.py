@@ -14,7 +14,7 @@ from strategies import Style, cases, populations, thorough
 import maxent
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.errors import MissingExtra
-from maxent.models.formats.maxent_json import parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend

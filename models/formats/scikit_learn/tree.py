@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.formats.sklearn_columns import Feature, attribute_problems, naming_problems, read_coding
-from maxent.models.formats.sklearn_induction import induction_of, read_fit
-from maxent.models.formats.sklearn_models import check_model
+from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
+from maxent.models.formats.scikit_learn.induction import induction_of, read_fit
+from maxent.models.formats.scikit_learn.models import check_model
 from maxent.models.release import Attribute, Branch, Release, Target, Tree
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Draft, Publish, freeze

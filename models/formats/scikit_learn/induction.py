@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maxent.models.errors import invalid
-from maxent.models.formats.sklearn_columns import Feature
+from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.release import Encoding, Impurity, Induction
 from maxent.models.tables.frame import shorten
 

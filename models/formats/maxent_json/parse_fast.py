@@ -1,6 +1,7 @@
 """Nodes with nothing wrong in them, read at the speed that releases of millions of nodes need.
 
-Whatever is not as it should be, in the least, is left to `maxent.models.formats.parse`, which says what it is.
+Whatever is not as it should be, in the least, is left to `maxent.models.formats.maxent_json.parse`, which says what
+it is.
 """
 
 from __future__ import annotations

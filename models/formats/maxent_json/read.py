@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Any
 
 from maxent.models.files.json_files import read_json_object, uncollected
-from maxent.models.formats.check_tree import checked_release
-from maxent.models.formats.maxent_json_writer import release_to_document
-from maxent.models.formats.names import check_names, cleaned_document
-from maxent.models.formats.sklearn_models import no_release
+from maxent.models.formats.maxent_json.check_tree import checked_release
+from maxent.models.formats.maxent_json.names import check_names, cleaned_document
+from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.formats.scikit_learn.models import no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.release_content import Content
@@ -90,7 +90,7 @@ def _released(content: Content) -> Release:
 @cache
 def _schema_text() -> str:
     """The JSON Schema as shipped with the package."""
-    return files("maxent.models.formats").joinpath("maxent-1.schema.json").read_text(encoding="utf-8")
+    return files(__package__).joinpath("maxent-1.schema.json").read_text(encoding="utf-8")
 
 
 def release_schema() -> dict[str, Any]:

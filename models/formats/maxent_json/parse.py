@@ -1,7 +1,7 @@
 """A decoded `maxent/1` document, field by field, as the frozen values of a release; problems are noted, not raised.
 
 What is wrong in itself is left out of the values (None, or a branch without a test), so that the rules that
-relate fields and nodes, in `maxent.models.formats.check_tree`, judge only what could be read.
+relate fields and nodes, in `maxent.models.formats.maxent_json.check_tree`, judge only what could be read.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from maxent.models.errors import Problem
-from maxent.models.formats.json_fields import Fields, fields_of, note_repeats
-from maxent.models.formats.parse_fast import Names, sound_node
+from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
+from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
 from maxent.models.release_content import (
     FORMAT,
     Attribute,

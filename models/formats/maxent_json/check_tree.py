@@ -9,8 +9,8 @@ from itertools import islice
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import uncollected
-from maxent.models.formats.check_counts import Publication, check_roots, check_statements, check_sums
-from maxent.models.formats.parse import parse
+from maxent.models.formats.maxent_json.check_counts import Publication, check_roots, check_statements, check_sums
+from maxent.models.formats.maxent_json.parse import parse
 from maxent.models.release_content import Attribute, Branch, Content, Node
 from maxent.models.text.arguments import name, show
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from maxent.models.files.output import write_text
-from maxent.models.formats.check_tree import checked_release
+from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Tree
 from maxent.models.sparse_counts import SparseCounts
 
