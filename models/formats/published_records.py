@@ -25,14 +25,9 @@ from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
 from maxent.models.reading import Reader, Reading
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.columns.cell_values import (
-    ONLY_SPELLING,
-    categorical,
-    numbers,
-    refused,
-    spelling_problems,
-    understood,
-)
+from maxent.models.tables.columns.cell_values import categorical, numbers, refused
+from maxent.models.tables.columns.missing_values import understood
+from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
 from maxent.models.tables.frame import (
     Column,
     Frame,

@@ -102,6 +102,16 @@ class Frame:
         """Name the place of a row: ``line 7``."""
         return self.locate(int(self.lines[row]))
 
+    def rows_with(self, name: str) -> IntArray:
+        """Rows of the source with each value of a column, and, last, without one, shape (n_values + 1,)."""
+        column = self.columns[name]
+        found = np.bincount(column.codes + 1, weights=self.repeats, minlength=len(column.values) + 1)
+        return np.roll(found.astype(np.int64), -1)
+
+    def in_words(self, number: int) -> str:
+        """A number of rows in words."""
+        return f"{number} {self.unit}{'' if number == 1 else 's'}"
+
 
 def heading(unit: Literal["line", "row"]) -> str:
     """Say where the names of the columns are in a source that has such places."""

@@ -238,7 +238,7 @@ def read_counted(
 
     Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is. ``declared`` are
-    values that are not missing ones, see `maxent.models.tables.columns.cell_values.understood`.
+    values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
     """
     files = large_files(source, reader) if merge else ()
     groups = aggregate(files, str(source), needed, count, reader, declared) if files else None

@@ -11,8 +11,8 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import USUAL, Decimal, Reader
-from maxent.models.tables.columns.cell_values import understood
 from maxent.models.tables.columns.decimal_commas import with_decimal_points
+from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.frame import (
     Frame,
     IntArray,
@@ -95,7 +95,7 @@ def read_frame(
     reader : Reader, optional
         How to read.
     declared : mapping of column to values, optional
-        Values that are not missing ones, see `maxent.models.tables.columns.cell_values.understood`.
+        Values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
 
     Raises
     ------

@@ -12,18 +12,10 @@ import numpy.typing as npt
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Role, Target
-from maxent.models.tables.columns.cell_values import (
-    MISSING,
-    ONLY_SPELLING,
-    codes_of,
-    finite,
-    missing_cells,
-    missing_rows,
-    note_missing,
-    numbers,
-    spelling_problems,
-)
+from maxent.models.tables.columns.cell_values import finite, numbers
 from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
+from maxent.models.tables.columns.missing_values import MISSING, codes_of, missing_cells, missing_rows, note_missing
+from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
 from maxent.models.tables.frame import (
     LISTED,
     Column,

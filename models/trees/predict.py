@@ -12,14 +12,9 @@ import numpy.typing as npt
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Node, Release, Tree
-from maxent.models.tables.columns.cell_values import (
-    codes_of,
-    finite,
-    missing_cells,
-    missing_rows,
-    note_missing,
-    unknown_spellings,
-)
+from maxent.models.tables.columns.cell_values import finite
+from maxent.models.tables.columns.missing_values import codes_of, missing_cells, missing_rows, note_missing
+from maxent.models.tables.columns.spellings import unknown_spellings
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame

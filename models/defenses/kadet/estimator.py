@@ -14,7 +14,7 @@ from maxent.models.errors import Problem, invalid
 from maxent.models.induction.parameters import Selection
 from maxent.models.reading import USUAL, Reading
 from maxent.models.release import Impurity, Release
-from maxent.models.tables.columns.cell_values import MISSING
+from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Missing, Training

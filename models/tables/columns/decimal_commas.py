@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from maxent.models.reading import Reader, Reading
-from maxent.models.tables.columns.cell_values import GROUPED, meaning
+from maxent.models.tables.columns.cell_values import GROUPED
+from maxent.models.tables.columns.missing_values import meaning
 from maxent.models.tables.frame import Column, Frame, shorten_list
 from maxent.models.text.spelling import NUMBER
 
@@ -16,7 +17,7 @@ from maxent.models.text.spelling import NUMBER
 def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
     """A frame with a point before the decimals of numbers, as it is stored otherwise; notes which columns changed.
 
-    Parameters are those of `maxent.models.tables.columns.cell_values.understood`; declared values stay as they are.
+    Parameters are those of `maxent.models.tables.columns.missing_values.understood`; declared values stay as they are.
     """
     known = {name: frozenset((declared or {}).get(name, ())) for name in frame.columns}
     commas = [name for name in frame.columns if _has_decimal_commas(frame, name, reader.reading, known[name])]

@@ -1,0 +1,104 @@
+"""Cells as they are read: text in its form, and which of them have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from maxent.models.reading import Reader, Reading
+from maxent.models.tables.columns.spellings import note_united
+from maxent.models.tables.frame import BoolArray, Column, Frame, shorten
+from maxent.models.text.spelling import cleaned
+
+MISSING = "(missing)"
+"""The value of a domain that stands for cells without one."""
+
+_NAMED = 3
+"""Spellings that one note names."""
+
+
+def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
+    """Read the cells of a frame, each different one once.
+
+    Parameters
+    ----------
+    frame : Frame
+        As it is stored.
+    reader : Reader
+        Says which cells are missing, and what becomes of text.
+    declared : mapping of column to values, optional
+        Values that a release or a domain names: none of them means that a value is missing, however it is spelled.
+
+    Returns
+    -------
+    Frame
+        All missing cells have the code -1.
+    """
+    known = declared or {}
+    columns = {name: _understood(frame, name, reader, frozenset(known.get(name, ()))) for name in frame.columns}
+    return replace(frame, columns=columns, reader=reader)
+
+
+def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str]) -> Column:
+    column, reading = frame.columns[name], reader.reading
+    numeric = column.numeric if frame.unit == "row" else None  # the lines of a text say nothing of types
+    rows = frame.rows_with(name)
+    blanks = {"": int(rows[-1])}
+    if column.values.dtype.kind in "iuf" and not reading.absent_numbers:
+        return replace(column, numeric=numeric, blanks=blanks)
+    stored, (texts, lacking) = column.texts(), meaning(column, reading, declared)
+    for text in sorted(declared.intersection(texts) - {""}):
+        number = int(rows[:-1][np.array(texts, object) == text].sum()) if reading.absent(text) else 0
+        if number:
+            found = f"column {shorten(name)}: {shorten(text)} ({frame.in_words(number)}) is a value, as it is declared"
+            reader.note(frame.source, found)
+    if reading.text == "strip":
+        note_united(frame, name, reader, stored, texts)
+    for at in np.flatnonzero(lacking).tolist():
+        blanks[stored[at]] = blanks.get(stored[at], 0) + int(rows[at])
+    values = column.values
+    if values.dtype.kind not in "iuf":
+        values = np.array(texts, dtype=object)
+    codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[column.codes]
+    return Column(codes, values[~lacking], column.dated, numeric, blanks)
+
+
+def meaning(column: Column, reading: Reading, declared: frozenset[str] = frozenset()) -> tuple[list[str], BoolArray]:
+    """Return each value of a column as text, as it is read, and whether it stands for a missing one."""
+    form, absent, similar = reading.form, reading.absent, frozenset(map(cleaned, declared))
+    texts = [text if text in declared else form(text) for text in column.texts()]
+    return texts, np.array([absent(text) and cleaned(text) not in similar for text in texts], dtype=bool)
+
+
+def codes_of(domain: Iterable[str]) -> tuple[dict[str, int], int]:
+    """The index of each value of a domain, and that of cells without a value.
+
+    That is the index of `MISSING`, or of an empty value, or -1 where the domain has neither.
+    """
+    codes = {value: i for i, value in enumerate(domain)}
+    return codes, codes.get(MISSING, codes.get("", -1))
+
+
+def missing_rows(frame: Frame, name: str) -> int:
+    """Rows of a column without a value."""
+    return sum(frame.columns[name].blanks.values())
+
+
+def missing_cells(frame: Frame, name: str) -> str:
+    """What is written in the cells without a value, in words: nothing where they are all empty."""
+    blanks = {text: number for text, number in frame.columns[name].blanks.items() if number}
+    if not any(blanks):
+        return ""
+    shown = sorted(blanks.items(), key=lambda item: (-item[1], item[0]))
+    words = [f"{shorten(text) if text else 'nothing'} on {frame.in_words(number)}" for text, number in shown[:_NAMED]]
+    return f" ({', '.join([*words, 'and others'] if len(shown) > _NAMED else words)})"
+
+
+def note_missing(frame: Frame, name: str, value: str) -> None:
+    """Note and count the cells without a value, which are read as one of a domain."""
+    if number := missing_rows(frame, name):
+        frame.reader.count_missing(frame.source, name, number)
+        words = f"has no value on {frame.in_words(number)}{missing_cells(frame, name)}"
+        frame.reader.note(frame.source, f"column {shorten(name)} {words}: that is read as {shorten(value)}")
