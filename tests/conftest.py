@@ -1,7 +1,9 @@
-"""What all tests share: importable strategies, a Hypothesis that is repeatable, and limits of time for slow tests."""
+"""Shared by all tests: importable helpers, a repeatable Hypothesis, a browser, and time limits of slow tests."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import sys
 import time
@@ -21,6 +23,24 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, print_b
 settings.register_profile("explore", deadline=None, print_blob=True)  # pytest --hypothesis-profile=explore
 settings.register_profile("unshrunk", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 settings.load_profile("repeatable")
+
+CHROMIUM = os.environ.get("MAXENT_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
+)
+CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+CHROMIUM_OPTIONS += ["--disable-component-update", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium: named by MAXENT_CHROMIUM, or found on the path."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt install chromium, or set MAXENT_CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
+        yield browser
+        browser.close()
 
 
 def pytest_addoption(parser):

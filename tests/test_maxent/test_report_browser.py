@@ -1,4 +1,4 @@
-"""Reports in a real browser, headless Chromium: named by MAXENT_CHROMIUM, or found on the path."""
+"""Reports in a real browser."""
 
 import json
 import os
@@ -12,26 +12,8 @@ from reported import HOSTILE, forest, hostile, large
 
 from maxent.__main__ import main
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'")
-
-CHROMIUM = os.environ.get("MAXENT_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium, or set MAXENT_CHROMIUM")
-
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-ARGUMENTS += ["--disable-component-update", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
 
 def written(folder, *call):
     path = folder / "report.html"
