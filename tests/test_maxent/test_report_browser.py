@@ -1,9 +1,7 @@
 """Reports in a real browser."""
 
 import json
-import os
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from maxent.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
+
 
 def written(folder, *call):
     path = folder / "report.html"
