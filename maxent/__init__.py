@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from maxent.api.audit import audit as audit
     from maxent.api.audit import audit_release as audit_release
     from maxent.api.audit_records import audit_records as audit_records
-    from maxent.api.bench import BenchResult as BenchResult
     from maxent.api.bench import bench as bench
     from maxent.api.compare import compare as compare
     from maxent.api.defend import defend as defend
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from maxent.models.induction.inducers import id3 as id3
     from maxent.models.reading import Reading as Reading
     from maxent.models.release import Release as Release
+    from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.comparison import Comparison as Comparison
     from maxent.results.defended import Defended as Defended
     from maxent.results.estimate import Estimate as Estimate
@@ -39,7 +39,7 @@ _HOME = {
     "audit": "maxent.api.audit",
     "audit_records": "maxent.api.audit_records",
     "audit_release": "maxent.api.audit",
-    "BenchResult": "maxent.api.bench",
+    "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.bench",
     "Comparison": "maxent.results.comparison",
     "compare": "maxent.api.compare",

@@ -14,54 +14,30 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass
 from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.bench_process import ANSWER, COUNTS, NOT_USED, PROBABILITIES, STARTED, high_water
+from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.scratch import scratch
 from maxent.models.formats.scikit_learn.models import is_model, no_release
-from maxent.models.reading import NOTHING, Noticed
+from maxent.models.reading import NOTHING
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
-from maxent.models.text.display import Display, Shown
+from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from maxent.api.estimate import Progress
     from maxent.models.reading import Reading
     from maxent.models.release import Impurity, Release
     from maxent.models.tables.frame import Source
     from maxent.models.trees.printed_rates import Rounding
-
-COLUMNS = (
-    "backend",
-    "version",
-    "status",
-    "reason",
-    "convex",
-    "certificate",
-    "entropy",
-    "entropy_upper_bound",
-    "max_violation",
-    "max_distance",
-    "total_variation",
-    "mean_total_variation",
-    "build_seconds",
-    "solve_seconds",
-    "processor_seconds",
-    "peak_memory_mb",
-    "iterations",
-)
-"""Keys of every row, see `BenchResult`."""
 
 PROBLEM = ("individuals", "distinct_qi", "classes", "constraints")
 
@@ -70,108 +46,6 @@ GRACE = 10.0
 
 _POLL = 0.2
 _LONGEST = 500
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BenchResult(Shown):
-    """How several back ends did on one problem.
-
-    ``rows`` has a mapping per back end, in the order asked for, each with all keys; what is not known is None.
-
-    - ``backend``, ``version`` of its solver, ``status``, and ``reason``, in words, where that is not ``optimal``. The
-      status is one of `maxent.estimate`, or ``refused`` (the back end says that it cannot solve such a problem),
-      ``not_installed``, ``failed`` (an error or a crash), ``time_limit``, ``interrupted``, or ``not_used``: presolve
-      left nothing to any back end, so that entropy and seconds are not those of one (``presolve=False`` asks them);
-    - ``convex``, ``certificate``, ``entropy`` and ``entropy_upper_bound`` (nats), ``max_violation`` (probability),
-      ``iterations``: as in the summary of an estimate, also of an answer that is not to be relied on;
-    - how far the answer is from that of ``best``, the back end with the highest entropy of all that are optimal:
-      ``max_distance``, the largest difference of any probability, ``total_variation``, the largest distance of the
-      distributions of one quasi-identifier (half the sum of their differences), and ``mean_total_variation``, its mean
-      over the individuals;
-    - ``build_seconds`` (reading and compiling) and ``solve_seconds`` on the clock, ``processor_seconds`` for both, each
-      the least of all repetitions; ``peak_memory_mb``, resident, of the largest process, in 2^20 bytes;
-    - ``divergence`` from the truth (nats), only when there is a truth.
-
-    ``problem`` has ``individuals``, ``distinct_qi``, ``classes`` and ``constraints`` of the summary, None when no back
-    end got that far. ``interrupted`` is whether Ctrl-C ended the comparison early;
-    ``noticed`` is what was while the release and the tables were read.
-    """
-
-    rows: tuple[Mapping[str, Any], ...]
-    best: str | None
-    problem: Mapping[str, Any]
-    tolerance: float
-    interrupted: bool
-    noticed: Noticed = NOTHING
-
-    @property
-    def reliable(self) -> bool:
-        """Whether there is an answer to rely on, of at least one back end or in closed form."""
-        return self.best is not None or self.closed_form
-
-    @property
-    def closed_form(self) -> bool:
-        """Whether presolve answered the whole problem, so that no back end was used."""
-        return any(row["status"] == NOT_USED for row in self.rows)
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """What ``maxent bench --json`` prints: plain numbers, strings, lists, dictionaries; a copy."""
-        rows = [dict(row) for row in self.rows]
-        own = {"tolerance": self.tolerance, "best": self.best, "interrupted": self.interrupted, "rows": rows}
-        notes = {"notes": list(self.noticed.notes)} if self.noticed.notes else {}
-        return deepcopy({**self.problem, **own, **notes, **self.noticed.summary})
-
-    @property
-    def table(self) -> DataFrame:
-        """One row per back end with the keys of ``rows`` as columns; a copy."""
-        import pandas as pd
-
-        return pd.DataFrame([dict(row) for row in self.rows])
-
-    def _display(self) -> Display:
-        from maxent.text.bench import bench_display
-
-        return bench_display(self)
-
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
-
-        Parameters
-        ----------
-        csv_literal : bool
-            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
-        """
-        from maxent.models.files.result_files import save_rows
-
-        save_rows(self.summary, "rows", path, csv_literal=csv_literal)
-
-    def plot(self, target: str | PathLike[str] | Sequence[Any]) -> None:
-        """Draw seconds, and entropy below the best, by back end.
-
-        Parameters
-        ----------
-        target : path, or two matplotlib Axes
-            A file (.svg, .png, .pdf), or where to draw the one and the other.
-
-        Raises
-        ------
-        MissingExtra
-            When matplotlib is not installed.
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
-        """
-        from maxent.plotting.bench import draw_bench, save_bench_plot
-
-        if isinstance(target, (str, PathLike)):
-            save_bench_plot(self.rows, target)
-        else:
-            draw_bench(self.rows, *target)
 
 
 def bench(

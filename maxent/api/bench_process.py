@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import InvalidInput
+from maxent.results.bench import NOT_USED
 from maxent.results.reliability import unwarned
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ STARTED, ANSWER, PROBABILITIES, COUNTS = "started", "answer", "probabilities.npy
 
 REPEATS, SHORT = 3, 5.0
 """Without a wish, a problem is solved so often when the first time took less than so many seconds."""
-
-NOT_USED = "not_used"
-"""Status of a back end that presolve left nothing to."""
 
 CLOSED_FORM = "closed forms of presolve answer the whole problem"
 
@@ -71,7 +69,7 @@ def answer(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``row``, a part of a row of `maxent.api.bench.BenchResult`, and with a solution ``problem``, what its summary
+        ``row``, a part of a row of `maxent.BenchResult`, and with a solution ``problem``, what its summary
         says about the problem, and what was ``noticed`` while it was read; or ``invalid``, (source, problems), when the
         input is wrong.
     """

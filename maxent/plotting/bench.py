@@ -39,7 +39,7 @@ def draw_bench(rows: Sequence[Mapping[str, Any]], seconds: Axes, gap: Axes) -> N
     Parameters
     ----------
     rows : sequence of mappings
-        The rows of a `maxent.api.bench.BenchResult`.
+        The rows of a `maxent.results.bench.BenchResult`.
     seconds, gap : matplotlib Axes
         Where to draw the two; hollow marks stand for answers that are not to be relied on.
 

@@ -21,6 +21,7 @@ from maxent.__main__ import main
 from maxent.api import bench as benching
 from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
+from maxent.results.bench import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -28,9 +29,7 @@ TRUTH = str(ROOT / "examples/d1/truth.csv")
 ENTROPY = 0.369429
 NUMBER = {"type": ["number", "null"]}
 TEXT = {"type": ["string", "null"]}
-NUMBERS = [
-    key for key in benching.COLUMNS if key not in ("backend", "version", "status", "reason", "convex", "certificate")
-]
+NUMBERS = [key for key in COLUMNS if key not in ("backend", "version", "status", "reason", "convex", "certificate")]
 SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -48,7 +47,7 @@ SCHEMA = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": list(benching.COLUMNS),
+                "required": list(COLUMNS),
                 "properties": {
                     "backend": {"type": "string"},
                     "version": TEXT,
@@ -125,7 +124,7 @@ def test_the_python_interface_takes_tables_and_hides_no_infinity(tmp_path):
     )
     assert callable(maxent.bench)  # its module has another name
     assert (result.reliable, result.best, told) == (True, "newton", [("newton", 0, 1)])
-    assert list(result.table.columns) == [*benching.COLUMNS, "divergence"]
+    assert list(result.table.columns) == [*COLUMNS, "divergence"]
     assert result.rows[0]["divergence"] == math.inf
     for suffix in (".csv", ".json"):
         result.save(tmp_path / f"out{suffix}")
