@@ -14,8 +14,9 @@ from typing import Any, cast
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Program
 from maxent.constraints.records import compile_records, records_release
+from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
-from maxent.disclosure.measures import TOLERANCE, measure
+from maxent.disclosure.summary import measure
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused
 from maxent.models.formats.maxent_json.read import opened_release
 from maxent.models.formats.published_records import Published, is_records, read_published

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
-from maxent.disclosure.measures import TOLERANCE, at_most
+from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.trees.routing import Layout
 
 FloatArray = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.program import Program
-from maxent.disclosure.measures import Disclosure
+from maxent.disclosure.summary import Disclosure
 from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:

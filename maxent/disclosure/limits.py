@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from maxent.disclosure.measures import TOLERANCE, at_most
+from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
@@ -227,13 +227,13 @@ def judge(
     reliable : bool
         Whether the estimate can be relied on. If not, numbers that seem to be within a limit prove nothing.
     max_posterior, certain : float, int
-        As in `maxent.disclosure.measures.Disclosure`.
+        As in `maxent.disclosure.summary.Disclosure`.
     exposed : int or None
         Individuals whose leaf or group has a single class, as `maxent.audit` finds them; None where it cannot be said.
     k : int or None
         Individuals in the smallest group, None where it cannot be said.
     surest, possible_posterior, possible_certain : float, float, int; optional
-        As in `maxent.disclosure.measures.Disclosure`; by default what was found, with the error of computing a
+        As in `maxent.disclosure.summary.Disclosure`; by default what was found, with the error of computing a
         probability.
     decisive : bool
         Whether the release counts for the verdict.

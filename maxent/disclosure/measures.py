@@ -1,38 +1,32 @@
 """How much a posterior discloses: pure functions, distribution -> numbers.
 
 Arrays have one row per distinct quasi-identifier q: ``posterior`` is the adversary's estimate P(x|q), shape
-(n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum;
-``truth`` are individuals per class, shape (n_qi, n_classes). Entropies and divergences are in nats, 0 ln 0 = 0.
-Every function raises `ValueError` for shapes that disagree and for values that are negative or not a number, because
-a measure of such an array would read as a small risk.
+(n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum.
+Entropies are in nats, 0 ln 0 = 0. Errors as in `maxent.disclosure.checked_arrays`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from math import isinf, log
-from typing import Any
+from dataclasses import dataclass
+from math import log
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from maxent.disclosure.checked_arrays import (
+    Floats,
+    at_most,
+    by_rows,
+    checked_counts,
+    checked_posterior,
+    checked_prior,
+    mean,
+)
 
 CERTAIN = 0.999
 """A class of at least this probability is certain."""
 
-TOLERANCE = 1e-6
-"""By how much computed probabilities may be off, unless more was allowed when they were computed.
-
-Where they are compared with a limit, they are taken to be larger by so much.
-"""
-
-IMPOSSIBLE = 1e-12
-"""A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large."""
-
 SAME_POSTERIOR = 1e-9
-BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,219 +54,17 @@ class Gain:
     entropy_reduction: float
 
 
-@dataclass(frozen=True, slots=True)
-class DivergenceSummary:
-    """Individual divergences in a few numbers (nats); None stands for infinity.
-
-    ``top`` are row indices of the largest divergences, infinite ones first; ``infinite`` is the number of rows whose
-    divergence is infinite.
-    """
-
-    overall: float | None
-    max: float | None
-    top: tuple[int, ...]
-    top_k_average: float | None
-    infinite: int
-
-
-@dataclass(frozen=True, slots=True)
-class Possible:
-    """What would be disclosed were groups as uneven as published numbers allow: `maxent.disclosure.group_shares`."""
-
-    certain: int
-    max_posterior: float
-
-
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    """Everything `measure` computes; ``divergence`` and ``individual`` (nats, shape (n_qi,)) only with the truth.
-
-    ``surest`` is ``max_posterior`` with the error of computing it, the number that a limit is compared with, and
-    ``is_certain``, shape (n_qi,), says whose class is certain.
-    """
-
-    certain: int
-    max_posterior: float
-    surest: float
-    possible: Possible
-    tolerance: float
-    bayes_vulnerability: float
-    entropy: float
-    entropy_l_diversity: float
-    alpha_k: AlphaK
-    t_closeness: float
-    gain: Gain
-    is_certain: npt.NDArray[np.bool_] = field(compare=False, repr=False)
-    divergence: DivergenceSummary | None = None
-    individual: Floats | None = field(default=None, compare=False, repr=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The ``disclosure`` part of a summary: keys -> Python numbers, ready for JSON."""
-        return {
-            "certain": self.certain,
-            "max_posterior": self.max_posterior,
-            "tolerance": self.tolerance,
-            "possible": asdict(self.possible),
-            "bayes_vulnerability": self.bayes_vulnerability,
-            "entropy_l_diversity": self.entropy_l_diversity,
-            "alpha_k": asdict(self.alpha_k),
-            "t_closeness": self.t_closeness,
-            "gain": asdict(self.gain),
-        }
-
-
-def measure(
-    posterior: npt.ArrayLike,
-    counts: npt.ArrayLike,
-    truth: npt.ArrayLike | None = None,
-    top: int = 10,
-    prior: npt.ArrayLike | None = None,
-    *,
-    surest: npt.ArrayLike | None = None,
-    possible: npt.ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-) -> Disclosure:
-    """Every measure of this module at once.
-
-    Parameters
-    ----------
-    posterior : array_like, shape (n_qi, n_classes)
-        P(x|q).
-    counts : array_like, shape (n_qi,)
-        Individuals.
-    truth : array_like, shape (n_qi, n_classes), optional
-        Individuals per class; the divergences need it.
-    top : int
-        How many of the largest divergences to name and average, at least 1.
-    prior : array_like, shape (n_classes,), optional
-        P(x) as the adversary knew it before the release; uniform by default.
-    surest, possible : array_like, shape (n_qi,), optional
-        The largest P(x|q) at most, by the estimate and as far as published numbers allow
-        (`maxent.disclosure.group_shares`); by default as computed, with the error of computing it.
-    tolerance : float
-        That error, a probability.
-    """
-    p, n = _posterior(posterior), _counts(counts, posterior)
-    individual = None if truth is None else individual_divergence(truth, p)
-    sure = at_most(p.max(axis=1), tolerance) if surest is None else np.asarray(surest, np.float64)
-    allowed = sure if possible is None else np.asarray(possible, np.float64)
-    return Disclosure(
-        certain=int(n[sure >= CERTAIN].sum()),
-        max_posterior=max_posterior(p),
-        surest=float(sure.max()),
-        possible=Possible(int(n[allowed >= CERTAIN].sum()), float(allowed.max())),
-        tolerance=tolerance,
-        bayes_vulnerability=bayes_vulnerability(p, n),
-        entropy=conditional_entropy(p, n),
-        entropy_l_diversity=entropy_l_diversity(p, n),
-        alpha_k=alpha_k(p, n),
-        t_closeness=t_closeness(p, n),
-        gain=gain_over_prior(p, n, prior),
-        divergence=None if individual is None else divergence_summary(individual, n, top),
-        individual=individual,
-        is_certain=sure >= CERTAIN,
-    )
-
-
-def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
-    """Probabilities with the error of computing them: what limits are compared with."""
-    return np.minimum(np.asarray(probability, np.float64) + tolerance, 1.0)
-
-
 def conditional_entropy(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> float:
     """H(X|Q) = - sum over q, x of P(q) P(x|q) ln P(x|q), in nats: 0 (all is known) to ln n_classes.
 
     Source: Cover and Thomas, *Elements of Information Theory*, 2nd ed., eq. 2.10.
     """
-    return _mean(_row_entropy(_posterior(posterior)), _counts(counts, posterior))
-
-
-def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> Floats:
-    """KL(P(.|q) || P*(.|q)) = sum over x of P(x|q) ln(P(x|q) / P*(x|q)), in nats, for every q.
-
-    P is the truth's distribution and P* the adversary's posterior: a *small* divergence means much is disclosed.
-
-    Parameters
-    ----------
-    truth : array_like, shape (n_qi, n_classes)
-        Individuals per class, at least one per row.
-    posterior : array_like, shape (n_qi, n_classes)
-        P*(x|q).
-
-    Returns
-    -------
-    ndarray, shape (n_qi,)
-        Nats, 0 or more; ``inf`` where the posterior rules out a class that some individual has (`IMPOSSIBLE`).
-
-    Raises
-    ------
-    ValueError
-        For shapes that disagree, or a row of the truth without individuals (its distribution is undefined).
-
-    References
-    ----------
-    Zhu and Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, section 5.
-    """
-    estimate = _posterior(posterior)
-    people = _truth(truth, estimate)
-    p = people / people.sum(axis=1, keepdims=True)
-    ruled_out = ((p > 0) & (estimate <= IMPOSSIBLE)).any(axis=1)
-    # Logarithms are subtracted, not the probabilities divided: p / 1e-310 would overflow.
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    logs -= np.log(estimate, out=np.zeros_like(p), where=(p > 0) & (estimate > 0))
-    divergence: Floats = np.maximum(np.einsum("qx,qx->q", p, logs), 0.0)  # round-off can leave -1e-17
-    divergence[ruled_out] = np.inf
-    return divergence
-
-
-def overall_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> float:
-    """D_overall = sum over q of P(q) D_individual(q), in nats; ``inf`` when any of them is.
-
-    P(q) is the share of the truth's individuals. Source and errors as in `individual_divergence`.
-    """
-    return _mean(individual_divergence(truth, posterior), _truth(truth, _posterior(posterior)).sum(axis=1))
-
-
-def top_divergences(divergence: npt.ArrayLike, k: int) -> npt.NDArray[np.intp]:
-    """Row indices of the ``k`` largest divergences, largest first, ties by index; all rows when there are fewer.
-
-    Raises
-    ------
-    ValueError
-        When ``k`` is below 1 or a divergence is not a number.
-    """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
-    return np.argsort(-_divergences(divergence), kind="stable")[:k]
-
-
-def top_k_average(divergence: npt.ArrayLike, k: int) -> float:
-    """Mean of the ``k`` largest divergences, in nats; ``inf`` when any of them is. Errors as in `top_divergences`.
-
-    Source: Zhu and Du (2010), section 5, who average the largest individual values as the worst case.
-    """
-    return float(_divergences(divergence)[top_divergences(divergence, k)].mean())
-
-
-def divergence_summary(divergence: npt.ArrayLike, counts: npt.ArrayLike, k: int = 10) -> DivergenceSummary:
-    """Overall, largest, and the rows of the ``k`` largest individual divergences.
-
-    The individuals are the weights of the overall divergence. A single infinite value makes it None (infinite): what
-    the adversary got wrong for sure is never left out. Errors as in `top_divergences`.
-    """
-    d = _divergences(divergence)
-    return DivergenceSummary(
-        overall=_none_if_infinite(_mean(d, _counts(counts, d))),
-        max=_none_if_infinite(float(d.max())),
-        top=tuple(top_divergences(d, k).tolist()),
-        top_k_average=_none_if_infinite(top_k_average(d, k)),
-        infinite=int(np.isinf(d).sum()),
-    )
+    return mean(_row_entropy(checked_posterior(posterior)), checked_counts(counts, posterior))
 
 
 def max_posterior(posterior: npt.ArrayLike) -> float:
     """The largest P(x|q): how sure the adversary is of the individual they are surest of."""
-    return float(_posterior(posterior).max())
+    return float(checked_posterior(posterior).max())
 
 
 def bayes_vulnerability(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> float:
@@ -280,12 +72,12 @@ def bayes_vulnerability(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> floa
 
     From 1 / n_classes to 1. Source: Smith, "On the Foundations of Quantitative Information Flow", FoSSaCS 2009.
     """
-    return _mean(_posterior(posterior).max(axis=1), _counts(counts, posterior))
+    return mean(checked_posterior(posterior).max(axis=1), checked_counts(counts, posterior))
 
 
 def certain(posterior: npt.ArrayLike, counts: npt.ArrayLike, threshold: float = CERTAIN) -> int:
     """Individuals whose posterior puts at least ``threshold`` (a probability) on one class, to within `TOLERANCE`."""
-    return int(_counts(counts, posterior)[at_most(_posterior(posterior).max(axis=1)) >= threshold].sum())
+    return int(checked_counts(counts, posterior)[at_most(checked_posterior(posterior).max(axis=1)) >= threshold].sum())
 
 
 def entropy_l_diversity(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> float:
@@ -295,8 +87,8 @@ def entropy_l_diversity(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> floa
     they are surest of. Source: Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1),
     2007, definition 4.1, with the adversary's posterior in place of a class's frequencies.
     """
-    _counts(counts, posterior)
-    return float(np.exp(_row_entropy(_posterior(posterior)).min()))
+    checked_counts(counts, posterior)
+    return float(np.exp(_row_entropy(checked_posterior(posterior)).min()))
 
 
 def alpha_k(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> AlphaK:
@@ -309,7 +101,7 @@ def alpha_k(posterior: npt.ArrayLike, counts: npt.ArrayLike) -> AlphaK:
     Source: Wong et al., "(alpha, k)-Anonymity: An Enhanced k-Anonymity Model for Privacy Preserving Data Publishing",
     KDD 2006.
     """
-    p, n = _posterior(posterior), _counts(counts, posterior)
+    p, n = checked_posterior(posterior), checked_counts(counts, posterior)
     order, start = _equal_rows(p)
     return AlphaK(alpha=float(p.max()), k=int(np.add.reduceat(n[order], start).min()))
 
@@ -324,7 +116,7 @@ def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool =
     Source: Li, Li and Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity", ICDE 2007,
     section 5.
     """
-    p, n = _posterior(posterior), _counts(counts, posterior)
+    p, n = checked_posterior(posterior), checked_counts(counts, posterior)
     population = n @ p / n.sum()
 
     def distance(rows: Floats) -> Floats:
@@ -332,7 +124,7 @@ def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool =
             return np.asarray(np.abs(np.cumsum(rows - population, axis=1)).sum(axis=1) / max(p.shape[1] - 1, 1))
         return np.asarray(np.abs(rows - population).sum(axis=1) / 2)
 
-    return float(_by_rows(distance, p).max())
+    return float(by_rows(distance, p).max())
 
 
 def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.ArrayLike | None = None) -> Gain:
@@ -345,8 +137,8 @@ def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.
     leakage); Braun, Chatzikokolakis and Palamidessi, "Quantitative Notions of Leakage for One-try Attacks",
     MFPS 2009 (additive leakage).
     """
-    p = _posterior(posterior)
-    before = _prior(prior, p.shape[1])
+    p = checked_posterior(posterior)
+    before = checked_prior(prior, p.shape[1])
     vulnerability_before, vulnerability_after = float(before.max()), bayes_vulnerability(p, counts)
     # The uniform entropy is taken as ln n itself: n times -1/n ln(1/n) is off by round-off.
     entropy_before = log(p.shape[1]) if prior is None else float(_row_entropy(before[None, :])[0])
@@ -369,20 +161,7 @@ def _row_entropy(p: Floats) -> Floats:
         logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
         return np.asarray(0.0 - np.einsum("qx,qx->q", rows, logs))  # a plain minus would turn 0 into -0.0
 
-    return _by_rows(entropy, p)
-
-
-def _by_rows(measured: Callable[[Floats], Floats], p: Floats) -> Floats:
-    """A number for every row, a block of rows at a time, so that intermediate results stay small."""
-    out = np.empty(len(p))
-    for begin in range(0, len(p), BLOCK):
-        out[begin : begin + BLOCK] = measured(p[begin : begin + BLOCK])
-    return out
-
-
-def _mean(values: Floats, counts: Floats) -> float:
-    """Sum over q of P(q) values(q)."""
-    return float(counts @ values / counts.sum())
+    return by_rows(entropy, p)
 
 
 def _equal_rows(p: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -407,58 +186,3 @@ def _equal_rows(p: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         order[wide], values = order[wide][sort], values[wide][sort]
         begins[wide[1:]] |= np.diff(values) > SAME_POSTERIOR
     return order, np.flatnonzero(begins)
-
-
-def _none_if_infinite(value: float) -> float | None:
-    """JSON has no infinity."""
-    return None if isinf(value) else value
-
-
-def _posterior(posterior: npt.ArrayLike) -> Floats:
-    """The posterior as floats, once it is a table of probabilities."""
-    p = np.asarray(posterior, dtype=np.float64)
-    if p.ndim != 2 or p.size == 0:
-        raise ValueError(f"posterior must have the shape (n_qi, n_classes) and not be empty, not {p.shape}")
-    if not (p.min() >= 0 and p.max() < np.inf):  # a value that is not a number is neither
-        raise ValueError("posterior holds values that are negative or not finite")
-    return p
-
-
-def _counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
-    """The counts as floats, once there is a positive one for every row of ``rows``."""
-    n, expected = np.asarray(counts, dtype=np.float64), np.shape(rows)[:1]
-    if n.shape != expected:
-        raise ValueError(f"counts must have the shape {expected}, not {n.shape}")
-    if not (np.isfinite(n).all() and n.min() > 0):
-        raise ValueError("counts must be positive: a quasi-identifier stands for at least one individual")
-    return n
-
-
-def _truth(truth: npt.ArrayLike, posterior: Floats) -> Floats:
-    """The truth as floats, once it has the posterior's shape and somebody in every row."""
-    people = np.asarray(truth, dtype=np.float64)
-    if people.shape != posterior.shape:
-        raise ValueError(f"truth must have the posterior's shape {posterior.shape}, not {people.shape}")
-    if not (np.isfinite(people).all() and people.min() >= 0):
-        raise ValueError("truth holds numbers of individuals that are negative or not finite")
-    if not people.any(axis=1).all():
-        raise ValueError(f"truth has no individual in row {int(np.argmin(people.any(axis=1)))}")
-    return people
-
-
-def _prior(prior: npt.ArrayLike | None, n_classes: int) -> Floats:
-    """The prior as floats, uniform by default, once it is a distribution over the classes."""
-    p = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=np.float64)
-    if p.shape != (n_classes,):
-        raise ValueError(f"prior must have the shape {(n_classes,)}, not {p.shape}")
-    if not (np.isfinite(p).all() and p.min() >= 0 and abs(p.sum() - 1) <= 1e-6):
-        raise ValueError("prior must hold probabilities that sum to 1")
-    return p
-
-
-def _divergences(divergence: npt.ArrayLike) -> Floats:
-    """The divergences as floats, once they are numbers or ``inf``."""
-    d = np.asarray(divergence, dtype=np.float64)
-    if d.ndim != 1 or d.size == 0 or np.isnan(d).any() or d.min() < 0:
-        raise ValueError("divergence must hold one number of nats, 0 or more, per quasi-identifier")
-    return d

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import isinf
 from typing import Any
 
-from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.html_report import tree_layout as drawing
 from maxent.html_report.view import NodeView, Person, ReleaseView, TreeView
 

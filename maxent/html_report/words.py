@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isinf
 
-from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.models.text.printable import printable
 
 LONGEST = 160

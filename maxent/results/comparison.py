@@ -284,7 +284,7 @@ def _difference(value: float | None, first: float | None) -> float | None:
 
 
 def _infinite(value: float | None) -> float:
-    """A divergence as a number: `maxent.disclosure.measures` says None for infinity."""
+    """A divergence as a number: `maxent.disclosure.divergence` says None for infinity."""
     return inf if value is None else value
 
 

@@ -12,8 +12,8 @@ from strategies import SURE, Case, cases, true_masses
 import maxent
 from maxent.__main__ import main
 from maxent.constraints.compiler import compile_program
+from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import NO_GROUP, _groups, shares
-from maxent.disclosure.measures import TOLERANCE
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 

@@ -8,8 +8,8 @@ from reported import written
 
 from maxent import InvalidInput
 from maxent.__main__ import main
+from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
-from maxent.disclosure.measures import TOLERANCE
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]

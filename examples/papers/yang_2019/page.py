@@ -32,7 +32,7 @@ Readings: TypeAlias = Mapping[Key, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Disclosed:
-    """What the engine says of a publication of all records: see `maxent.disclosure.measures`."""
+    """What the engine says of a publication of all records: see `maxent.disclosure`."""
 
     gcp: float | None
     divergence: float

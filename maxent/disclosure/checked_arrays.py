@@ -1,0 +1,90 @@
+"""The arrays that measures are functions of, checked: posteriors, counts, truths, priors and divergences.
+
+Each function raises `ValueError` for a shape that disagrees and for values that are negative or not a number, because
+a measure of such an array would read as a small risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""By how much computed probabilities may be off, unless more was allowed when they were computed.
+
+Where they are compared with a limit, they are taken to be larger by so much.
+"""
+
+BLOCK = 1 << 16
+
+
+def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
+    """Probabilities with the error of computing them: what limits are compared with."""
+    return np.minimum(np.asarray(probability, np.float64) + tolerance, 1.0)
+
+
+def checked_posterior(posterior: npt.ArrayLike) -> Floats:
+    """The posterior as floats, once it is a table of probabilities."""
+    p = np.asarray(posterior, dtype=np.float64)
+    if p.ndim != 2 or p.size == 0:
+        raise ValueError(f"posterior must have the shape (n_qi, n_classes) and not be empty, not {p.shape}")
+    if not (p.min() >= 0 and p.max() < np.inf):  # a value that is not a number is neither
+        raise ValueError("posterior holds values that are negative or not finite")
+    return p
+
+
+def checked_counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
+    """The counts as floats, once there is a positive one for every row of ``rows``."""
+    n, expected = np.asarray(counts, dtype=np.float64), np.shape(rows)[:1]
+    if n.shape != expected:
+        raise ValueError(f"counts must have the shape {expected}, not {n.shape}")
+    if not (np.isfinite(n).all() and n.min() > 0):
+        raise ValueError("counts must be positive: a quasi-identifier stands for at least one individual")
+    return n
+
+
+def checked_truth(truth: npt.ArrayLike, posterior: Floats) -> Floats:
+    """The truth as floats, once it has the posterior's shape and somebody in every row."""
+    people = np.asarray(truth, dtype=np.float64)
+    if people.shape != posterior.shape:
+        raise ValueError(f"truth must have the posterior's shape {posterior.shape}, not {people.shape}")
+    if not (np.isfinite(people).all() and people.min() >= 0):
+        raise ValueError("truth holds numbers of individuals that are negative or not finite")
+    if not people.any(axis=1).all():
+        raise ValueError(f"truth has no individual in row {int(np.argmin(people.any(axis=1)))}")
+    return people
+
+
+def checked_prior(prior: npt.ArrayLike | None, n_classes: int) -> Floats:
+    """The prior as floats, uniform by default, once it is a distribution over the classes."""
+    p = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=np.float64)
+    if p.shape != (n_classes,):
+        raise ValueError(f"prior must have the shape {(n_classes,)}, not {p.shape}")
+    if not (np.isfinite(p).all() and p.min() >= 0 and abs(p.sum() - 1) <= 1e-6):
+        raise ValueError("prior must hold probabilities that sum to 1")
+    return p
+
+
+def checked_divergences(divergence: npt.ArrayLike) -> Floats:
+    """The divergences as floats, once they are numbers or ``inf``."""
+    d = np.asarray(divergence, dtype=np.float64)
+    if d.ndim != 1 or d.size == 0 or np.isnan(d).any() or d.min() < 0:
+        raise ValueError("divergence must hold one number of nats, 0 or more, per quasi-identifier")
+    return d
+
+
+def mean(values: Floats, counts: Floats) -> float:
+    """Sum over q of P(q) values(q)."""
+    return float(counts @ values / counts.sum())
+
+
+def by_rows(measured: Callable[[Floats], Floats], p: Floats) -> Floats:
+    """A number for every row, a block of rows at a time, so that intermediate results stay small."""
+    out = np.empty(len(p))
+    for begin in range(0, len(p), BLOCK):
+        out[begin : begin + BLOCK] = measured(p[begin : begin + BLOCK])
+    return out
