@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -139,24 +141,46 @@ USUAL = Reading()
 """How everything is read unless something else is asked for."""
 
 
+Note = tuple[str, str]
+"""A sentence, and advice that goes with it, or nothing; advice names parameters as errors do, ``missing=``."""
+
+_spelled: ContextVar[Callable[[str], str]] = ContextVar("_spelled", default=str)
+
+
+@contextmanager
+def advice_spelled(spelled: Callable[[str], str]) -> Iterator[None]:
+    """Spell the parameters in advice as whoever is told calls them, not as Python does."""
+    token = _spelled.set(spelled)
+    try:
+        yield
+    finally:
+        _spelled.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class Noticed:
     """What was noticed while reading.
 
-    ``notes`` are sentences, each once; ``missing`` has, by source and column, the rows without a value that were read
-    as a value of their own.
+    ``told`` is each thing once; ``missing`` has, by source and column, the rows without a value that were read as a
+    value of their own.
     """
 
-    notes: tuple[str, ...] = ()
+    told: tuple[Note, ...] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noticed, as sentences, advice in brackets."""
+        spelled = _spelled.get()
+        return tuple(f"{text} ({spelled(advice)})" if advice else text for text, advice in self.told)
 
     def joined(self, other: Noticed) -> Noticed:
         """What was noticed here or there."""
-        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        told = tuple(dict.fromkeys((*self.told, *other.told)))
         both = {source: dict(columns) for source, columns in self.missing.items()}
         for source, columns in other.missing.items():
             both.setdefault(source, {}).update(columns)
-        return Noticed(notes, both)
+        return Noticed(told, both)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -174,21 +198,21 @@ class Reader:
     """Reads everything that belongs together in one way, and remembers what it noticed."""
 
     reading: Reading = USUAL
-    _notes: dict[str, None] = field(default_factory=dict)
+    _told: dict[Note, None] = field(default_factory=dict)
     _missing: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def noticed(self) -> Noticed:
         """What was noticed so far."""
-        return Noticed(tuple(self._notes), {source: dict(columns) for source, columns in self._missing.items()})
+        return Noticed(tuple(self._told), {source: dict(columns) for source, columns in self._missing.items()})
 
-    def note(self, source: str, text: str) -> None:
-        """Remember a sentence about a source, once."""
-        self._notes[f"{source}: {text}"] = None
+    def note(self, source: str, text: str, advice: str = "") -> None:
+        """Remember a sentence about a source, and advice, once."""
+        self._told[f"{source}: {text}", advice] = None
 
     def reading_as(self, reading: Reading) -> Reader:
         """A reader that reads in another way, and remembers in the same place."""
-        return Reader(reading, self._notes, self._missing)
+        return Reader(reading, self._told, self._missing)
 
     def count_missing(self, source: str, column: str, rows: int) -> None:
         """Remember how many rows of a column without a value were read as a value of their own."""

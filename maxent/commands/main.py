@@ -22,7 +22,9 @@ from maxent.commands import audit, bench, compare, defend, estimate, explain, sw
 from maxent.commands.progress import DONE, WRONG, Job, tell
 from maxent.models.errors import MaxentError
 from maxent.models.packages import absent
+from maxent.models.reading import advice_spelled
 from maxent.results.reliability import unwarned
+from maxent.text.spelling import on_command_line, respell
 from maxent.text.terminal import print_json
 
 
@@ -118,7 +120,8 @@ def run(args: list[str]) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 is no reason to fail
             stream.reconfigure(errors="backslashreplace")
     try:
-        with unwarned():  # commands say it themselves, and their exit status
+        # Commands say themselves what they warn of, and their exit status.
+        with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(call.names))):
             return int(call.job())
     except MaxentError as error:
         problems = entries(error, call.names)

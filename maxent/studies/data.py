@@ -111,7 +111,7 @@ def read_material(data: DataSet) -> Material:
     for name in texts:
         if name not in data.categorical:
             for note in kind_notes(frame, name):
-                reader.note(frame.source, note)
+                reader.note(frame.source, *note)
         if data.missing == "category" and name != data.target:
             note_missing(frame, name, MISSING)
     records = _table(frame, names, numeric)

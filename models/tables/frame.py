@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from maxent.models.errors import Problem, invalid
 from maxent.models.reading import Decimal, Reader
+from maxent.models.tables.sources.csv_dialect import DELIMITERS
 from maxent.models.text.arguments import shown_whole
 from maxent.models.text.hints import HINTED, closest
 
@@ -141,7 +142,10 @@ def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:
 
     What is in a source is shown only when one of the wanted columns is, whatever its case: else it may be any file.
     """
-    expected, header, wanted = "a column of this name", set(frame.header), tuple(names)
+    header, wanted = set(frame.header), tuple(names)
+    divided = [name for name, mark in DELIMITERS.items() if len(frame.header) == 1 and mark in frame.header[0]]
+    advice = f" (is the mark between cells a {divided[0]}? Then give csv_delimiter='{divided[0]}')" if divided else ""
+    expected = f"a column of this name{advice}"
     shown = bool(frame.columns) or has_any(frame.header, wanted)
     return [
         Problem(frame.heading, name, expected, f"none{_suggestion(name, frame.header, shown) if i < HINTED else ''}")
@@ -168,9 +172,6 @@ def alike(name: str, header: Sequence[str]) -> str | None:
 
 def _suggestion(name: str, header: Sequence[str], shown: bool) -> str:
     """Say which column may have been meant, or which there are; without what they are called unless that is shown."""
-    separators = [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]
-    if separators:
-        return f" in a header of one column (name the mark between cells in csv_delimiter, perhaps {separators[0]!r})"
     if not shown:
         return f" among {other_columns(header)}"
     close = alike(name, header)

@@ -262,7 +262,7 @@ def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Pr
         frame, known = groups.frame, len(problems)
         whole(aggregate(files, frame.source, [count], None, frame.reader).frame, count, 0, problems)
         if len(problems) == known:  # they are whole numbers with decimals, which only their column as a whole shows
-            expected = "whole numbers without decimals (or say with csv_decimal that they follow a comma)"
+            expected = "whole numbers without decimals (where these follow a comma, give csv_decimal='comma')"
             problems.append(Problem("rows", count, expected, "numbers with a comma"))
     return counts
 

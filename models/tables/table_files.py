@@ -194,5 +194,5 @@ def _open(found: TableInput, reader: Reader) -> TableFile:
         return open_parquet(found.source, found.open, reader.reading.max_memory)
     text = open_csv(found.source, found.open, reader.reading)
     if text.delimiter != "," and reader.reading.csv_delimiter is None:
-        reader.note(found.source, f"cells are separated by {text.delimiter!r} (csv_delimiter names another mark)")
+        reader.note(found.source, f"cells are separated by {text.delimiter!r}", "csv_delimiter= names another mark")
     return text

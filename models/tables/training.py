@@ -144,7 +144,7 @@ def read_training(
         raise InvalidInput(frame.source, problems)
     for name in names:
         for note in () if name in numeric or name in named else kind_notes(frame, name):
-            frame.reader.note(frame.source, note)
+            frame.reader.note(frame.source, *note)
     return Training(Target(target, classes), tuple(attributes), tuple(columns), y, order)
 
 

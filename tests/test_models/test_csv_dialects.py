@@ -37,7 +37,7 @@ def read(tmp_path, text, **options):
     return small
 
 
-SEPARATED = "cells are separated by {!r} (csv_delimiter names another mark)"
+SEPARATED = "cells are separated by {!r} (csv_delimiter= names another mark)"
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
@@ -71,7 +71,7 @@ def test_a_header_that_may_be_separated_otherwise_is_refused_with_the_way_to_say
     path.write_text("A;B\nx;y\nz\n")
     problems = []
     read_counted(path, "data", ["A"], None, problems)
-    assert "one column (name the mark between cells in csv_delimiter, perhaps ';')" in str(problems[0])
+    assert "(is the mark between cells a semicolon? Then give csv_delimiter='semicolon')" in str(problems[0])
     rows, _, problems, notes = cells(path, csv_delimiter="semicolon")
     assert (rows, problems, notes) == ([("x", "y")], ["line 3: cells: expected 2, as in the header, found 1"], [])
 
@@ -96,7 +96,7 @@ def test_a_stated_comma_and_an_option_decide_over_what_a_file_shows(tmp_path):
 def test_decimal_commas_are_recognised_by_column(tmp_path):
     rows, _, _, notes = read(tmp_path, "A;B\n3,5;a,b\n-1;1,5\nNA;c\n1e3;d\n")
     assert rows == [("3.5", "a,b"), ("-1", "1,5"), (None, "c"), ("1e3", "d")]
-    assert notes == [SEPARATED.format(";"), "decimals follow a comma in column 'A' (csv_decimal names another mark)"]
+    assert notes == [SEPARATED.format(";"), "decimals follow a comma in column 'A' (csv_decimal= names another mark)"]
 
 
 @pytest.mark.parametrize("values", [("1,234", "2"), ("1,5", "2.5"), ("1,5", "x"), ("1.234,5", "2,5")])
@@ -118,6 +118,10 @@ def test_the_mark_before_decimals_is_as_the_option_says(tmp_path):
                                csv_decimal="point")[0]] == ["3,5", "1,234", "x"]  # fmt: skip
 
 
+def test_points_for_thousands_are_not_recognised(tmp_path):
+    assert [a for a, _ in read(tmp_path, "A;B\n1.234;1\n3,5;2\n", csv_decimal="comma")[0]] == ["1.234", "3.5"]
+
+
 def test_missing_numbers_are_missing_with_a_decimal_comma_too(tmp_path):
     assert [a for a, _ in read(tmp_path, "A;B\n3,5;1\n-99,0;2\n", na=["-99"])[0]] == ["3.5", None]
 
@@ -133,7 +137,7 @@ def test_individuals_with_decimals_are_counted_or_refused_never_guessed(tmp_path
         assert (counts.tolist(), problems) == ([3, 1], [])
     problems = []
     read_counted(str(tmp_path / "part-*.csv"), "data", ["A"], "n", problems, merge=True)
-    assert "whole numbers without decimals (or say with csv_decimal" in str(problems[0])
+    assert "whole numbers without decimals (where these follow a comma, give csv_decimal='comma')" in str(problems[0])
 
 
 def test_training_data_with_semicolons_and_decimal_commas_has_columns_of_numbers(tmp_path):
@@ -156,11 +160,14 @@ def test_commands_note_the_marks_and_take_the_options(tmp_path, monkeypatch, cap
     (tmp_path / "people.csv").write_text("age;job;class\n" + "30,5;nurse;yes\n41;clerk;no\n50,5;nurse;yes\n" * 5)
     call = ["defend", "none", "people.csv", "--target", "class", "--qi", "age,job", "-o", "tree.json", "--json"]
     assert main(call) == 0
-    assert json.loads(capsys.readouterr().out)["notes"][:2] == [
-        f"people.csv: {SEPARATED.format(';')}",
-        "people.csv: decimals follow a comma in column 'age' (csv_decimal names another mark)",
+    told = capsys.readouterr()
+    assert json.loads(told.out)["notes"][:2] == [
+        "people.csv: cells are separated by ';' (--csv-delimiter names another mark)",
+        "people.csv: decimals follow a comma in column 'age' (--csv-decimal names another mark)",
     ]
+    assert "separated by ';' (--csv-delimiter names another mark)\n" in told.err
     assert json.loads((tmp_path / "tree.json").read_text())["attributes"][0].get("values") is None
     assert main([*call, "--csv-delimiter", "semicolon", "--csv-decimal", "comma"]) == 0
     assert not any("people.csv" in note for note in json.loads(capsys.readouterr().out).get("notes", ()))
     assert main([*call, "--csv-delimiter", "comma"]) == 2
+    assert "a semicolon? Then give --csv-delimiter semicolon)" in capsys.readouterr().err

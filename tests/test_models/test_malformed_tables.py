@@ -325,7 +325,7 @@ def test_separators_that_are_no_commas(tmp_path):
     path.write_text("Education;Age\nMasters;3\nMasters\n", encoding="utf-8")
     found = problems(read_qi, path, RELEASE)
     assert [p[:2] for p in found] == [("header", "Education"), ("header", "Age")]
-    assert all("name the mark between cells in csv_delimiter, perhaps ';'" in p[3] for p in found)
+    assert all("a semicolon? Then give csv_delimiter='semicolon'" in p[2] for p in found)
 
 
 def test_everything_is_reported_at_once(tmp_path):

@@ -79,7 +79,7 @@ def test_a_word_among_numbers_makes_categories_and_is_noted(tmp_path):
     assert reader.noticed.notes[0] == f"{path}: column 'c' has no value on 1 line: that is read as '(missing)'"
     assert reader.noticed.notes[-1] == (
         f"{path}: column 'a' is read as categories: line 4 has 'unknown', which is no number (where that is written "
-        "for missing ones, name it in na)"
+        "for missing ones, name it in na=)"
     )
     reader = Reader()
     read_training(path, target="y", qi=["a"], categorical=["a"], reader=reader)

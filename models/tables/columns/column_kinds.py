@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maxent.models.reading import Note
 from maxent.models.tables.columns.cell_values import DATE, GROUPED, numbers
 from maxent.models.tables.frame import Column, Frame, shorten
 from maxent.models.text.spelling import NUMBER, has_leading_zeros
@@ -33,7 +34,7 @@ def holds_numbers(column: Column) -> bool:
     return bool(np.isfinite(numbers(column)[used]).all()) and not any(map(has_leading_zeros, texts))
 
 
-def kind_notes(frame: Frame, name: str) -> Iterator[str]:
+def kind_notes(frame: Frame, name: str) -> Iterator[Note]:
     """Say so where the values of a column of names look like numbers, all or most of them."""
     column = frame.columns[name]
     if column.values.dtype.kind not in "OUT":
@@ -50,20 +51,20 @@ def kind_notes(frame: Frame, name: str) -> Iterator[str]:
         found = np.array([pattern.fullmatch(text.strip()) is not None for text in texts], bool)
         if found.any() and 2 * found.sum() >= words.sum() and 2 * (found | ~words).sum() >= len(texts):
             place, cell = first(found)
-            yield f"column {shorten(name)} is read as categories: its values are {what}, {cell} in {place} ({advice})"
+            yield f"column {shorten(name)} is read as categories: its values are {what}, {cell} in {place}", advice
             return
     zeros = np.array([has_leading_zeros(text) for text in texts], bool) & ~words
     if not words.any() and zeros.any():
         place, cell = first(zeros)
         yield (
-            f"column {shorten(name)} is read as categories: {place} has {cell}, and a number has no leading zeros (for "
-            "ranges of them, write them without)"
+            f"column {shorten(name)} is read as categories: {place} has {cell}, and a number has no leading zeros",
+            "for ranges of them, write them without",
         )
     elif 0 < 2 * words.sum() < len(texts):
         place, cell = first(words)
         yield (
-            f"column {shorten(name)} is read as categories: {place} has {cell}, which is no number (where that is "
-            "written for missing ones, name it in na)"
+            f"column {shorten(name)} is read as categories: {place} has {cell}, which is no number",
+            "where that is written for missing ones, name it in na=",
         )
 
 

@@ -23,7 +23,7 @@ def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Col
     commas = [name for name in frame.columns if _has_decimal_commas(frame, name, reader.reading, known[name])]
     if commas and frame.decimal is None:
         found = f"decimals follow a comma in column{'s' * (len(commas) > 1)} {shorten_list(commas)}"
-        reader.note(frame.source, f"{found} (csv_decimal names another mark)")
+        reader.note(frame.source, found, "csv_decimal= names another mark")
     changed = {name: _with_points(frame.columns[name], known[name]) for name in commas}
     return replace(frame, columns={**frame.columns, **changed}, decimal="point")
 

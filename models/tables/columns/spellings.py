@@ -36,7 +36,7 @@ def spelling_problems(frame: Frame, name: str) -> list[Problem]:
     for text in used:
         if text and (text == "?" or usual(text)):
             found = f"column {shorten(name)}: {shorten(text)} ({frame.in_words(rows[text])}) is read as a value"
-            frame.reader.note(frame.source, f"{found} (where it is written for missing ones, name it in na)")
+            frame.reader.note(frame.source, found, "where it is written for missing ones, name it in na=")
 
     def shown(group: Sequence[str]) -> str:
         return " and ".join(f"{told_apart(text)} ({frame.in_words(rows[text])})" for text in group[:_NAMED])
