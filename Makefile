@@ -1,6 +1,6 @@
 # make demo    what two example trees disclose, and one of them pruned (installs the project into .venv first)
 # make test    the test suite          make lint    ruff          make types    strict mypy
-# make reproduce   every experiment of five papers again, from the data in the folder MAXENT_DATA (hours)
+# make reproduce   every experiment of five papers and every figure of docs/, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
 # make clean   remove everything that make made, but results/
 #
@@ -58,7 +58,7 @@ types: copy
 docs: copy
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-# Names of studies: make STUDIES='yang-2019 zhu-2010' reproduce
+# Some of them: make STUDIES='yang-2019 zhu-2010 plots' reproduce
 reproduce: $(DEV)
 	PYTHONPATH=examples $(BIN)/python -m papers.reproduce $(addprefix --only ,$(STUDIES))
 

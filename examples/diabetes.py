@@ -21,7 +21,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", nargs="?", type=Path, default=Path("demo/diabetes"), metavar="OUT_DIR")
     out = parser.parse_args().out
+    leaves, patients = publish(out)
+    print(
+        f"{out}: a tree with {leaves} leaves of {patients} patients; next: "
+        f"maxent estimate {out / 'tree.json'} {out / 'qi.csv'} --truth {out / 'truth.csv'}"
+    )
 
+
+def publish(out: Path) -> tuple[int, int]:
+    """Write tree.json, qi.csv and truth.csv into a folder; the numbers of leaves and of patients."""
     patients = load_diabetes(as_frame=True, scaled=False)
     table = patients.data[["age", "sex", "bmi", "bp"]].copy()
     table["age"] = table["age"].round().astype(int)
@@ -38,11 +46,7 @@ def main() -> None:
     release.save(out / "tree.json")
     table.to_csv(out / "qi.csv", index=False)
     table.assign(progression=np.array(PROGRESSION)[progression]).to_csv(out / "truth.csv", index=False)
-    leaves = len(release.trees[0].leaves)
-    print(
-        f"{out}: a tree with {leaves} leaves of {len(table)} patients; next: "
-        f"maxent estimate {out / 'tree.json'} {out / 'qi.csv'} --truth {out / 'truth.csv'}"
-    )
+    return len(release.trees[0].leaves), len(table)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Every experiment of five papers, and all defenses side by side.
+"""Every experiment of five papers, all defenses side by side, and every figure of the documentation.
 
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.reproduce [--only wakabayashi-2024]
 
 runs the programs that the study files examples/papers/*/paper.toml name, one after the other, each in a process of
-its own, and `maxent sweep` on examples/studies/defenses.toml. They fill in their pages in docs/ and draw their figures;
-docs/reproduction.md is put together from the pages. Results of the sweep go to results/, where an interrupted one
-continues. Exit status 1: a program failed, and its page is as it was before; 2: data are missing, nothing was run.
+its own, then `maxent sweep` on examples/studies/defenses.toml, and examples/plots.py. They fill in their pages in docs/
+and draw their figures; docs/reproduction.md is put together from the pages. Results of the sweep go to results/, where
+an interrupted one continues. Exit status 1: a program failed, and its page is as it was before; 2: data are missing,
+nothing was run.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ MODULES = Path(__file__).parents[1]
 SWEEPS = ("defenses",)
 """Studies of `maxent sweep` that belong to a reproduction."""
 
+SCRIPTS = ("plots",)
+"""Scripts in examples/ that draw figures, and need no data."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -41,8 +45,8 @@ class Step:
     data: tuple[str, ...]
 
 
-def steps(papers: Sequence[Paper], sweeps: Sequence[str], docs: Path) -> Iterator[Step]:
-    """The programs of some papers, each once, then the sweeps, each with the program that fills in its page."""
+def steps(papers: Sequence[Paper], sweeps: Sequence[str], scripts: Sequence[str], docs: Path) -> Iterator[Step]:
+    """The programs of some papers, each once, the sweeps, each with the program of its page, and the scripts."""
     programs = {each.name: each for paper in papers for each in paper.programs}
     for needed in programs.values():
         yield Step(needed.name, program(needed.name, docs), needed.data)
@@ -53,6 +57,8 @@ def steps(papers: Sequence[Paper], sweeps: Sequence[str], docs: Path) -> Iterato
         sweep = (sys.executable, "-m", "maxent", "sweep", str(study), "-o", str(out), "--jobs", "2")
         yield Step(f"sweep of {name}", sweep, tuple(files))
         yield Step(name, program(name, docs), ())
+    for name in scripts:
+        yield Step(name, (sys.executable, str(MODULES / f"{name}.py"), str(docs / "figures")), ())
 
 
 def program(name: str, docs: Path) -> tuple[str, ...]:
@@ -63,9 +69,9 @@ def program(name: str, docs: Path) -> tuple[str, ...]:
 def missing(planned: Sequence[Step], folder: str | None) -> str:
     """What is to be said when data are not there, nothing when they are."""
     needed = {file: step.name for step in reversed(planned) for file in step.data}
-    if not folder:
+    if needed and not folder:
         return f"set the environment variable MAXENT_DATA to the folder that holds {', '.join(sorted(needed))}"
-    absent = [f"{file}, for {name}" for file, name in sorted(needed.items()) if not (Path(folder) / file).is_file()]
+    absent = [f"{file}, for {name}" for file, name in sorted(needed.items()) if not Path(folder or "", file).is_file()]
     return f"the folder {folder}, which MAXENT_DATA names, lacks {'; '.join(absent)}" if absent else ""
 
 
@@ -87,7 +93,7 @@ def note(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    names = [*paper_names(), *SWEEPS]
+    names = [*paper_names(), *SWEEPS, *SCRIPTS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
@@ -99,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [] if call.page else call.only or names
     try:
         papers = load_papers()
-        planned = list(steps([p for p in papers if p.name in chosen], [s for s in SWEEPS if s in chosen], call.docs))
+        sweeps, scripts = ([name for name in kind if name in chosen] for kind in (SWEEPS, SCRIPTS))
+        planned = list(steps([paper for paper in papers if paper.name in chosen], sweeps, scripts, call.docs))
     except InvalidInput as error:
         note(str(error))
         return 2

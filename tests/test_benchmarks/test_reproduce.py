@@ -73,7 +73,7 @@ def test_every_number_of_a_protocol_is_read() -> None:
 
 
 def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
-    planned = list(reproduce.steps(study_files.load_papers(), reproduce.SWEEPS, DOCS))
+    planned = list(reproduce.steps(study_files.load_papers(), reproduce.SWEEPS, (), DOCS))
     names = [step.name for step in planned]
     assert len({*names}) == len(names)
     *_, sweep, page = planned
@@ -81,6 +81,17 @@ def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
     assert Path(sweep.command[4]).is_file()
     assert page.command[1:3] == ("-m", "papers.defenses")
     assert {"adult.csv", "nursery.csv", "mushroom.csv"} <= {*sweep.data}
+
+
+def test_every_figure_of_the_documentation_is_drawn_by_one_command() -> None:
+    papers = study_files.load_papers()
+    drawn = {figure for paper in papers for program in paper.programs for figure in program.figures}
+    drawn |= {f"{name}.svg" for name in reproduce.SWEEPS}
+    assert drawn == {path.name for path in DOCS.glob("figures/*") if not path.name.startswith("plots_")}
+    *_, script = reproduce.steps(papers, (), reproduce.SCRIPTS, DOCS)
+    assert Path(script.command[1]).is_file()
+    assert script.command[2] == str(DOCS / "figures")
+    assert script.data == ()
 
 
 # --- A study of its own ----------------------------------------------------------------------------------------
@@ -155,6 +166,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(reproduce, "paper_names", lambda: study_files.paper_names(folder))
     monkeypatch.setattr(reproduce, "MODULES", tmp_path / "examples")
     monkeypatch.setattr(reproduce, "SWEEPS", ())
+    monkeypatch.setattr(reproduce, "SCRIPTS", ())
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))
     return tmp_path
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import maxent
 from maxent.models.files.output import write_text
+from papers.drawing import COLORS, panels
 from papers.study_files import ROOT
 from papers.tables import fenced, fill
 from papers.wakabayashi_2024 import protocol
@@ -156,11 +157,7 @@ def disclosed(ours: Mapping[str, Summary]) -> str:
 
 def draw(ours: Mapping[str, Summary], path: Path) -> None:
     """Divergence, and homogeneous individuals and accuracy, against k; dotted: not pruned."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 9.0, "lines.markersize": 4.0}
-    colors = {"prune-leaf": "#c8553d", "prune-parent": "#1f5fa8"}
+    colors = {"prune-leaf": COLORS[1], "prune-parent": COLORS[0]}
 
     def series(axes: Any, key: str, line: str, title: str) -> None:
         axes.axhline(ours["none"][key].mean, color="0.5", linestyle=":", linewidth=1)
@@ -169,9 +166,7 @@ def draw(ours: Mapping[str, Summary], path: Path) -> None:
         axes.set_ylabel(title)
         axes.spines["top"].set_visible(False)
 
-    with rc_context(style):
-        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
-        left, right = figure.subplots(1, 2)
+    with panels(path, 2) as (left, right):
         series(left, "divergence", "-o", "divergence from the truth (nats)")
         left.legend(frameon=False)
         left.spines["right"].set_visible(False)
@@ -183,7 +178,6 @@ def draw(ours: Mapping[str, Summary], path: Path) -> None:
         for axes in (left, right):
             axes.set_xlabel("k")
             axes.set_xticks(KS)
-        figure.savefig(path, format="svg", metadata={"Date": None})
 
 
 def main() -> int:
