@@ -9,18 +9,32 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.errors import MaxentError
+from maxent.models.files.scratch import remove_dead
+from maxent.solvers.backend import Options
 from maxent.solvers.clock import POLL, SOON, Clock
+from maxent.solvers.solution import Solution
+
+FloatArray = npt.NDArray[np.float64]
 
 Tell = Callable[[Any], None]
+
+LARGE = 4_000
+"""Variables and rows of a program from which on a step of such a library may take a good part of a second."""
 
 _TOLD, _RETURNED, _RAISED, _ENDED = range(4)
 
@@ -50,6 +64,33 @@ def apart(function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock
             return _listen(process, clock, heard)
         finally:
             _end(process)
+
+
+class Here(Protocol):
+    """A back end that solves in this process, and tells points on the way."""
+
+    def solve_here(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution: ...
+
+
+def solve_apart_if_large(
+    backend: Here, program: LiftedProgram, start: FloatArray, options: Options, heard: Tell
+) -> Solution | None:
+    """What ``backend.solve_here`` returns, for a large program that the clock may end in another process.
+
+    None where that had to be ended; what it tells on the way is passed to ``heard``.
+    """
+    if not options.clock.runs or program.n + len(program.row_lower) + len(program.nl_const) <= LARGE:
+        return backend.solve_here(program, start, options, heard)
+    found: Solution | None = apart(
+        _solve_there, (backend, program, start, replace(options, cluster=None)), options.clock, heard
+    )
+    return found
+
+
+def _solve_there(
+    backend: Here, program: LiftedProgram, start: FloatArray, options: Options, clock: Clock, tell: Tell
+) -> Solution:
+    return backend.solve_here(program, start, replace(options, clock=clock), tell)
 
 
 def _start(call: bytes) -> subprocess.Popen[bytes]:
@@ -99,8 +140,9 @@ def _receive(stream: BinaryIO, messages: SimpleQueue[tuple[int, Any]]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
+    _kill(process)
     process.wait()
+    remove_dead()  # the temporary folders that it had no time to remove
     assert process.stdin is not None
     with suppress(OSError):  # what it has not read
         process.stdin.close()
@@ -111,7 +153,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def end_all() -> None:
     """End the processes that threads left behind still wait for."""
     for process in list(_RUNNING):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process that nobody has waited for, with the solvers that it has started."""
+    if not hasattr(os, "killpg"):  # Windows
         process.kill()
+    elif process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""CVXPY: a convex program as one conic program, any other by the convex-concave procedure, answers made exact."""
+"""CVXPY: a convex program as one conic program, any other by the convex-concave procedure, answers made exact.
+
+While conic solvers order and factorise what is large, no other thread of Python runs: that is done in a process.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy.typing as npt
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.errors import MissingExtra
 from maxent.models.packages import need
+from maxent.solvers.apart import Tell, solve_apart_if_large
 from maxent.solvers.backend import Options
 from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.derivatives import Derivatives
@@ -44,7 +48,7 @@ class CvxpyBackend:
     """Conic solvers through CVXPY: Clarabel, or the one named after the colon (``cvxpy:scs``).
 
     The options' ``max_iterations`` limits the steps of the convex-concave procedure, and in each the iterations of an
-    interior-point solver. Ctrl-C is heeded between steps.
+    interior-point solver. Between steps the clock is asked.
 
     Raises
     ------
@@ -84,7 +88,16 @@ class CvxpyBackend:
         stop = options.clock.stop()
         if stop is not None:
             return _measured(program, start, stop, 0, options)
-        return self._convex(program, options) if program.convex else self._not_convex(program, start, options)
+        steps: list[FloatArray] = []
+        found = solve_apart_if_large(self, program, start, options, steps.append)
+        if found is not None:
+            return found
+        ended = options.clock.stop() or Stop.NUMERICAL
+        return _measured(program, steps[-1], ended, len(steps), options) if steps else self._nothing(ended, 0)
+
+    def solve_here(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution:
+        """Solve from ``start`` in this process; the points that the procedure comes to are told."""
+        return self._convex(program, options) if program.convex else self._not_convex(program, start, options, tell)
 
     def _convex(self, program: LiftedProgram, options: Options) -> Solution:
         from maxent.solvers.conic.model import ConicModel
@@ -98,7 +111,7 @@ class CvxpyBackend:
                 return _measured(program, exact, Stop.CONVERGED, answer.iterations, options)
         return _measured(program, answer.point, options.clock.stop() or answer.stop, answer.iterations, options)
 
-    def _not_convex(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+    def _not_convex(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution:
         from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
         from maxent.solvers.conic.model import ConicModel
 
@@ -126,6 +139,7 @@ class CvxpyBackend:
             if gain < -ROUNDING:
                 return _measured(program, best, options.clock.stop() or Stop.NUMERICAL, iterations, options)
             best, value, lacking = answer.point, now, answer.slack
+            tell(best)
             if gain <= close:
                 exact = polish(program, best, answer.active, options.tolerance, options.clock)
                 if exact is not None and own.objective(exact) <= now + ROUNDING * scale:

@@ -9,16 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from maxent.solvers.apart import Tell, apart
+from maxent.solvers.apart import LARGE, Tell, apart
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
 
 FloatArray = npt.NDArray[np.float64]
-
-LARGE = 4_000
-"""Variables and rows from which on an iteration may take a good part of a second."""
 
 NO_TIME = -100
 """The status of a run that was ended; Ipopt itself has others."""

@@ -23,6 +23,7 @@ from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.scratch import scratch
 from maxent.models.packages import need
 from maxent.models.text.hints import close_to
+from maxent.solvers.apart import Tell, solve_apart_if_large
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.derivatives import Derivatives
@@ -144,11 +145,18 @@ class PyomoBackend:
 
     def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``, where the solver takes one; see `maxent.solvers.backend.Backend`."""
-        from maxent.solvers.backends.pyomo_model import build_model
-
         early = options.clock.stop()
         if early is not None:
             return Solution(None, early, np.inf, 0, "", self.name)
+        found = solve_apart_if_large(self, program, start, options, lambda point: None)
+        if found is not None:
+            return found
+        return Solution(None, options.clock.stop() or Stop.NUMERICAL, np.inf, 0, "did not stop in time", self.name)
+
+    def solve_here(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution:
+        """Solve in this process; nothing is told on the way."""
+        from maxent.solvers.backends.pyomo_model import build_model
+
         model = build_model(program, np.clip(start, program.lower, program.upper), expanded=self._known.globally)
         found, stop, message = self._run(model, program, options)
         if stop is not Stop.CONVERGED:

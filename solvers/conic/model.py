@@ -80,7 +80,9 @@ class ConicModel:
         cp = cvxpy_module()
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about inaccurate answers, which are measured
+            # About inaccurate answers, which are measured. Only theirs: a solve that is late goes on in a thread, and
+            # what is said of the result meanwhile has to be heard.
+            warnings.filterwarnings("ignore", module=r"cvxpy|maxent\.solvers\.conic")
             try:
                 self._problem.solve(solver=solver, **settings)
             except cp.error.SolverError:

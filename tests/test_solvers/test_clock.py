@@ -3,15 +3,18 @@
 import os
 import pickle
 import signal
+import subprocess
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from programs import private, public, whole
 
 from maxent.constraints.lifting.implicit_equalities import restrict
+from maxent.models.files.scratch import scratch
 from maxent.solvers import apart as apart_module
 from maxent.solvers.apart import WorkerLost, apart
 from maxent.solvers.backend import Options
@@ -40,6 +43,11 @@ def adding(a, b, clock, tell):
 
 def failing(clock, tell):
     raise ArithmeticError("divided by nothing")
+
+
+def with_a_solver(clock, tell):
+    with scratch() as folder, subprocess.Popen(["sleep", str(10 * PATIENT)]) as solver:
+        tell((solver.pid, folder))
 
 
 def dying(clock, tell):
@@ -119,6 +127,25 @@ def test_a_process_that_does_not_look_at_the_clock_is_ended():
     assert heard == ["asleep"]
     assert time.monotonic() - begin < PATIENT
     assert not apart_module._RUNNING
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
+def test_so_are_the_solvers_that_it_has_started_and_its_folders():
+    heard, clock = [], Clock()
+    assert apart(with_a_solver, (), clock, lambda what: (heard.append(what), clock.interrupt())) is None
+    [(solver, folder)] = heard
+    end = time.monotonic() + PATIENT
+    while running(solver):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert not folder.exists()
+
+
+def running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_process_hears_of_an_interruption():

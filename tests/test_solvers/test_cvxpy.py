@@ -1,5 +1,6 @@
 """The CVXPY back end: agreement with Ipopt, the convex-concave procedure, and what it says when it fails."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +14,17 @@ from strategies import Style, cases, populations, thorough
 
 import maxent
 from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.errors import MissingExtra
+from maxent.models.errors import MissingExtra, UnreliableResult
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.results.reliability import warn_unreliable
+from maxent.solvers import apart
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
 from maxent.solvers.conic.model import ConicModel
+from maxent.solvers.conic.rows import cvxpy_module
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
 
@@ -224,6 +228,53 @@ def test_an_interruption_ends_the_procedure_after_its_step():
     assert solution.stop is Stop.INTERRUPTED
     assert solution.point is not None
     assert clock.asked <= 6  # no further step: only whether there is time to move the point onto the constraints
+
+
+def test_what_is_large_is_solved_the_same_in_a_process(monkeypatch):
+    program, part = lifted("private", "gini")
+    (start,) = starts(program, part, 1)
+    options = replace(OPTIONS, clock=Clock(600.0))
+    here = CvxpyBackend().solve(part.program, start, options)
+    monkeypatch.setattr(apart, "LARGE", 0)
+    there = CvxpyBackend().solve(part.program, start, options)
+    assert (there.stop, there.iterations) == (here.stop, here.iterations)
+    np.testing.assert_allclose(there.point, here.point, atol=1e-6)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_process_that_has_to_be_ended_leaves_its_last_point(monkeypatch, told):
+    program, part = lifted("private", "gini")
+    (start,) = starts(program, part, 1)
+    clock = Clock(600.0)
+    found = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock)).point
+
+    def ended(function, arguments, clock, heard):
+        if told:
+            heard(found)
+        clock.interrupt()
+
+    monkeypatch.setattr(apart, "LARGE", 0)
+    monkeypatch.setattr(apart, "apart", ended)
+    solution = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock))
+    assert solution.stop is Stop.INTERRUPTED
+    assert np.array_equal(solution.point, found) if told else solution.point is None
+
+
+def test_only_warnings_of_the_solver_are_ignored():
+    """A solve that is late goes on in a thread of its own, while the result is reported, and warned of."""
+    _, part = lifted("counts", "gini")
+    model = ConicModel(part.program)
+
+    class Problem:
+        def solve(self, **settings):
+            warnings.warn_explicit("inaccurate", UserWarning, "problem.py", 1, "cvxpy.problems.problem")
+            warn_unreliable("stopped at the time limit")
+            raise cvxpy_module().error.SolverError
+
+    model._problem = Problem()
+    with pytest.warns(UnreliableResult, match="time limit") as heard:
+        assert model.solve("CLARABEL", {}).stop is Stop.NUMERICAL
+    assert len(heard) == 1
 
 
 @pytest.mark.parametrize("kind", ["counts", "rates"])
