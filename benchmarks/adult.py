@@ -101,10 +101,9 @@ def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> d
     if method == "textbook":
         masses, status = solve_textbook(program, seed)
     else:
-        options = (
-            Options(seed=seed, presolve=False, form="pyomo", starts=1) if method == "lifted" else Options(seed=seed)
-        )
-        outcome = solve_program(program, load_backend("auto"), options)
+        lifted = method == "lifted"
+        options = Options(seed=seed, presolve=False, starts=1) if lifted else Options(seed=seed)
+        outcome = solve_program(program, load_backend("ipopt" if lifted else "auto"), options)
         masses, status = outcome.masses, outcome.status
     total = time.process_time() - begin
     violation = Evaluator(program).max_violation(masses)

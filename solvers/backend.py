@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
 
 FloatArray = npt.NDArray[np.float64]
-Form = Literal["auto", "pyomo", "own"]
 
 FEW = 400
 """Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
@@ -36,19 +35,16 @@ class Options:
 
     ``tolerance`` is the largest violation of any constraint (probability units) that counts as solved. ``starts`` is
     the number of starting points of a part that is not convex, None for the default (5 while it is small, else 1).
-    ``form`` chooses who supplies a back end's derivatives: the Pyomo model or the program's own; ``auto`` takes the
-    Pyomo model while what presolve leaves is small. ``seed`` makes starting points repeatable.
-    ``max_iterations`` of one solve is by default 500 while a program is small, else 1500. ``floor`` is the smallest
-    probability that `newton` leaves in a part where the optimum of an entropy would make it vanish. ``jobs`` is the
-    number of processes that solve independent parts, counted as joblib does (-1: all cores); a ``cluster`` solves them
-    instead. Every back end asks
-    ``clock`` between iterations whether to stop, and then returns the best point so far.
+    ``seed`` makes starting points repeatable. ``max_iterations`` of one solve is by default 500 while a program is
+    small, else 1500. ``floor`` is the smallest probability that `newton` leaves in a part where the optimum of an
+    entropy would make it vanish. ``jobs`` is the number of processes that solve independent parts, counted as joblib
+    does (-1: all cores); a ``cluster`` solves them instead. Every back end asks ``clock`` between iterations whether to
+    stop, and then returns the best point so far.
     """
 
     tolerance: float = 1e-8
     starts: int | None = None
     seed: int = 0
-    form: Form = "auto"
     presolve: bool = True
     max_iterations: int | None = None
     floor: float = 1e-6

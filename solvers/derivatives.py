@@ -1,4 +1,4 @@
-"""Values and derivatives of a `LiftedProgram`, vectorised: the form that Ipopt gets when the program is large.
+"""Values and derivatives of a `LiftedProgram`, vectorised: what Ipopt gets from ``ipopt:own``.
 
 The method names are those of cyipopt's callback object. Rows are ordered: linear rows, then nonlinear rows.
 """

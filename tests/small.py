@@ -42,8 +42,8 @@ def start(part, rng=None):
 def best_of_ipopt(part, starts=5):
     """The best answer of Ipopt from several starts."""
     rng, own = np.random.default_rng(0), Derivatives(part.program)
-    options = Options(form="own")
-    found = [IpoptBackend().solve(part.program, start(part, rng), options) for _ in range(starts)]
+    options = Options()
+    found = [IpoptBackend("own").solve(part.program, start(part, rng), options) for _ in range(starts)]
     solved = [s for s in found if s.stop is Stop.CONVERGED and s.violation <= options.tolerance]
     return min((s.point for s in solved), key=own.objective)
 

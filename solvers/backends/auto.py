@@ -1,11 +1,11 @@
 """The default back end: for each part the one that suits it, by what its program is.
 
-Closed forms are taken before any back end is asked. What presolve leaves of a small problem goes to Ipopt through the
-Pyomo model, the form that can be read and exported. Large parts go to our own solver, which needs no linear system of
-their size. Between the two it depends on the equations. Ours eliminates them, one by one where each quasi-identifier is
-in one, and then it is as fast as Ipopt. Where they overlap, because a private attribute is tested or several trees hold
-at once, every point that it looks at is a system of its own to be solved; Ipopt, which may miss them on the way, takes
-a tenth of the time, or less. Where the first does not converge, the other tries from the best point so far.
+Closed forms are taken before any back end is asked. Convex programs and large ones go to our own solver, which is exact
+on the former, needs no linear system of the latter's size, and loads nothing. For others it depends on the equations.
+Ours eliminates them, one by one where each quasi-identifier is in one, and then it is as fast as Ipopt. Where they
+overlap, because a private attribute is tested or several trees hold at once, every point that it looks at is a system
+of its own to be solved; Ipopt, which may miss them on the way, takes a tenth of the time, or less. Where the first does
+not converge, the other tries from the best point so far.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
-from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.backends.ipopt_ import OWN, IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.solution import Solution, Stop
 
@@ -32,17 +32,14 @@ STEPS = 40
 
 
 class AutoBackend:
-    """Ipopt on the Pyomo model while that is the form, and where equations overlap; else Newton.
-
-    The other one tries where the first gives up.
-    """
+    """Ipopt where a program is not convex and equations overlap, else Newton; the other where the first gives up."""
 
     name = "auto"
-    solves = "every program: ipopt where it is small or newton gives up, newton where it is large or ipopt gives up"
+    solves = "every program: newton, and ipopt:own where equations overlap or newton gives up"
 
     def __init__(self) -> None:
         self.newton = NewtonBackend()
-        self.ipopt = IpoptBackend() if installed("cyipopt") else None
+        self.ipopt = IpoptBackend(OWN) if installed("cyipopt") else None
 
     def refuses(self, program: LiftedProgram) -> str | None:
         """Takes every program."""
@@ -52,12 +49,11 @@ class AutoBackend:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
         if self.ipopt is None:
             return self._first(self.newton, program, start, options)
-        if options.form == "pyomo" or (not program.convex and program.n <= BETWEEN and overlapping(program)):
+        if not program.convex and program.n <= BETWEEN and overlapping(program):
             best = self._first(self.ipopt, program, start, options)
             if best.stop is Stop.INFEASIBLE and not _feasible(best, options):
                 return best  # whether statements contradict each other is found out at less cost
-            few = options if program.convex else replace(options, max_iterations=STEPS)
-            return self._then(self.newton, best, program, start, few)
+            return self._then(self.newton, best, program, start, replace(options, max_iterations=STEPS))
         best = self._first(self.newton, program, start, options)
         if _feasible(best, options) and program.n > FEW:
             return best  # near an optimum; Ipopt would take minutes to say no more

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from maxent.solvers.apart import LARGE, Tell, apart
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
-from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.derivatives import Derivatives, IntArray
 from maxent.solvers.solution import Stop
 
 FloatArray = npt.NDArray[np.float64]
@@ -28,7 +28,9 @@ class Callbacks(Protocol):
     def gradient(self, z: FloatArray) -> FloatArray: ...
     def constraints(self, z: FloatArray) -> FloatArray: ...
     def jacobian(self, z: FloatArray) -> FloatArray: ...
+    def jacobianstructure(self) -> tuple[IntArray, IntArray]: ...
     def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray: ...
+    def hessianstructure(self) -> tuple[IntArray, IntArray]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +89,10 @@ def run(
         settings |= {"mu_strategy": "monotone", "mu_init": 1e-9, "compl_inf_tol": 1e-15, "dual_inf_tol": 1e-6}
         settings |= {"mu_target": 0.0, "bound_push": 1e-12, "bound_frac": 1e-12, "slack_bound_push": 1e-12}
         settings |= {"slack_bound_frac": 1e-12, "tol": 1e-12, "acceptable_iter": 0, "max_iter": 100}
-    arguments = own, lower, upper, np.clip(start, lower, upper), settings, options.tolerance
+    arguments = callbacks, own.bounds(), lower, upper, np.clip(start, lower, upper), settings, options.tolerance
     clock = options.clock
-    if callbacks is not own or not clock.runs or len(lower) + own.n_rows <= LARGE:
-        return _run(*arguments, clock, lambda point: None, callbacks)
+    if not clock.runs or len(lower) + own.n_rows <= LARGE:
+        return _run(*arguments, clock, lambda point: None)
     best: list[FloatArray] = []
     found: Run | None = apart(_run, arguments, clock, best.append)
     if found is not None:
@@ -100,7 +102,8 @@ def run(
 
 
 def _run(
-    own: Derivatives,
+    callbacks: Callbacks,
+    rows: tuple[FloatArray, FloatArray],
     lower: FloatArray,
     upper: FloatArray,
     start: FloatArray,
@@ -108,12 +111,11 @@ def _run(
     tolerance: float,
     clock: Clock,
     tell: Tell,
-    callbacks: Callbacks | None = None,
 ) -> Run:
     import cyipopt
 
-    problem = _Problem(own if callbacks is None else callbacks, tolerance, clock, tell)
-    row_lower, row_upper = own.bounds()
+    problem = _Problem(callbacks, tolerance, clock, tell)
+    row_lower, row_upper = rows
     solver = cyipopt.Problem(
         n=len(lower), m=len(row_lower), problem_obj=problem, lb=lower, ub=upper, cl=row_lower, cu=row_upper
     )
@@ -129,16 +131,9 @@ class _Problem:
     """The callbacks with cyipopt's interface; counts iterations, keeps the best feasible one, and asks the clock."""
 
     def __init__(self, callbacks: Callbacks, tolerance: float, clock: Clock, tell: Tell) -> None:
-        for name in (
-            "objective",
-            "gradient",
-            "constraints",
-            "jacobian",
-            "jacobianstructure",
-            "hessian",
-            "hessianstructure",
-        ):
-            setattr(self, name, getattr(callbacks, name))
+        self.objective, self.gradient, self.constraints = callbacks.objective, callbacks.gradient, callbacks.constraints
+        self.jacobian, self.jacobianstructure = callbacks.jacobian, callbacks.jacobianstructure
+        self.hessian, self.hessianstructure = callbacks.hessian, callbacks.hessianstructure
         self._tolerance, self._clock, self._tell = tolerance, clock, tell
         self.solver: Any = None
         self.iterations = 0

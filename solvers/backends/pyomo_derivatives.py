@@ -32,15 +32,17 @@ class PyomoDerivatives:
     """Objective, constraints, Jacobian and Hessian of the Lagrangian; rows and columns are those of the program.
 
     Structures are of (row, column) pairs; the values of equal pairs add up. As in
-    `maxent.solvers.derivatives.Derivatives`, a row's constant belongs to its bounds.
+    `maxent.solvers.derivatives.Derivatives`, a row's constant belongs to its bounds. ``check`` is called for every row,
+    and may raise when time is up. Pickles, without the model.
     """
 
-    def __init__(self, program: LiftedProgram) -> None:
+    def __init__(self, program: LiftedProgram, check: Callable[[], None] = lambda: None) -> None:
         model = build_model(program)
         rows = [*model.linear.values(), *model.internal.values()]
         column = {id(v): at for at, v in enumerate((*model.mass.values(), *model.aggregate.values()))}
         values, slopes, curvatures = (_Entries(column) for _ in range(3))
         for owner, body in enumerate([model.negative_entropy.expr, *(row.body for row in rows)]):
+            check()
             for term in _terms(body):
                 values.add(term, owner)
                 for by, slope in _derivatives(term):
@@ -96,12 +98,24 @@ class _Entries:
         self._texts.append(named)
         self._places.append((owner, *(self._column[id(variable)] for variable in by)))
 
-    def compiled(self, n_places: int) -> tuple[Callable[[FloatArray], FloatArray], IntArray]:
+    def compiled(self, n_places: int) -> tuple[_Values, IntArray]:
         """A function of all variables with the values of all expressions, and their places, a row for each kind."""
+        return _Values(", ".join(self._texts)), np.array(self._places, np.int64).reshape(-1, n_places).T
+
+
+class _Values:
+    """The values of expressions in ``z[0]``, ``z[1]``, ..., as a function of all variables; pickles as its text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
         # Arithmetic and our own names is all there is in the text.
-        evaluate = eval(f"lambda z: [{', '.join(self._texts)}]", {"log": math.log})
-        places = np.array(self._places, np.int64).reshape(-1, n_places).T
-        return lambda z: np.array(evaluate(np.maximum(z, LEAST).tolist()), np.float64), places
+        self._evaluate = eval(f"lambda z: [{text}]", {"log": math.log})
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        return np.array(self._evaluate(np.maximum(z, LEAST).tolist()), np.float64)
+
+    def __reduce__(self) -> tuple[type[_Values], tuple[str]]:
+        return _Values, (self._text,)
 
 
 def _terms(body: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""A `LiftedProgram` as a Pyomo model: the readable, exportable form, and Ipopt's for small programs."""
+"""A `LiftedProgram` as a Pyomo model: the form that can be read and exported, and that `ipopt` solves."""
 
 from __future__ import annotations
 

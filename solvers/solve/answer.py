@@ -90,8 +90,7 @@ def _reconcile(
     where = _where(task.part.program)
     loose = attempt.loose
     if loose is not None and attempt.best is None:
-        own = replace(options, form="own")
-        solution = solve_checked(backend, task.part, loose.program, loose.point, own)
+        solution = solve_checked(backend, task.part, loose.program, loose.point, options)
         before += attempt.iterations
         feasible = solution.point is not None and solution.violation <= options.tolerance
         attempt = Attempt(solution if feasible else None, solution.iterations, message=solution.message)

@@ -114,8 +114,8 @@ def attempt_program(task: Task, program: LiftedProgram, backend: Backend, option
     if restricted.single:
         return _single(program, restricted, options) or first
     if restricted.changed:
-        program, own = restricted.program, replace(options, form="own")  # fixed masses may be 0, which these allow
-        again = _search(task, program, backend, own, np.random.default_rng(options.seed), lost=LOST)
+        program = restricted.program
+        again = _search(task, program, backend, options, np.random.default_rng(options.seed), lost=LOST)
     elif first.best is None and program.terms:
         again = _search(task, program, backend, options, rng, begin=1)
     else:
@@ -133,7 +133,7 @@ def attempt_tight(task: Task, program: LiftedProgram, backend: Backend, options:
         return _single(program, restricted, options) or Attempt(None, 0)
     if program.terms:  # which may have to give way, too
         return _loosened(Attempt(None, 0), task, restricted.program, backend, options)
-    return _search(task, restricted.program, backend, replace(options, form="own"), np.random.default_rng(options.seed))
+    return _search(task, restricted.program, backend, options, np.random.default_rng(options.seed))
 
 
 def _tangled(program: LiftedProgram) -> bool:
@@ -170,9 +170,8 @@ def _loosened(found: Attempt, task: Task, program: LiftedProgram, backend: Backe
     loose = relax_internal(task.part, program, task.first, options)
     if loose is None or loose.gave:
         return replace(found, loose=loose, stopped=options.clock.stop())
-    own, near = replace(options, form="own"), task.part.masses(loose.point)
-    rng = np.random.default_rng(options.seed)
-    again = _search(replace(task, first=near), program, backend, own, rng, lost=LOST)
+    near, rng = task.part.masses(loose.point), np.random.default_rng(options.seed)
+    again = _search(replace(task, first=near), program, backend, options, rng, lost=LOST)
     return replace(_later(found, again), loose=loose)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -32,7 +32,6 @@ from maxent.constraints.presolve.merge import (
 from maxent.constraints.presolve.placed import ranges
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.packages import installed
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.dual.matrix_scaling import NAME as SCALING
@@ -51,12 +50,6 @@ ACTIVATE = 0.1
 """Internal rows violated by more than this share of the tolerance are activated."""
 
 MAX_ROUNDS = 50
-
-SMALL, SMALL_PROGRAM = 200, 5_000
-"""Variables left by presolve, and unknowns before it, up to which ``form="auto"`` goes through the Pyomo model.
-
-Beyond, its overhead rules; where the program is large, the second it takes to load would be most of the whole run.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,9 +171,9 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
         except OutOfTime as error:
             run.stopped = error.why
             return _outcome(run, masses, answers, none, 1, bound)
-        options = _with_form(run, task.part.program.n)
-        [attempt] = attempt_parts([task], run.backend, options, lambda done: None)
-        answer = answer_part(task, attempt, partial(_loosely, lifting, program, merged, part), run.backend, options)
+        [attempt] = attempt_parts([task], run.backend, run.options, lambda done: None)
+        loosely = partial(_loosely, lifting, program, merged, part)
+        answer = answer_part(task, attempt, loosely, run.backend, run.options)
     run.note(answer)
     if answer.masses is not None:
         masses = merged.expand(answer.masses, program.weight)
@@ -283,23 +276,14 @@ def _solve_parts(
         except OutOfTime as error:
             run.stopped = error.why
             return [unanswered(error.why)] * len(pieces)
-        options = _with_form(run, sum(task.part.program.n for task in tasks))
-        attempts = attempt_parts(tasks, run.backend, options, progress)
+        attempts = attempt_parts(tasks, run.backend, run.options, progress)
         answers = [
-            answer_part(task, attempt, partial(_loosely, lifting, run.program, merged, piece), run.backend, options)
+            answer_part(task, attempt, partial(_loosely, lifting, run.program, merged, piece), run.backend, run.options)
             for task, attempt, piece in zip(tasks, attempts, pieces, strict=True)
         ]
     for answer in answers:
         run.note(answer)
     return answers
-
-
-def _with_form(run: _Run, size: int) -> Options:
-    """The options, with the form of programs of ``size`` variables in all chosen."""
-    if run.options.form != "auto":
-        return run.options
-    small = size <= SMALL and run.program.n_classes * len(run.program.cells) <= SMALL_PROGRAM
-    return replace(run.options, form="pyomo" if small and installed("pyomo") else "own")
 
 
 def _loosely(lifting: Callable[..., LiftedPart], program: Program, merged: Merged, part: Part) -> LiftedPart:

@@ -26,7 +26,7 @@ D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def solve(program, start, options):
-    return IpoptBackend().solve(program, start, replace(options, form="own"))
+    return IpoptBackend("own").solve(program, start, options)
 
 
 def at_the_start(program, start, options, rng):

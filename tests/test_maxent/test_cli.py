@@ -67,7 +67,7 @@ def test_the_summary_has_every_key_of_the_contract(capsys):
     assert kinds.items() <= found["constraints"].items()
     assert (found["status"], found["backend"], found["convex"], found["certificate"]) == (
         "optimal",
-        "ipopt",
+        "newton",
         True,
         "global",
     )

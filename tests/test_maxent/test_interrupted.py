@@ -126,7 +126,7 @@ def test_ipopt_keeps_the_best_feasible_point():
 
     class Recorder(IpoptBackend):
         def solve(self, program, start, options):
-            programs.append((program, start, replace(options, form="own")))
+            programs.append((program, start, options))
             return super().solve(program, start, options)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -135,7 +135,7 @@ def test_ipopt_keeps_the_best_feasible_point():
     program, start, options = max(programs, key=lambda found: found[0].n)
     least = np.inf
     for asked in range(0, 40, 2):
-        solution = IpoptBackend().solve(program, start, replace(options, clock=Countdown(asked)))
+        solution = IpoptBackend("own").solve(program, start, replace(options, clock=Countdown(asked)))
         if solution.stop is Stop.CONVERGED:
             break
         assert solution.stop is Stop.INTERRUPTED

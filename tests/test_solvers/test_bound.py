@@ -64,7 +64,7 @@ def middle(program):
 
 
 def solved(program):
-    found = IpoptBackend().solve(program, np.clip(middle(program), program.lower, program.upper), Options(form="own"))
+    found = IpoptBackend("own").solve(program, np.clip(middle(program), program.lower, program.upper), Options())
     assert found.stop is Stop.CONVERGED
     assert found.violation <= 1e-9
     return found.point

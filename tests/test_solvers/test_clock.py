@@ -22,6 +22,7 @@ from maxent.solvers.backends import ipopt_run
 from maxent.solvers.backends.auto import AutoBackend, overlapping
 from maxent.solvers.backends.ipopt_ import _polished
 from maxent.solvers.backends.ipopt_run import run
+from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
 from maxent.solvers.clock import GRACE, Clock, OutOfTime, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import projection
@@ -164,17 +165,18 @@ def test_a_copy_of_a_copy_hears_of_an_interruption():
         assert copy.stop() is again.stop() is Stop.INTERRUPTED
 
 
-def test_ipopt_does_the_same_in_a_process(monkeypatch):
+@pytest.mark.parametrize("source", [Derivatives, PyomoDerivatives])
+def test_ipopt_does_the_same_in_a_process(monkeypatch, source):
     _, part = whole(*public("gini"))
-    program, own = part.program, Derivatives(part.program)
+    program, own, callbacks = part.program, Derivatives(part.program), source(part.program)
     start = np.clip(0.5 * program.upper, program.lower, program.upper)
-    options = Options(form="own", clock=Clock(600.0))
-    here = run(own, own, program.lower, program.upper, start, options)
+    options = Options(clock=Clock(600.0))
+    here = run(callbacks, own, program.lower, program.upper, start, options)
     monkeypatch.setattr(ipopt_run, "LARGE", 0)
-    there = run(own, own, program.lower, program.upper, start, options)
+    there = run(callbacks, own, program.lower, program.upper, start, options)
     assert (there.status, there.stopped) == (here.status, here.stopped) == (0, None)
     np.testing.assert_allclose(there.point, here.point, atol=1e-6)
-    late = run(own, own, program.lower, program.upper, start, replace(options, clock=Clock(0.0)))
+    late = run(callbacks, own, program.lower, program.upper, start, replace(options, clock=Clock(0.0)))
     assert late.stopped is Stop.TIME_LIMIT
     assert late.point.shape == start.shape
 
@@ -207,13 +209,13 @@ def test_equations_overlap_where_a_private_attribute_is_tested():
     assert not overlapping(whole(*public("gini"))[1].program)
 
 
-@pytest.mark.parametrize(("make", "by"), [(private, "ipopt"), (public, "newton")])
+@pytest.mark.parametrize(("make", "by"), [(private, "ipopt:own"), (public, "newton")])
 def test_auto_chooses_by_what_the_program_is(make, by):
     _, part = whole(*make("gini"))
     program = part.program
     rng = np.random.default_rng(0)
     masses = rng.random(part.known.shape) + 0.5
-    found = AutoBackend().solve(program, part.point(masses), Options(form="own"))
+    found = AutoBackend().solve(program, part.point(masses), Options())
     assert not program.convex
     assert found.by == by
 
@@ -222,7 +224,7 @@ def test_auto_chooses_by_what_the_program_is(make, by):
 def test_where_ipopt_gives_up_at_the_optimum_that_is_proved(publish):
     _, part = whole(*public("gini", publish))
     program, own = part.program, Derivatives(part.program)
-    options = Options(form="own")
+    options = Options()
     found = run(own, own, program.lower, program.upper, part.point(np.ones(part.known.shape)), options)
     exact = _polished(own, found.point, found.multipliers, options)
     assert own.violation(exact) <= options.tolerance

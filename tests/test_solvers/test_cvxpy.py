@@ -28,7 +28,7 @@ from maxent.solvers.conic.rows import cvxpy_module
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
 
-OPTIONS = Options(form="own")
+OPTIONS = Options()
 
 
 HARDER = {("counts", "gini"): 0.02, ("counts", "entropy"): 0.04}
@@ -80,7 +80,7 @@ def simple(**changes):
 def test_convex_programs_have_the_same_probabilities_as_with_ipopt(impurity):
     program, part = lifted("counts", impurity)
     (start,) = starts(program, part, 1)
-    ours, theirs = (backend.solve(part.program, start, OPTIONS) for backend in (CvxpyBackend(), IpoptBackend()))
+    ours, theirs = (backend.solve(part.program, start, OPTIONS) for backend in (CvxpyBackend(), IpoptBackend("own")))
     assert ours.stop is theirs.stop is Stop.CONVERGED
     assert ours.violation <= OPTIONS.tolerance
     difference = (ours.point - theirs.point)[: part.program.n_masses] / part.program.mass_weight
@@ -95,7 +95,7 @@ def test_elsewhere_the_best_of_a_few_starts_is_that_of_ipopt(kind, impurity):
     program, part = lifted(kind, impurity)
     assert not part.program.convex
     value, best = Derivatives(part.program), {}
-    for backend in (CvxpyBackend(), IpoptBackend()):
+    for backend in (CvxpyBackend(), IpoptBackend("own")):
         found = [backend.solve(part.program, start, OPTIONS) for start in starts(program, part, 3)]
         solved = [s for s in found if s.stop is Stop.CONVERGED and s.violation <= OPTIONS.tolerance]
         assert solved

@@ -9,9 +9,15 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn.plugins.nl_writer import NLWriter
 from scipy import sparse
 
+from maxent.solvers.backend import Options
+from maxent.solvers.backends import ipopt_
+from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
 from maxent.solvers.backends.pyomo_model import build_model
+from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.registry import load_backend
+from maxent.solvers.solution import Stop
 
 CASES = {
     "gini": lambda: public("gini"),
@@ -90,6 +96,30 @@ def test_the_model_is_evaluated_as_pyomo_does_and_differentiated_as_sympy_does(c
         at = column[id(v)]
         [expected] = differentiate(slope, wrt_list=[v], mode=Modes.sympy)
         assert hessian[at, at] == pytest.approx(pyo.value(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize(("name", "source"), [("ipopt", PyomoDerivatives), ("ipopt:own", Derivatives)])
+def test_the_name_alone_says_whose_derivatives_ipopt_gets(name, source, monkeypatch):
+    release, frame = public("gini", classes="abcdefgh")
+    _, part = whole(release, frame)
+    sources = []
+
+    def recorded(callbacks, *arguments, **settings):
+        sources.append(type(callbacks))
+        return run(callbacks, *arguments, **settings)
+
+    monkeypatch.setattr(ipopt_, "run", recorded)
+    found = load_backend(name).solve(part.program, part.point(np.ones(part.known.shape)), Options(max_iterations=3))
+    assert part.program.n > 200
+    assert set(sources) == {source}
+    assert found.by == name
+
+
+def test_a_pyomo_model_that_takes_too_long_is_given_up():
+    _, part = whole(*public("gini"))
+    start = part.point(np.ones(part.known.shape))
+    found = load_backend("ipopt").solve(part.program, start, Options(clock=Clock(0.0)))
+    assert (found.point, found.stop) == (None, Stop.TIME_LIMIT)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -195,7 +195,7 @@ def test_it_finds_what_ipopt_finds(name: str) -> None:
     for seed in range(3):
         start = held.form.point(somewhere(held, seed, 0.1).m)
         mine = NewtonBackend().solve(program, start, Options())
-        theirs = IpoptBackend().solve(program, start, Options(form="own"))
+        theirs = IpoptBackend("own").solve(program, start, Options())
         assert mine.stop is theirs.stop is Stop.CONVERGED
         assert mine.point is not None
         assert theirs.point is not None

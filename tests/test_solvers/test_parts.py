@@ -18,7 +18,7 @@ from maxent.solvers.solve import starts
 from maxent.solvers.solve.attempt import Task, attempt_part
 from maxent.solvers.solve.checked import solve_checked
 
-OWN = Options(form="own")
+OPTIONS = Options()
 
 
 def task_of(release, frame):
@@ -56,7 +56,7 @@ NOTHING = Solution(None, Stop.NUMERICAL, np.inf, 1, "lost")
 
 
 def honestly(program, start, options):
-    return IpoptBackend().solve(program, start, replace(options, form="own"))
+    return IpoptBackend("own").solve(program, start, options)
 
 
 # --- Where solves start ----------------------------------------------------------------------------------------
@@ -125,29 +125,29 @@ def test_a_split_gives_each_class_one_branch(open_task):
 
 
 def test_the_best_of_several_starts_is_kept(open_task):
-    solved = [attempt_part(open_task, IpoptBackend(), replace(OWN, starts=n)) for n in (1, 2, 4)]
+    solved = [attempt_part(open_task, IpoptBackend("own"), replace(OPTIONS, starts=n)) for n in (1, 2, 4)]
     values = [Derivatives(open_task.part.program).objective(attempt.best.point) for attempt in solved]
     assert values[0] >= values[1] >= values[2]
     recorder = Recorder(honestly)
-    attempt_part(open_task, recorder, replace(OWN, starts=3))
+    attempt_part(open_task, recorder, replace(OPTIONS, starts=3))
     assert len(recorder.begun) == 3
 
 
 def test_of_equal_answers_the_first_is_kept(open_task):
     recorder = Recorder(honestly, lambda program, start, options: replace(recorder.first, message="second"))
-    recorder.first = honestly(open_task.part.program, open_task.part.point(open_task.first * 1.0), OWN)
+    recorder.first = honestly(open_task.part.program, open_task.part.point(open_task.first * 1.0), OPTIONS)
     recorder.answers = (recorder.first, recorder.answers[1])
-    assert attempt_part(open_task, recorder, replace(OWN, starts=2)).best.message == recorder.first.message
+    assert attempt_part(open_task, recorder, replace(OPTIONS, starts=2)).best.message == recorder.first.message
 
 
 def test_where_none_was_solved_there_are_retries_from_elsewhere(open_task):
     recorder = Recorder(NOTHING, NOTHING, honestly)
-    attempt = attempt_part(open_task, recorder, replace(OWN, starts=1))
+    attempt = attempt_part(open_task, recorder, replace(OPTIONS, starts=1))
     assert attempt.solved
     assert len(recorder.begun) == 3
     assert np.abs(recorder.begun[1] - recorder.begun[2]).max() > 1e-3
     recorder = Recorder(NOTHING)
-    attempt = attempt_part(open_task, recorder, replace(OWN, starts=1))
+    attempt = attempt_part(open_task, recorder, replace(OPTIONS, starts=1))
     assert not attempt.solved
     assert attempt.message == "lost"
     assert len(recorder.begun) == 4  # two, and two from where the internal rows need the least slack
@@ -156,7 +156,7 @@ def test_where_none_was_solved_there_are_retries_from_elsewhere(open_task):
 def test_a_convex_part_is_started_once_and_from_the_closed_form():
     task = task_of(*public("gini", "counts"))
     recorder = Recorder(honestly)
-    attempt = attempt_part(task, recorder, replace(OWN, starts=7))
+    attempt = attempt_part(task, recorder, replace(OPTIONS, starts=7))
     assert len(recorder.begun) == 1
     np.testing.assert_array_equal(recorder.begun[0], task.part.point(task.first))
     assert 0 <= attempt.gap <= 1e-6 * task.individuals
@@ -164,7 +164,7 @@ def test_a_convex_part_is_started_once_and_from_the_closed_form():
 
 def test_no_time_means_no_start(open_task):
     recorder = Recorder(honestly)
-    attempt = attempt_part(open_task, recorder, replace(OWN, clock=Clock(0.0)))
+    attempt = attempt_part(open_task, recorder, replace(OPTIONS, clock=Clock(0.0)))
     assert recorder.begun == []
     assert (attempt.best, attempt.stopped) == (None, Stop.TIME_LIMIT)
 
@@ -174,14 +174,16 @@ def test_no_time_means_no_start(open_task):
 
 def test_the_violation_is_that_of_the_masses(open_task):
     part, program = open_task.part, open_task.part.program
-    point = honestly(program, part.point(starts.start(0, part, open_task.first, np.random.default_rng(0))), OWN).point
+    point = honestly(
+        program, part.point(starts.start(0, part, open_task.first, np.random.default_rng(0))), OPTIONS
+    ).point
     broken = point.copy()
     broken[program.n_masses :] += 1.0  # aggregates that are not the sums of their masses
-    repaired = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program, point, OWN)
+    repaired = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program, point, OPTIONS)
     assert repaired.stop is Stop.CONVERGED
     assert repaired.violation == Derivatives(program).violation(repaired.point) <= 1e-8
     broken[0] += 1.0
-    missed = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 0.0, 1)), part, program, point, OWN)
+    missed = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 0.0, 1)), part, program, point, OPTIONS)
     assert missed.stop is Stop.NUMERICAL
     assert missed.violation > 0.1
 
@@ -189,17 +191,17 @@ def test_the_violation_is_that_of_the_masses(open_task):
 def test_an_answer_that_the_bound_proves_is_solved_whatever_the_back_end_says():
     task = task_of(*public("gini", "counts"))
     doubtful = lambda program, start, options: replace(honestly(program, start, options), stop=Stop.ITERATION_LIMIT)  # noqa: E731
-    assert attempt_part(task, Recorder(doubtful), OWN).solved
+    assert attempt_part(task, Recorder(doubtful), OPTIONS).solved
 
 
 def test_a_convex_part_far_from_its_optimum_is_solved_again():
     task = task_of(*public("gini", "counts"))
     program = task.part.program
     other = replace(program, mass_weight=program.mass_weight * np.exp(np.sin(np.arange(program.n_masses))))
-    far = replace(honestly(other, task.part.point(task.first), OWN), stop=Stop.CONVERGED)
+    far = replace(honestly(other, task.part.point(task.first), OPTIONS), stop=Stop.CONVERGED)
     recorder = Recorder(far, honestly)
-    attempt = attempt_part(task, recorder, OWN)
+    attempt = attempt_part(task, recorder, OPTIONS)
     assert len(recorder.begun) == 2
     assert attempt.solved
     assert attempt.gap <= 1e-6 * task.individuals
-    assert not attempt_part(task, Recorder(far), OWN).solved
+    assert not attempt_part(task, Recorder(far), OPTIONS).solved

@@ -24,7 +24,7 @@ def solved(request):
     harder = replace(part.program, nl_const=part.program.nl_const - {"gini": 0.02, "entropy": 0.04}[request.param])
     rough = ConicModel(harder).solve("CLARABEL", dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), 1e-4))
     start = part.point(np.repeat(program.weight[:, None] / program.n_classes, program.n_classes, axis=1))
-    return harder, rough, IpoptBackend().solve(harder, start, Options(form="own")).point
+    return harder, rough, IpoptBackend("own").solve(harder, start, Options()).point
 
 
 def test_a_rough_answer_becomes_exact(solved):

@@ -88,7 +88,7 @@ class Broken(Plain):
     sys.modules.pop("extra", None)
 
 
-@pytest.mark.parametrize("name", ["auto", "ipopt", "scipy", "scipy:slsqp"])
+@pytest.mark.parametrize("name", ["auto", "ipopt", "ipopt:own", "scipy", "scipy:slsqp"])
 def test_a_name_gives_its_back_end(name):
     backend = load_backend(name)
     assert isinstance(backend, Backend)
@@ -117,12 +117,17 @@ def test_what_follows_the_first_colon_is_the_argument(extra):
     assert load_backend("named:").name == "named:"
 
 
-@pytest.mark.parametrize("name", ["ipopt:fast", "auto:fast", "plain:x", "plain:"])
+@pytest.mark.parametrize("name", ["auto:fast", "plain:x", "plain:"])
 def test_a_back_end_without_arguments_takes_none(name, extra):
     with pytest.raises(
         UnknownBackend, match=f"'{name.partition(':')[0]}' alone, which takes no argument, found '{name}'"
     ):
         load_backend(name)
+
+
+def test_ipopt_has_one_other_source_of_derivatives():
+    with pytest.raises(UnknownBackend, match=r"expected ipopt or ipopt:own, found 'ipopt:fast'$"):
+        load_backend("ipopt:fast")
 
 
 def test_a_back_end_with_an_argument_needs_one(extra):
