@@ -25,6 +25,8 @@ COMMANDS = {
     "maxent estimate (d1)": ["-m", "maxent", "estimate", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--json"],
 }
 BARE = "python -c pass"
+CACHING = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+"""The environment of the processes: they may keep what Python compiles, as it does where maxent is installed."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Taken:
 def run(name: str, arguments: list[str]) -> Taken:
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen([sys.executable, *arguments], stdout=output, stderr=output)
+        process = subprocess.Popen([sys.executable, *arguments], stdout=output, stderr=output, env=CACHING)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = code = os.waitstatus_to_exitcode(status)
         clock = time.perf_counter() - begin

@@ -139,13 +139,14 @@ def _row(tree: str, qi: str, result: Estimate, options: dict[str, Any], *, attac
     """What a comparison would say of the release, attacks only where that is wanted."""
     from pathlib import Path
 
-    from maxent.api.audit import audit
-    from maxent.models.formats.published_records import is_records
     from maxent.results.comparison import attack_numbers, described, estimate_numbers
 
     row = {"release": Path(tree).stem, "defense": described(result.program.release), **estimate_numbers(result)}
     if not attacked:
         return row
+    from maxent.api.audit import audit
+    from maxent.models.formats.published_records import is_records
+
     told = ("count", "target", "reading") if is_records(tree) else ("facts", "count", "rounding", "reading")
     known = {key: options[key] for key in told if options.get(key) is not None}
     return {**row, **attack_numbers(audit(tree, qi, **known))}

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from maxent.disclosure.individuals import Individuals
-from maxent.plotting.curves import draw_divergences, draw_posteriors
 from maxent.plotting.figures import check_kind, missing, save_plot
-from maxent.plotting.leaves import draw_leaves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +33,14 @@ def draw_estimate(axes: Axes, result: Inference, kind: str = KINDS[0], tree: int
     """Draw one of `KINDS`; errors as in `check_estimate_plot`."""
     check_estimate_plot(kind, truth=result.disclosure.individual is not None)
     if kind == "leaves":
+        from maxent.plotting.leaves import draw_leaves
+
         draw_leaves(axes, result, tree)
-    elif kind == "posterior":
+        return
+    from maxent.disclosure.individuals import Individuals
+    from maxent.plotting.curves import draw_divergences, draw_posteriors
+
+    if kind == "posterior":
         draw_posteriors(axes, {"": Individuals.of(result)})
     else:
         draw_divergences(axes, {"": Individuals.of(result)})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maxent.models.defenses.leaf_pruning import PRUNE_LEAF, PRUNE_PARENT, stated_k
-from maxent.models.defenses.random_trees.trees import METHOD as RDT
 from maxent.models.release import Release
 
 KADET = "kadet"
@@ -39,6 +37,9 @@ def stated(release: Release) -> Stated:
     defense = release.defense
     if defense is None:
         return Stated()
+    from maxent.models.defenses.leaf_pruning import PRUNE_LEAF, PRUNE_PARENT, stated_k
+    from maxent.models.defenses.random_trees.trees import METHOD as RDT
+
     if (k := stated_k(release, PRUNE_LEAF)) is not None:
         return Stated(leaves_at_least=k, removed_below=k)
     if (k := stated_k(release, PRUNE_PARENT)) is not None:

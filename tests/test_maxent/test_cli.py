@@ -355,10 +355,20 @@ def test_the_version(capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
-    [(["--help"], ["typer", "rich", "numpy"]), (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"])],
-    ids=["help", "help of a command"],
+    [
+        (["--help"], ["typer", "rich", "numpy"]),
+        (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"]),
+        (
+            ["estimate", *D1, "--json"],
+            [
+                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "sklearn", "matplotlib", "rich"),
+                *("maxent.plotting.leaves", "maxent.api.audit", "maxent.models.defenses.random_trees"),
+            ],
+        ),
+    ],
+    ids=["help", "help of a command", "a small estimate"],
 )
-def test_help_imports_nothing_heavy(arguments, heavy):
+def test_nothing_is_imported_in_vain(arguments, heavy):
     code = f"""
 import sys
 from maxent.__main__ import main
@@ -368,7 +378,7 @@ sys.exit(status)
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "[]\n")
-    assert "maxent" in ran.stdout
+    assert ran.stdout
 
 
 def test_json_knows_no_infinity():
