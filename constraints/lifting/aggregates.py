@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.presolve.part_view import PartView
 from maxent.constraints.presolve.placed import run_ends
 
@@ -56,18 +57,6 @@ class _Parts:
     terms: IntArray
     n_terms: IntArray
     base: FloatArray
-
-
-def aggregated(definitions: sparse.csr_matrix, constants: FloatArray, masses: FloatArray) -> FloatArray:
-    """The values of aggregates at some masses, shape (n_aggregates,); see `Aggregates.finish`."""
-    n = len(masses)
-    nested, found = definitions[:, n:], definitions[:, :n] @ masses + constants
-    more = nested @ found
-    while more.any():  # as often as aggregates are nested
-        found += more
-        more = nested @ more
-    result: FloatArray = found
-    return result
 
 
 class Aggregates:
@@ -155,14 +144,13 @@ class Aggregates:
         self._const.append(base)
         self._n += len(base)
 
-    def finish(self) -> tuple[sparse.csr_matrix, FloatArray]:
-        """Definitions, shape (n_aggregates, n_masses + n_aggregates), and constants.
-
-        Every aggregate is ``definitions @ z + constants``, a sum of masses and of aggregates before it.
-        """
+    def finish(self) -> Elimination:
+        """The definitions of all aggregates, each a sum of masses, of aggregates before it, and of a constant."""
         columns, lengths, constants = (
             np.concatenate([np.empty(0, kind), *lists])
             for lists, kind in ((self._columns, np.int64), (self._lengths, np.int64), (self._const, np.float64))
         )
-        shape = (len(constants), self._n)
-        return sparse.csr_matrix((np.ones(len(columns)), columns, run_ends(lengths)), shape=shape), constants
+        ends = np.concatenate([np.zeros(self._n_masses, np.int64), run_ends(lengths)])
+        definitions = sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(self._n, self._n))
+        shift = np.concatenate([np.zeros(self._n_masses), constants])
+        return Elimination(definitions, shift, np.arange(self._n_masses))

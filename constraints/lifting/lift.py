@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.constraints.lifting.aggregates import Aggregates, aggregated
+from maxent.constraints.lifting.aggregates import Aggregates
+from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.constraints.lifting.split_rows import lift_comparisons
 from maxent.constraints.presolve.bounds import FIXED, possible, tighten
@@ -29,8 +30,7 @@ class LiftedPart:
 
     program: LiftedProgram
     known: FloatArray  # (n_groups, n_classes): values of the fixed masses, 0 elsewhere
-    definitions: sparse.csr_matrix  # (n_aggregates, n): aggregates = definitions @ z + constants, strictly lower
-    constants: FloatArray
+    elimination: Elimination  # of the aggregates
 
     def masses(self, z: FloatArray) -> FloatArray:
         """Masses of the part's groups, shape (n_groups, n_classes), from a point of the program."""
@@ -43,7 +43,7 @@ class LiftedPart:
         n = self.program.n_masses
         at = self.program.group, self.program.klass
         free = np.clip(masses[at], self.program.lower[:n], self.program.upper[:n])
-        return np.concatenate([free, aggregated(self.definitions, self.constants, free)])
+        return self.elimination.point(free)
 
 
 def lift(
@@ -78,8 +78,8 @@ def lift(
     linear = linear_rows(view, statements, fixed, known, index, trusting=trusting)
     aggregates = Aggregates(view, known, index)
     comparisons = lift_comparisons(view, rows, totals if trusting else None, aggregates, check)
-    definitions, constants = aggregates.finish()
-    above = aggregated(definitions, constants, view.upper[group, klass])
+    elimination = aggregates.finish()
+    definitions, constants = elimination.definitions[len(group) :], elimination.shift[len(group) :]
     lifted = LiftedProgram(
         group=group,
         klass=klass,
@@ -87,7 +87,7 @@ def lift(
         total=view.owner_weight - add_up(view.owner, known.sum(axis=1), len(view.owner_weight)),
         mass_weight=view.weight[group],
         lower=np.concatenate([view.lower[group, klass], np.zeros(len(constants))]),
-        upper=np.concatenate([view.upper[group, klass], above]),
+        upper=elimination.point(view.upper[group, klass]),
         matrix=_with_definitions(linear.matrix, definitions),
         row_lower=np.concatenate([linear.lower, constants]),
         row_upper=np.concatenate([linear.upper, constants]),
@@ -97,7 +97,7 @@ def lift(
         origins=(*linear.origins, *(None for _ in constants)),
         nl_origins=comparisons.origins,
     )
-    return LiftedPart(lifted, known, definitions, constants)
+    return LiftedPart(lifted, known, elimination)
 
 
 def _with_definitions(matrix: sparse.csr_matrix, definitions: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.constraints.lifting.elimination import passive_chain
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.solvers.derivatives import Derivatives
 
@@ -83,7 +84,7 @@ class OptimalityConditions:
         with np.errstate(all="ignore"):  # what is not finite is found below
             jacobian = self._jacobian(z)[rows][:, columns]
             missing = (self.own.constraints(z) - np.where(side < 0, self._lower, self._upper))[rows]
-            chain = _chain(jacobian, self._passive(side)[columns])
+            chain = passive_chain(jacobian, self._passive(side)[columns])
             kept_rows, kept = _without(len(rows), [r for r, _ in chain]), _without(len(columns), [c for _, c in chain])
             scale = np.sqrt(np.maximum(np.abs(z[columns]), TINY))[kept]
             core = jacobian[kept_rows][:, kept]
@@ -153,26 +154,6 @@ class OptimalityConditions:
             ),
             shape=(n, n),
         )
-
-
-def _chain(jacobian: sparse.csr_matrix, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
-    """Rows and columns that need not be solved for together with the rest, those that follow from others first.
-
-    A passive column in a single row is what that row makes it, and the row has no multiplier. Without both, further
-    columns are in a single row: the aggregates that they were made of. Most comparisons are not active, and leaving out
-    their aggregates is what makes a large system sparse.
-    """
-    entries = jacobian.tocoo()
-    chain: list[tuple[IntArray, IntArray]] = []
-    here = np.ones(entries.nnz, bool)
-    while True:
-        single = passive & (np.bincount(entries.col[here], minlength=len(passive)) == 1)
-        at = np.flatnonzero(here & single[entries.col])
-        rows, first = np.unique(entries.row[at], return_index=True)
-        if not len(rows):
-            return chain
-        chain.append((rows, entries.col[at[first]]))
-        here &= ~np.isin(entries.row, rows)
 
 
 def _without(n: int, left_out: list[IntArray]) -> IntArray:

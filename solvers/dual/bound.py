@@ -63,7 +63,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     linear, convex = relaxed.linear, relaxed.convex
     if linear.overlapping and not convex.n_rows:
         return _overlapping_optimum(program, clock)
-    masses = _inside(linear, point[relaxed.free])
+    masses = _inside(linear, point[relaxed.elimination.free])
     problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
     start = _start(problem, masses, clock)
     n_linear, best, worth = len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
+from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
@@ -77,10 +78,9 @@ class ConvexRows:
 class Relaxation:
     """Every linear row of a program, bounds included, and every convex one, over its free masses.
 
-    ``free`` numbers these among the program's variables; ``constant`` is the entropy of the fixed ones, nats.
+    ``elimination`` numbers these among the program's variables; ``constant`` is the entropy of the fixed ones, nats.
     """
 
-    free: IntArray
     linear: LinearEntropy
     convex: ConvexRows
     constant: float
@@ -93,23 +93,22 @@ def relax(program: LiftedProgram) -> Relaxation:
     Only a program some of whose definitions were left out as redundant can lose more than its non-convex rows: those
     over the aggregates that nothing defines any more.
     """
-    n = program.n_masses
-    lower, upper = program.lower[:n], program.upper[:n]
-    fixed = lower >= upper
-    free, known, weight = np.flatnonzero(~fixed), lower[fixed], program.mass_weight[fixed]
-    total = program.total - np.bincount(program.owner[fixed], known, len(program.total))
-    elimination = Elimination.of(program, free)
+    fixed = program.lower >= program.upper
+    held = np.flatnonzero(fixed[: program.n_masses])
+    known, weight = program.lower[held], program.mass_weight[held]
+    total = program.total - np.bincount(program.owner[held], known, len(program.total))
+    elimination, defining = eliminate(program, fixed)
     constant = -(known * np.log(np.where(known > 0, known / weight, 1.0))).sum()
-    linear = _linear(program, elimination, np.maximum(total, 0.0))
-    return Relaxation(free, linear, _convex(program, elimination), float(constant), elimination)
+    linear = _linear(program, elimination, defining, np.maximum(total, 0.0))
+    return Relaxation(linear, _convex(program, elimination), float(constant), elimination)
 
 
-def _linear(program: LiftedProgram, elimination: Elimination, total: FloatArray) -> LinearEntropy:
+def _linear(program: LiftedProgram, elimination: Elimination, defining: IntArray, total: FloatArray) -> LinearEntropy:
     """The statements, and the bounds of single masses that do not follow from their owner's total."""
     free, n = elimination.free, program.n_masses
     statement = np.array([origin is not None for origin in program.origins], bool)
     statement |= np.diff(program.matrix[:, n:].indptr) > 0  # of the others, totals of quasi-identifiers are left out
-    statement[elimination.defining] = False
+    statement[defining] = False
     rows = np.flatnonzero(statement)
     matrix, moved = elimination.over_free(program.matrix[rows])
     told = (np.diff(matrix.indptr) > 0) & ~np.isnan(moved)
@@ -156,59 +155,3 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
         )
     size = program.nl_size[take]
     return ConvexRows(expand, np.nan_to_num(shift), tuple(chosen), program.nl_const[take] * size, size)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Elimination:
-    """``z = matrix z + shift``: repeated, it leaves only the ``free`` masses on the right.
-
-    These stand for themselves, fixed variables for their value, and an aggregate for what the row that defines it says:
-    one of ``defining``, an equation of which it is the last variable that is not fixed. The shift of an aggregate that
-    no row defines is NaN, and so becomes the constant of whatever refers to it.
-    """
-
-    matrix: sparse.csr_matrix
-    shift: FloatArray
-    free: IntArray
-    defining: IntArray
-
-    @classmethod
-    def of(cls, program: LiftedProgram, free: IntArray) -> Elimination:
-        n, n_masses = program.n, program.n_masses
-        fixed = program.lower >= program.upper
-        known = np.where(fixed, program.lower, 0.0)
-        rows = sparse.csr_matrix(program.matrix @ sparse.diags_array(np.where(fixed, 0.0, 1.0)))
-        rows.eliminate_zeros()
-        rows.sort_indices()
-        filled = np.flatnonzero(np.diff(rows.indptr))
-        last = np.full(rows.shape[0], -1)
-        last[filled] = rows.indices[rows.indptr[filled + 1] - 1]
-        equations = np.flatnonzero((last >= n_masses) & (program.row_lower == program.row_upper))
-        aggregates, first = np.unique(last[equations], return_index=True)
-        defining = equations[first]
-        factor = rows.data[rows.indptr[defining + 1] - 1]
-        place = sparse.csr_matrix((1 / factor, (aggregates, np.arange(len(defining)))), shape=(n, len(defining)))
-        stays = np.zeros(n)
-        stays[free] = stays[aggregates] = 1.0
-        matrix = sparse.csr_matrix(sparse.diags_array(stays) - place @ rows[defining])
-        matrix.eliminate_zeros()
-        shift = np.where(fixed | (np.arange(n) < n_masses), known, np.nan)
-        shift[aggregates] = (program.row_lower - program.matrix @ known)[defining] / factor
-        return cls(matrix, shift, free, defining)
-
-    def point(self, masses: FloatArray) -> FloatArray:
-        """Every variable, shape (n,), at some free masses; NaN for aggregates that no row defines."""
-        matrix, constant = self.over_free(sparse.identity(len(self.shift), format="csr"))
-        every: FloatArray = matrix @ masses + constant
-        return every
-
-    def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:
-        """Linear expressions in all variables, one per row, as expressions in the free masses and constants."""
-        is_free = np.zeros(len(self.shift), bool)
-        is_free[self.free] = True
-        constant = np.zeros(matrix.shape[0])
-        while not is_free[matrix.indices].all():
-            constant += matrix @ self.shift
-            matrix = sparse.csr_matrix(matrix @ self.matrix)
-            matrix.eliminate_zeros()
-        return sparse.csr_matrix(matrix[:, self.free]), constant

@@ -7,13 +7,14 @@ class, and an internal constraint is ``sum over blocks and classes of factor * p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
 
 IntArray = npt.NDArray[np.int64]
@@ -83,8 +84,7 @@ class Form:
     equal: Rows
     least: Rows
     blocks: Blocks
-    flat: sparse.csr_matrix  # (n_aggregates, n_masses): aggregates = flat @ masses + flat_const
-    flat_const: FloatArray
+    elimination: Elimination
 
     def point(self, masses: FloatArray) -> FloatArray:
         """The program's point, shape (program.n,), of an array of masses."""
@@ -95,8 +95,7 @@ class Form:
     def complete(self, point: FloatArray) -> FloatArray:
         """A point whose aggregates are those of its masses."""
         n = self.program.n_masses
-        masses = point[:n]
-        whole = np.concatenate([masses, self.flat @ masses + self.flat_const])
+        whole = self.elimination.point(point[:n])
         clipped: FloatArray = np.clip(whole, self.program.lower, self.program.upper)
         return clipped
 
@@ -123,7 +122,10 @@ def build_form(program: LiftedProgram) -> Form:
     owners, owner = np.unique(program.owner[variable][first], return_inverse=True)
     held = np.where(fixed, program.lower[:n], 0.0)
     total = (program.total - np.bincount(program.owner, held, len(program.total)))[owners]
-    flat, flat_const = _flatten(program)
+    elimination, _ = eliminate(program, np.zeros(program.n, bool))
+    undefined = np.isnan(elimination.shift)  # such an aggregate is fixed by its bounds
+    elimination = replace(elimination, shift=np.where(undefined, program.lower, elimination.shift))
+    flat, flat_const = elimination.over_free(sparse.identity(program.n, format="csr")[n:])
     spread = sparse.csr_matrix((np.ones(len(at)), (variable, at)), shape=(n, free.size))
     equal, least = _linear(program, flat, flat_const, spread, held, at, total[owner[group]])
     return Form(
@@ -137,40 +139,8 @@ def build_form(program: LiftedProgram) -> Form:
         equal=equal,
         least=least,
         blocks=_blocks(program, flat, flat_const, spread, held, free),
-        flat=flat,
-        flat_const=flat_const,
+        elimination=elimination,
     )
-
-
-def _flatten(program: LiftedProgram) -> tuple[sparse.csr_matrix, FloatArray]:
-    """Aggregates as sums of masses: (matrix, constants).
-
-    A definition is a row without origin whose last variable is an aggregate, the one that it defines; an aggregate
-    without a definition is fixed by its bounds.
-    """
-    n, m = program.n_masses, program.n_aggregates
-    if not m:
-        return sparse.csr_matrix((0, n)), np.empty(0)
-    matrix = program.matrix
-    rows = np.flatnonzero([origin is None for origin in program.origins])
-    rows = rows[np.diff(matrix.indptr)[rows] > 0]
-    some = matrix[rows]
-    last = np.maximum.reduceat(some.indices, some.indptr[:-1])
-    rows, defined = rows[last >= n], last[last >= n] - n
-    place = sparse.csr_matrix((np.ones(len(rows)), (defined, rows)), shape=(m, matrix.shape[0]))
-    ordered = (place @ matrix).tocsr()
-    direct, nested = -ordered[:, :n], sparse.csr_matrix(place @ place.T) - ordered[:, n:]
-    const = program.lower[n:].copy()
-    const[defined] = program.row_lower[rows]
-    nested.eliminate_zeros()
-    flat, more = direct, direct
-    add = const
-    while nested.nnz:  # as often as aggregates are nested
-        more, add = nested @ more, nested @ add
-        if not more.nnz and not add.any():
-            break
-        flat, const = flat + more, const + add
-    return sparse.csr_matrix(flat), const
 
 
 def _linear(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from maxent.constraints.lifting.lift import LiftedPart
 
@@ -56,7 +55,7 @@ def tilts(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArray
     chosen, _, _ = _chosen(part)
     change = np.zeros(part.program.n)
     change[chosen] = size * rng.standard_normal(len(chosen))
-    return _to_masses(part, change) + noise(part, 0.2 * NOISE, rng)
+    return part.elimination.spread(change) + noise(part, 0.2 * NOISE, rng)
 
 
 def splits(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArray:
@@ -67,7 +66,7 @@ def splits(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArra
     _, first = np.unique(np.column_stack([row, klass])[by_draw], axis=0, return_index=True)
     change = np.zeros(part.program.n)
     change[chosen[which[by_draw[first]]]] = size
-    return _to_masses(part, change) + noise(part, 0.2 * NOISE, rng)
+    return part.elimination.spread(change) + noise(part, 0.2 * NOISE, rng)
 
 
 def _chosen(part: LiftedPart) -> tuple[IntArray, IntArray, IntArray]:
@@ -78,36 +77,9 @@ def _chosen(part: LiftedPart) -> tuple[IntArray, IntArray, IntArray]:
     return chosen, np.concatenate([*rows, np.empty(0, np.int64)]), which.reshape(-1)
 
 
-def _to_masses(part: LiftedPart, change: FloatArray) -> FloatArray:
-    """What changes of variables, shape (n,), come to in each mass: the sum over the aggregates that it is in."""
-    n = part.program.n_masses
-    if not part.program.n_aggregates:
-        return change
-    from scipy.sparse.linalg import spsolve_triangular
-
-    within = sparse.csr_matrix(_nested(part).T)
-    reached: FloatArray = spsolve_triangular(within, change[n:], lower=False, unit_diagonal=True)
-    result: FloatArray = change[:n] + part.definitions[:, :n].T @ reached
-    return result
-
-
 def _classes(part: LiftedPart) -> IntArray:
     """The class of each variable, shape (n,); aggregates over all classes get a number between."""
-    n = part.program.n_masses
-    if not part.program.n_aggregates:
-        return part.program.klass
-    from scipy.sparse.linalg import spsolve_triangular
-
-    nested, direct = _nested(part), part.definitions[:, :n]
-    weighted = spsolve_triangular(
-        nested, direct @ part.program.klass.astype(np.float64), lower=True, unit_diagonal=True
-    )
-    number = spsolve_triangular(nested, direct @ np.ones(n), lower=True, unit_diagonal=True)
-    mean = np.rint(weighted / np.maximum(number, 1.0)).astype(np.int64)
-    return np.concatenate([part.program.klass, mean])
-
-
-def _nested(part: LiftedPart) -> sparse.csr_matrix:
-    """The triangular system that defines aggregates from smaller ones."""
-    n = part.program.n_masses
-    return sparse.csr_matrix(sparse.identity(part.program.n_aggregates) - part.definitions[:, n:])
+    klass = part.program.klass
+    number = part.elimination.sums(np.ones(len(klass)))
+    mean: IntArray = np.rint(part.elimination.sums(klass) / np.maximum(number, 1.0)).astype(np.int64)
+    return mean

@@ -213,4 +213,5 @@ def test_cuts_of_a_number_are_sums_of_one_another() -> None:
     program = compile_release(parse_release(document, "test"), frame)
     _, [(_, part)] = lifted(program, np.random.default_rng(0), whole=True)
     assert len(part.program.nl_const) == n - 1
-    assert part.definitions.nnz <= 2 * 2 * (2 * n + n)  # both sides, both classes: a group and the cut before; branches
+    # Both sides, both classes: a group and the cut before; branches.
+    assert part.elimination.definitions.nnz <= 2 * 2 * (2 * n + n)

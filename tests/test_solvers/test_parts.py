@@ -82,11 +82,11 @@ def test_starts_are_near_and_keep_every_total(make, number):
 
 def masses_in(task, variable):
     """The masses that an aggregate is the sum of."""
-    program, n = task.part.program, task.part.program.n_masses
-    inside = np.zeros(program.n)
+    n, definitions = task.part.program.n_masses, task.part.elimination.definitions.toarray()
+    inside = np.zeros(len(definitions))
     inside[variable] = 1.0
-    for row in range(program.n_aggregates - 1, -1, -1):
-        inside[: program.n] += inside[n + row] * task.part.definitions[row].toarray()[0]
+    for row in range(len(definitions) - 1, n - 1, -1):
+        inside += inside[row] * definitions[row]
     return np.flatnonzero(inside[:n])
 
 

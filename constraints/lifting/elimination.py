@@ -1,0 +1,119 @@
+"""Aggregates out of a program: every variable as a sum of its free masses, and what follows from that.
+
+An aggregate is a sum of masses and of aggregates before it. So ``z = definitions z + shift``, repeated as often as
+aggregates are nested, leaves only free masses on the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """Variables in terms of the ``free`` ones, which have no definition and no shift.
+
+    ``definitions``, shape (n, n), has rows for aggregates only, each with entries for variables before it. ``shift``,
+    shape (n,), are the constants of these, and the values of variables that are fixed.
+    """
+
+    definitions: sparse.csr_matrix
+    shift: FloatArray
+    free: IntArray
+
+    def point(self, masses: FloatArray) -> FloatArray:
+        """Every variable, shape (n,), at some free masses."""
+        start = self.shift.copy()
+        start[self.free] = masses
+        return _accumulated(self.definitions, start)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """What values of the free masses add up to in every variable, constants left out, shape (n,)."""
+        start = np.zeros(len(self.shift))
+        start[self.free] = values
+        return _accumulated(self.definitions, start)
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """What values of all variables, shape (n,), come to in each free mass: the sum over the variables it is in."""
+        return _accumulated(self.definitions.T, values)[self.free]
+
+    def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:
+        """Linear expressions in all variables, one per row, as expressions in the free masses and constants."""
+        found, constant = matrix[:, self.free], matrix @ self.shift
+        more = _product(matrix, self.definitions)
+        while more.nnz:
+            found, constant = found + more[:, self.free], constant + more @ self.shift
+            more = _product(more, self.definitions)
+        return sparse.csr_matrix(found), constant
+
+
+def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, IntArray]:
+    """The elimination of a program's aggregates, and the rows that define them; ``fixed`` variables have their value.
+
+    A definition is an equation whose last variable that is not fixed is an aggregate. The shift of an aggregate without
+    one is NaN, and so becomes the constant of whatever refers to it.
+    """
+    n, n_masses = program.n, program.n_masses
+    known = np.where(fixed, program.lower, 0.0)
+    rows = sparse.csr_matrix(program.matrix @ sparse.diags_array(np.where(fixed, 0.0, 1.0)))
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    last = np.full(rows.shape[0], -1)
+    last[filled] = rows.indices[rows.indptr[filled + 1] - 1]
+    equations = np.flatnonzero((last >= n_masses) & (program.row_lower == program.row_upper))
+    aggregates, first = np.unique(last[equations], return_index=True)
+    defining = equations[first]
+    factor = rows.data[rows.indptr[defining + 1] - 1]
+    place = sparse.csr_matrix((1 / factor, (aggregates, np.arange(len(defining)))), shape=(n, len(defining)))
+    itself = np.zeros(n)
+    itself[aggregates] = 1.0
+    definitions = sparse.csr_matrix(sparse.diags_array(itself) - place @ rows[defining])
+    definitions.eliminate_zeros()
+    shift = np.where(fixed | (np.arange(n) < n_masses), known, np.nan)
+    shift[aggregates] = (program.row_lower - program.matrix @ known)[defining] / factor
+    return Elimination(definitions, shift, np.flatnonzero(~fixed[:n_masses])), defining
+
+
+def passive_chain(jacobian: sparse.csr_matrix, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
+    """Rows and columns that need not be solved for together with the rest, those that follow from others first.
+
+    A passive column in a single row is what that row makes it, and the row has no multiplier. Without both, further
+    columns are in a single row: the aggregates that they were made of. Most comparisons are not active, and leaving out
+    their aggregates is what makes a large system sparse.
+    """
+    entries = jacobian.tocoo()
+    chain: list[tuple[IntArray, IntArray]] = []
+    here = np.ones(entries.nnz, bool)
+    while True:
+        single = passive & (np.bincount(entries.col[here], minlength=len(passive)) == 1)
+        at = np.flatnonzero(here & single[entries.col])
+        rows, first = np.unique(entries.row[at], return_index=True)
+        if not len(rows):
+            return chain
+        chain.append((rows, entries.col[at[first]]))
+        here &= ~np.isin(entries.row, rows)
+
+
+def _accumulated(matrix: sparse.spmatrix, start: FloatArray) -> FloatArray:
+    """The sum of ``start``, ``matrix @ start``, ``matrix @ matrix @ start``, ..., which ends where nesting does."""
+    found, more = start, matrix @ start
+    while more.any():
+        found, more = found + more, matrix @ more
+    return found
+
+
+def _product(left: sparse.csr_matrix, right: sparse.csr_matrix) -> sparse.csr_matrix:
+    product = sparse.csr_matrix(left @ right)
+    product.eliminate_zeros()
+    return product
