@@ -12,13 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.program import Internal, Program
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 RELAXED = 5e-9
 """How far an inequality may be missed, half of what counts as solved: many hold with equality at every feasible point,

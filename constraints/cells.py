@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.routing import EVERYWHERE, Interval, Layout, branch_of_code, divided, interval_of, layout
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
 
 

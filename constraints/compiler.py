@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.impurity import PHI_OF
@@ -17,6 +16,7 @@ from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear, Program, Regions
+from maxent.models.arrays import FloatArray
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Impurity, Release
@@ -26,8 +26,6 @@ from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def compile_program(

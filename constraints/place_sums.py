@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.cells import Cells, TreeCells, narrow
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

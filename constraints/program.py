@@ -16,12 +16,10 @@ import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
 from maxent.constraints.place_sums import CellSums
+from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 CHUNK = 1 << 16
 """Cells that are looked at together, so that intermediate results stay small."""
@@ -178,5 +176,5 @@ class Program:
         total = 0.0
         for begin in range(0, len(masses), CHUNK):
             m, weight = masses[begin : begin + CHUNK], self.weight[begin : begin + CHUNK]
-            total -= float((m * np.log(np.maximum(m, 1e-300) / weight[:, None])).sum())
+            total -= float((m * np.log(np.maximum(m, TINY) / weight[:, None])).sum())
         return total / self.table.individuals

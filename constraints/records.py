@@ -20,11 +20,11 @@ from maxent.constraints.kinds.sampling import Counting
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Contradiction, Linear, Program, Regions, Scaling
 from maxent.constraints.row_matching import Assignment, Shortage, assign_rows
+from maxent.models.arrays import IntArray
 from maxent.models.errors import Origin
 from maxent.models.formats.published_records import PublishedRecords
 from maxent.models.records.coverage import covering_pairs
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
-from maxent.models.tables.frame import IntArray
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.printed_rates import RateReader

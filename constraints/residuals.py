@@ -11,22 +11,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import TreeCells
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Program
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import TINY, FloatArray, IntArray
 
 CHUNK = 1 << 16
 """Rows that are looked at together, so that intermediate results stay small."""
-
-TINY = 1e-300
-"""Stands for 0 inside logarithms and quotients: ``phi(0, W) = phi(0, 0) = 0`` in the limit."""
 
 
 def phi_sum(measure: str, a: FloatArray, w: FloatArray) -> FloatArray:

@@ -19,17 +19,13 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.models.files.scratch import remove_dead
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import POLL, SOON, Clock
 from maxent.solvers.solution import Solution
-
-FloatArray = npt.NDArray[np.float64]
 
 Tell = Callable[[Any], None]
 

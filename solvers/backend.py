@@ -6,14 +6,10 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
-
-FloatArray = npt.NDArray[np.float64]
 
 FEW = 400
 """Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""

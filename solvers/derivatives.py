@@ -6,16 +6,10 @@ The method names are those of cyipopt's callback object. Rows are ordered: linea
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-
-TINY = 1e-100
-"""Stands for 0 inside logarithms and quotients, far enough from underflow that its reciprocal can be multiplied."""
+from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 
 
 class Derivatives:
@@ -48,12 +42,12 @@ class Derivatives:
         )
 
     def objective(self, z: FloatArray) -> float:
-        m = np.maximum(z[: self.program.n_masses], TINY)
+        m = np.maximum(z[: self.program.n_masses], INVERTIBLE)
         return float((m * np.log(m / self.program.mass_weight)).sum())
 
     def gradient(self, z: FloatArray) -> FloatArray:
         out = np.zeros(self.program.n)
-        m = np.maximum(z[: self.program.n_masses], TINY)
+        m = np.maximum(z[: self.program.n_masses], INVERTIBLE)
         out[: len(m)] = np.log(m / self.program.mass_weight) + 1.0
         return out
 
@@ -81,7 +75,7 @@ class Derivatives:
     def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray:
         diagonal = np.zeros(self.program.n)
         n = self.program.n_masses
-        diagonal[:n] = objective_factor / np.maximum(z[:n], TINY)
+        diagonal[:n] = objective_factor / np.maximum(z[:n], INVERTIBLE)
         beside = []
         for terms in self.program.terms:
             a, w = _arguments(terms, z)
@@ -106,4 +100,4 @@ class Derivatives:
 def _arguments(terms: Terms, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``a`` and ``w`` of each term, kept off zero."""
     w = np.where(terms.size_var >= 0, z[terms.size_var], terms.size)
-    return np.maximum(z[terms.var], TINY), np.maximum(w, TINY)
+    return np.maximum(z[terms.var], INVERTIBLE), np.maximum(w, INVERTIBLE)

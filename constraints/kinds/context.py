@@ -6,21 +6,16 @@ import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
 from maxent.constraints.cells import Cells
 from maxent.constraints.kinds.sampling import Counting
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.release import Impurity, Node, Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.printed_rates import RateReader
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 class RegionBook:

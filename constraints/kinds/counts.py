@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import left_out_of, true_count_bounds
 from maxent.constraints.program import Linear
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import Origin
 from maxent.models.release import Node
 from maxent.models.sparse_counts import positive_counts
-
-IntArray = npt.NDArray[np.int64]
 
 
 def counts(context: Context) -> Iterator[Linear]:

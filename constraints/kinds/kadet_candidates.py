@@ -10,14 +10,12 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.kadet.criteria import too_small
 from maxent.models.defenses.kadet.cuts import Intervals, breaching_cuts, union
 from maxent.models.tables.qi_table import QITable
-
-IntArray = npt.NDArray[np.int64]
 
 
 class FinalSpans:

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.kinds.context import Context, Kind, read_directly
 from maxent.constraints.program import Linear
+from maxent.models.arrays import FloatArray
 from maxent.models.release import Node
 from maxent.models.sparse_counts import check_size, positive_counts
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def stated_label(context: Context, node: Node) -> str | None:

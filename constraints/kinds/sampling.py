@@ -16,15 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-9
 """Share by which the tails of a distribution may be off."""

@@ -10,18 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.kadet_candidates import FinalSpans
 from maxent.constraints.program import Internal
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.release import Node, Tree
 from maxent.models.trees.routing import Layout, branch_of_code
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 FEATURE_GAP = 2.0**-23
 """No cut is taken for granted between numbers that are closer, when compared in single precision.

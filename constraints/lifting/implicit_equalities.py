@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.constraints.presolve.independent_rows import independent_rows
-
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray
 
 SOLVED, INFEASIBLE, TROUBLE = 0, 2, 4
 """Statuses of SciPy's linear programs. Trouble includes "infeasible or unbounded", and nothing here is unbounded."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.aggregates import Aggregates
@@ -19,9 +18,7 @@ from maxent.constraints.presolve.part_rows import linear_rows
 from maxent.constraints.presolve.part_view import PartView, add_up, part_rows
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

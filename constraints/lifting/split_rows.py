@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.lifting.aggregates import Aggregates, Block, Wanted
@@ -20,11 +19,9 @@ from maxent.constraints.presolve.part_view import PartView
 from maxent.constraints.presolve.signatures import by_constraint
 from maxent.constraints.program import Internal
 from maxent.constraints.residuals import InternalRows, phi_sum
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Origin
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 ByCode = dict[int, Block]
 T = TypeVar("T")
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
 from maxent.constraints.presolve.placed import ranges
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 FIXED = 1e-12
 """Bounds closer than this share of the quasi-identifier's individuals are one value."""

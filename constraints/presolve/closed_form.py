@@ -8,16 +8,12 @@ rates (the label's mass is fixed, the other classes share the rest equally), cou
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.presolve.merge import Merged
 from maxent.constraints.presolve.placed import placed, spans_of
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 AT_ONCE = 65_536
 """Groups whose closed forms are computed together: their break points are sorted, which takes memory."""

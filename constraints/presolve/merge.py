@@ -21,10 +21,7 @@ from maxent.constraints.presolve.signatures import Signatures, alike, by_first, 
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.constraints.residuals import InternalRows, LinearRows
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 EXACT = 1e-9
 """Individuals by which two statements may differ and still agree."""

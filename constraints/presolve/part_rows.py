@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.presolve.bounds import settled, spread
 from maxent.constraints.presolve.independent_rows import independent_rows
 from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
 from maxent.constraints.presolve.repeats import without_repeats
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Origin
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

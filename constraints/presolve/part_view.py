@@ -6,17 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import Merged, Part
 from maxent.constraints.presolve.placed import placed, run_ends, spans_of
 from maxent.constraints.presolve.statements import StatementRows, statement_rows
 from maxent.constraints.program import Program
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import FloatArray, IntArray
 
 
 def add_up(label: IntArray, amount: FloatArray, n: int) -> FloatArray:

@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, IntArray
 
 
 def ranges(start: IntArray, stop: IntArray) -> IntArray:

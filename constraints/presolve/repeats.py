@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.presolve.bounds import region_sums
 from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.part_view import PartRows, PartView
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
 def without_repeats(view: PartView, rows: PartRows, fixed: BoolArray) -> IntArray:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import TreeCells
 from maxent.constraints.presolve.placed import run_ends
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
+from maxent.models.arrays import IntArray
 
-IntArray = npt.NDArray[np.int64]
 Looks = dict[tuple[int, str], IntArray]
 """What comparisons tell apart: the codes that they name, by (column, form), see `Internal`."""
 

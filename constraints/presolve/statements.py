@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.presolve.placed import ranges, run_ends
 from maxent.constraints.program import Linear
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.api.audit_records import audit_records
 from maxent.attacks.audit import Audit
@@ -18,6 +17,7 @@ from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import build_cells, place_sizes
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.maxent_json.read import opened_release
 from maxent.models.formats.published_records import Published, is_records
@@ -30,8 +30,6 @@ from maxent.models.text.arguments import is_whole, up_to_largest
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def audit(

@@ -8,15 +8,11 @@ from itertools import chain
 from operator import itemgetter
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Node, Release
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.printed_rates import RateReader
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 NO_LABEL = -1
 

@@ -11,17 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.attacks.bounds import NO_LABEL, ROUNDS, Bounds, stated_bounds, tighten
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.release import Release
 from maxent.models.trees.places import Places
 from maxent.models.trees.printed_rates import RateReader
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

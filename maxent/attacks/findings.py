@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.attacks.bounds import Bounds
 from maxent.attacks.differencing import Difference, Group
 from maxent.attacks.leaves import NO_CLASS, Attacked, after_facts, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import Links
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.sparse_counts import total_count
@@ -20,10 +20,6 @@ from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.places import Places
 from maxent.models.trees.reidentification import Risk
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 ATTACKS = ("unique", "homogeneity", "span", "differencing", "facts", "background")
 """The attacks on individuals. Who is open to several is said to be so to the first: it asks least of the adversary."""

@@ -12,10 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.attacks.bounds import NO_LABEL, Bounds
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 NO_CLASS = -1
 

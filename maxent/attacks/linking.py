@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.attacks.leaves import NO_CLASS
 from maxent.constraints.cells import Cells
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.tables.qi_table import row_keys
 from maxent.models.tables.truth_and_facts import Fact
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 UNCERTAIN = -1
 NO_SPAN = -1

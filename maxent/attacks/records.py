@@ -22,10 +22,10 @@ from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homo
 from maxent.constraints.program import Contradiction
 from maxent.constraints.records import left_out
 from maxent.constraints.row_matching import Assignment
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.formats.published_records import PublishedRecords
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.frame import BoolArray, IntArray
 from maxent.models.tables.qi_table import QITable
 from maxent.models.text.display import Display, Shown, counted
 

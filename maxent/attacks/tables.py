@@ -13,14 +13,12 @@ from maxent.attacks.findings import ATTACKS, Exposure, Findings, TreeAudit, stro
 from maxent.attacks.generalised import generalised
 from maxent.attacks.leaves import Attacked, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Column = npt.NDArray[Any]
 
 ATTACK_NAMES = np.array([*ATTACKS, ""], object)

@@ -11,16 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.routing import Layout
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 STATED = ("label", "rate", "counts", "marginal")
 """Kinds of statements about the classes of a group."""

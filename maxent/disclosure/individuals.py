@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from maxent.models.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 POINTS = 400
 """Points of a curve, whatever the number of individuals."""

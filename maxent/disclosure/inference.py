@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from maxent.constraints.program import Program
 from maxent.disclosure.summary import Disclosure
+from maxent.models.arrays import FloatArray
 from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

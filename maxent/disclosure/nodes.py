@@ -11,12 +11,10 @@ from scipy.special import entr
 
 from maxent.constraints.presolve.placed import run_ends
 from maxent.constraints.program import Program
+from maxent.models.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,14 @@ from math import isfinite, log
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.kinds.registry import KINDS, kinds_of
 from maxent.html_report.measures import measures
 from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
 from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
+from maxent.models.arrays import IntArray
 from maxent.results.estimate import Estimate
-
-IntArray = npt.NDArray[np.int64]
 
 SHOWN_CONTRADICTIONS = 50
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.api.explain import place_of, says
 from maxent.attacks.generalised import condition_in_words, everything, narrowed
@@ -16,11 +15,10 @@ from maxent.disclosure.nodes import disclosed_by_node, people_by_place, sums_by_
 from maxent.html_report.tree_layout import LINE, clip
 from maxent.html_report.view import NodeView, Said, TreeView
 from maxent.html_report.words import plural, shown
+from maxent.models.arrays import IntArray
 from maxent.models.release import Node
 from maxent.models.trees.places import Places, number_places
 from maxent.results.estimate import Estimate
-
-IntArray = npt.NDArray[np.int64]
 
 PEOPLE = 3
 """Quasi-identifiers that are named of each node: the most exposed."""

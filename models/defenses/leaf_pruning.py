@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import Problem
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.sparse_counts import total_count
@@ -30,8 +31,6 @@ from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_whole, whole_number
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
 from maxent.models.trees.routing import Layout, layout
-
-IntArray = npt.NDArray[np.int64]
 
 PRUNE_LEAF = "prune-leaf"
 PRUNE_PARENT = "prune-parent"

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
 from maxent.models.reading import Reader, Reading
@@ -31,7 +32,6 @@ from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_probl
 from maxent.models.tables.frame import (
     Column,
     Frame,
-    IntArray,
     Source,
     alike,
     has_any,

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.tree import counts_of, drafts_of
 from maxent.models.induction.parameters import CodedAs, Growth
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def grow(training: Training, growth: Growth) -> list[Draft]:

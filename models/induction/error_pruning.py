@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray
 from maxent.models.trees.draft import Draft, depth_first
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> FloatArray:

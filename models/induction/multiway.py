@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.induction.split_scores import above_average
 from maxent.models.release import Attribute, Branch, Impurity
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, depth_first
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 TIE = 1e-12
 """Impurities and gain ratios that differ by less are one and the same number, summed in another order."""

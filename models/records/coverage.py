@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.records.generalized_table import Boxes, holds
-from maxent.models.tables.frame import IntArray
 from maxent.models.tables.qi_table import QITable
 
 _BITS = 1 << 29

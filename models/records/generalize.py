@@ -27,10 +27,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.records.generalized_table import GeneralizedTable, check_covering, hulls, stacked, united
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.frame import FloatArray, IntArray, listed, shorten
+from maxent.models.tables.frame import listed, shorten
 from maxent.models.tables.training import Training
 from maxent.models.trees.restate import node_place
 from maxent.models.trees.routing import Layout, assign, layout

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Target
-from maxent.models.tables.frame import FloatArray, IntArray
 from maxent.models.tables.training import Training
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Decimal, Reader, Reading
 from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.columns.decimal_commas import with_decimal_points, with_points
 from maxent.models.tables.columns.missing_values import meaning, understood
-from maxent.models.tables.frame import Column, Frame, IntArray, from_arrow, heading, listed, repeated_columns
+from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
 from maxent.models.tables.table_files import TableFile, open_file
 from maxent.models.text.sizes import size_text
 

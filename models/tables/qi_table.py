@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.frame import Frame, IntArray, Source, missing_columns, shorten
+from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
 

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import USUAL, Decimal, Reader
 from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.columns.missing_values import understood
-from maxent.models.tables.frame import (
-    Frame,
-    IntArray,
-    Source,
-    from_arrow,
-    from_pandas,
-    heading,
-    repeated_columns,
-)
+from maxent.models.tables.frame import Frame, Source, from_arrow, from_pandas, heading, repeated_columns
 from maxent.models.tables.sources.csv_file import open_csv
 from maxent.models.tables.sources.memory import Memory, cells_size, too_large
 from maxent.models.tables.sources.parquet_file import open_parquet

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Role, Target
@@ -16,16 +17,7 @@ from maxent.models.tables.columns.cell_values import finite, numbers
 from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
 from maxent.models.tables.columns.missing_values import MISSING, codes_of, missing_cells, missing_rows, note_missing
 from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
-from maxent.models.tables.frame import (
-    LISTED,
-    Column,
-    Frame,
-    IntArray,
-    Source,
-    missing_columns,
-    shorten,
-    shorten_list,
-)
+from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns, shorten, shorten_list
 from maxent.models.tables.table_files import read_frame
 from maxent.models.text.spelling import cleaned, spelled_alike, told_apart
 

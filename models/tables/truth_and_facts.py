@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.frame import (
-    BoolArray,
-    FloatArray,
     Frame,
-    IntArray,
     Source,
     has_any,
     listed,

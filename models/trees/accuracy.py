@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.frame import IntArray, Source
+from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.training import Training
 from maxent.models.trees.predict import predict_columns, read_codes, read_column, tested_attributes

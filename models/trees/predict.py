@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Node, Release, Tree
@@ -19,10 +20,6 @@ from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.routing import Layout, assign, layout
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 Removed = Literal["ancestor", "majority"]
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Branch, Tree
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]  # (gt, le]
 
 EVERYWHERE: Interval = (-np.inf, np.inf)

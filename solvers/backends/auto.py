@@ -13,16 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.ipopt_ import OWN, IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 BETWEEN = 1_000
 """Variables up to which Ipopt takes programs with overlapping equations; with more it takes long."""

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra
 from maxent.models.packages import need
 from maxent.solvers.apart import Tell, solve_apart_if_large
@@ -20,8 +20,6 @@ from maxent.solvers.backend import Options
 from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 DEFAULT = "CLARABEL"
 

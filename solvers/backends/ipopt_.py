@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.packages import installed, need
 from maxent.solvers.backend import Options
@@ -15,8 +15,6 @@ from maxent.solvers.conic.kkt import Active
 from maxent.solvers.conic.polish import polish
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 OWN = "own"
 """Stands after the colon for the derivatives of our own."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
-
-FloatArray = npt.NDArray[np.float64]
 
 NEAR = 1e-2
 """Share of the individuals by which the answer may move; further off lies another optimum."""

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.apart import LARGE, Tell, apart
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
-from maxent.solvers.derivatives import Derivatives, IntArray
+from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 NO_TIME = -100
 """The status of a run that was ended; Ipopt itself has others."""

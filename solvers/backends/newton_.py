@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
@@ -21,8 +21,6 @@ from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.projection import project
 from maxent.solvers.newton.quadratic_model import Problem
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 IMPOSSIBLE = 1e-6
 """Individuals, per individual that an equation is about, by which no masses meet it."""

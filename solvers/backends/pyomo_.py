@@ -16,9 +16,9 @@ from importlib import metadata, util
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.scratch import scratch
 from maxent.models.packages import need
@@ -28,8 +28,6 @@ from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 SHORTEST = 0.01
 """Seconds of the shortest time limit; some solvers take 0 for none."""

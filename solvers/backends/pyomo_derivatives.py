@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backends.pyomo_model import build_model
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 LEAST = 1e-60
 """Stands for 0, which has no logarithm; second derivatives divide by its fourth power, which must not underflow."""

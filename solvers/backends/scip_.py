@@ -11,17 +11,15 @@ from importlib import import_module, metadata
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.packages import need
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST = 200
 """Variables up to which a program is taken: branch and bound takes exponential time in the worst case."""

@@ -12,19 +12,16 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.text.hints import close_to
 from maxent.solvers.backend import Options
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 METHODS = ("trust-constr", "slsqp")
 

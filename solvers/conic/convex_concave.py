@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray
 from maxent.solvers.conic.model import Answer, ConicModel
-
-FloatArray = npt.NDArray[np.float64]
 
 PRICES = (1.0, 10.0, 100.0, 1e3, 1e4)
 """Nats that an individual of slack costs, step by step while there is some."""

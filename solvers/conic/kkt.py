@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.elimination import passive_chain
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import Derivatives
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 WRONG = 1e-7
 """Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met."""
@@ -25,7 +21,7 @@ NEAR, NEAR_DUAL = 1e-5, 1e-12
 FAR = 0.9
 """The largest share of the way to 0 that one step may go."""
 
-TINY, VANISHING = 1e-12, 1e-6
+CLOSEST, VANISHING = 1e-12, 1e-6
 """Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there.
 
 Where the entropy of a chosen split is best at 0, Newton's method would run away from that.
@@ -59,7 +55,7 @@ class OptimalityConditions:
 
     def inside(self, z: FloatArray) -> FloatArray:
         """The point with every variable that 0 bounds from below above it."""
-        positive: FloatArray = np.where(self.program.lower <= 0, np.maximum(z, TINY * self._largest), z)
+        positive: FloatArray = np.where(self.program.lower <= 0, np.maximum(z, CLOSEST * self._largest), z)
         return np.where(self._fixed, self.program.lower, positive)
 
     def vanishing(self, z: FloatArray) -> BoolArray:
@@ -86,7 +82,7 @@ class OptimalityConditions:
             missing = (self.own.constraints(z) - np.where(side < 0, self._lower, self._upper))[rows]
             chain = passive_chain(jacobian, self._passive(side)[columns])
             kept_rows, kept = _without(len(rows), [r for r, _ in chain]), _without(len(columns), [c for _, c in chain])
-            scale = np.sqrt(np.maximum(np.abs(z[columns]), TINY))[kept]
+            scale = np.sqrt(np.maximum(np.abs(z[columns]), CLOSEST))[kept]
             core = jacobian[kept_rows][:, kept]
             if y is None:
                 hessian, slope = sparse.identity(len(kept), format="csr"), np.zeros(len(kept))

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.conic.rows import LinearRows, NonlinearRows, Shares, cvxpy_module
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,11 @@ individuals. What they do tell is which inequalities hold with equality; given t
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.conic.kkt import Active, OptimalityConditions
-
-FloatArray = npt.NDArray[np.float64]
 
 ROUNDS = 12
 """How often the guess of what is active may be corrected."""

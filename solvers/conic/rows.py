@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 TOUCH = 1e-9
 """Tangents touch phi at shares of the branch no smaller than this: an entropy has none at 0."""

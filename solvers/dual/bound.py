@@ -19,18 +19,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.overlapping import minimise_overlapping
 from maxent.solvers.dual.relaxation import relax
-
-FloatArray = npt.NDArray[np.float64]
 
 ROUNDS = 20
 """How often violated rows get further tangents, at most."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 STEPS = 1000
 """Products with the matrix, at most."""

@@ -28,12 +28,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 DENSE_PRODUCT, FILLED = 200_000, 20
 """Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0."""

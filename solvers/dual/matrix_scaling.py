@@ -22,19 +22,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from maxent.constraints.program import Program
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.threads import one_thread
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 SWEEPS = 200
 """Times that all columns and rows are scaled before Newton's method takes over."""

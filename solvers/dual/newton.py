@@ -10,16 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 """Added to the Hessian's diagonal, as shares of ``sum_i C_ri^2 m_i``, the first that lets it be factored.
@@ -32,9 +28,6 @@ SPARSE_RIDGE = 1e-11
 
 VANISHED = 1e-16
 """Rows whose masses are less than this share of another row's count as having that share."""
-
-NOTHING = 1e-100
-"""Stands for the masses, individuals, of a row where all of a step are 0."""
 
 LONGEST = 25.0
 """Largest change of a log-odds in one step: a softmax that far from here has nothing to do with the Hessian here."""
@@ -203,7 +196,7 @@ def _search(problem: LinearEntropy, now: _Place, direction: FloatArray) -> _Plac
 def _newton(problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock) -> FloatArray:
     """Solve Newton's system of some rows, which may repeat each other."""
     size = (problem.squared @ masses)[rows]
-    size = np.maximum(size, max(VANISHED * size.max(), NOTHING))
+    size = np.maximum(size, max(VANISHED * size.max(), INVERTIBLE))
     if problem.overlapping and len(rows) > OVERLAPPING_FACTOR:
         return solve_by_conjugate_gradients(problem, masses, rows, size, right, clock)
     return _solve(problem.hessian(masses, rows), size, right)

@@ -13,17 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import DualPoint, minimise
 from maxent.solvers.dual.proportional_fitting import fitted
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 SWEEPS = 100
 """Rounds of proportional fitting."""
@@ -86,7 +83,7 @@ def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock)
 
 
 def _entropy(problem: LinearEntropy, masses: FloatArray) -> float:
-    return -float((masses * np.log(np.maximum(masses, 1e-300) / problem.weight)).sum())
+    return -float((masses * np.log(np.maximum(masses, TINY) / problem.weight)).sum())
 
 
 def _without_vanishing(problem: LinearEntropy, start: DualPoint, tolerance: float, clock: Clock) -> DualPoint:
@@ -116,7 +113,7 @@ def _vanishing(problem: LinearEntropy, now: DualPoint, clock: Clock) -> BoolArra
     side = np.where(now.multipliers > 0, problem.lower, np.where(now.multipliers < 0, problem.upper, activity))
     wanted = np.clip(side, problem.lower, problem.upper) - activity
     rows = np.flatnonzero(((now.multipliers != 0) | (wanted != 0)) & ~problem.empty)
-    size = np.maximum((problem.squared @ now.masses)[rows], 1e-100)
+    size = np.maximum((problem.squared @ now.masses)[rows], INVERTIBLE)
     step = np.zeros(len(activity))
     step[rows] = solve_by_conjugate_gradients(problem, now.masses, rows, size, wanted[rows], clock)
     change = problem.centred(problem.matrix.T @ step, now.masses)

@@ -14,17 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-
 LOOK = 256
 """Rows between looks at the clock."""
-
-NOTHING = 1e-300
-"""Stands for 0 inside logarithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +42,7 @@ def fitted(problem: LinearEntropy, sweeps: int, clock: Clock) -> FloatArray:
             if clock.stop() is not None:
                 return y
             sums = np.bincount(block.of, masses[block.at], len(block.rows))
-            without = np.log(np.maximum(sums, NOTHING)) - y[block.rows]
+            without = np.log(np.maximum(sums, TINY)) - y[block.rows]
             new = np.clip(0.0, block.low - without, block.high - without)
             masses[block.at] *= np.exp(new - y[block.rows])[block.of]
             y[block.rows] = new
@@ -70,7 +65,7 @@ def _blocks(problem: LinearEntropy, clock: Clock) -> list[_Block]:
         taken[block][masses] = True
         number[row] = block
     with np.errstate(divide="ignore"):
-        low, high = np.log(np.maximum(problem.lower, 0.0)), np.log(np.maximum(problem.upper, NOTHING))
+        low, high = np.log(np.maximum(problem.lower, 0.0)), np.log(np.maximum(problem.upper, TINY))
     return [
         _block(matrix, rows, low[rows], high[rows]) for rows in (np.flatnonzero(number == b) for b in range(len(taken)))
     ]

@@ -10,17 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 FLOOR = 1e-10
 """Share of its size that an aggregate has at least in a tangent, so that the slope of a logarithm is finite."""

@@ -16,13 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
 from maxent.solvers.newton.split_gains import Comparisons
 from maxent.solvers.newton.trust_region import downhill, newton_step
-
-FloatArray = npt.NDArray[np.float64]
 
 FIRST = 0.1
 """The first round's bound on the natural gradient, nats per individual; a tenth in each that follows."""
@@ -192,7 +190,7 @@ def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> 
         new = problem.step(state, step.d)
         new_value = penalty.value(new)
         fell = value - new_value
-        ratio = fell / max(step.predicted, 1e-300)
+        ratio = fell / max(step.predicted, TINY)
         if abs(step.predicted) < 1e-10 * max(1.0, abs(value)) and fell > -1e-10 * max(1.0, abs(value)):
             ratio = 1.0  # below what rounding shows
         if ratio > 1e-4:

@@ -11,16 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-
+from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
 
 DENSE = 20_000
 """Entries up to which a matrix is multiplied densely: a sparse product costs more to begin with."""
@@ -102,7 +97,7 @@ class Form:
     def scores(self, point: FloatArray) -> FloatArray:
         """Logarithms of a point's free masses, -inf elsewhere, shape (n_groups, n_classes)."""
         theta = np.full(self.free.size, -np.inf)
-        theta[self.at] = np.log(np.maximum(point[self.variable], 1e-250))
+        theta[self.at] = np.log(np.maximum(point[self.variable], INVERTIBLE))
         return theta.reshape(self.free.shape)
 
 

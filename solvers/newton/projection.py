@@ -8,12 +8,10 @@ decomposed; of more that would take minutes, in which nothing looks at the clock
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.quadratic_model import Problem, State
-
-FloatArray = npt.NDArray[np.float64]
 
 INSIDE = 1e-11
 """How far inside a constraint to aim, per individual that it is about."""
@@ -56,14 +54,14 @@ def project(problem: Problem, state: State, pull: FloatArray, floor: float) -> S
 def _decomposed(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """Weights of the rows of ``c``, shape (n_rows, n), with ``c (m * (weights c)) = wanted``, the smallest ones."""
     gram = (c * m) @ c.T
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), TINY))
     weights: FloatArray = scale * np.linalg.lstsq(gram * scale[:, None] * scale, wanted * scale, rcond=1e-10)[0]
     return weights
 
 
 def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """The same by conjugate gradients, nearly, or as far as there is time."""
-    scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), 1e-300))
+    scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), TINY))
     weights, left = np.zeros(len(c)), wanted * scale
     direction, now = left.copy(), float(left @ left)
     enough = CLOSE**2 * now
@@ -71,7 +69,7 @@ def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) ->
         if now <= enough or clock.late() > SOON:
             break
         product = scale * (c @ (m * ((scale * direction) @ c)))
-        length = now / max(float(direction @ product), 1e-300)
+        length = now / max(float(direction @ product), TINY)
         weights, left = weights + length * direction, left - length * product
         before, now = now, float(left @ left)
         direction = left + now / before * direction

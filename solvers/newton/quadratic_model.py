@@ -17,15 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.newton.block_form import Form, fast
 from maxent.solvers.newton.softmax_manifold import DENSE, Manifold, Masses
 from maxent.solvers.newton.split_gains import Comparisons, Slopes, Sums
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

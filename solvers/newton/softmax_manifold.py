@@ -15,13 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.block_form import Form, fast
 
-FloatArray = npt.NDArray[np.float64]
 Solve = Callable[[FloatArray], FloatArray]
 Centre = Callable[[FloatArray], FloatArray]
 
@@ -104,7 +103,7 @@ class Manifold:
             if not open_.any() or self.clock.late() > SOON:
                 break
             low, high = np.where(miss < 0, multipliers, low), np.where(miss > 0, multipliers, high)
-            step = np.clip(-miss / np.maximum(self._diagonal(found.m), 1e-300), -20.0, 20.0)
+            step = np.clip(-miss / np.maximum(self._diagonal(found.m), TINY), -20.0, 20.0)
             new = multipliers + step
             new = np.where((new <= low) | (new >= high), 0.5 * (low + high), new)
             multipliers = np.where(open_, new, multipliers)

@@ -14,16 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.impurity_numpy import PHI
+from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 from maxent.solvers.newton.block_form import Blocks, fast
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-
-TINY = 1e-250
-"""Stands for 0 inside logarithms and quotients."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +54,11 @@ class Comparisons:
     def at(self, m: FloatArray) -> Sums:
         """The sums that the constraints look at, and their values, at masses of shape (n_groups, n_classes)."""
         blocks = self.blocks
-        a = np.maximum(self.incidence @ m + blocks.const, TINY)
+        a = np.maximum(self.incidence @ m + blocks.const, INVERTIBLE)
         size = blocks.size
         if self.any_open:
             size = size + blocks.size_rows @ m.ravel()
-        w = np.broadcast_to(np.maximum(size, TINY)[:, None], a.shape)
+        w = np.broadcast_to(np.maximum(size, INVERTIBLE)[:, None], a.shape)
         value = self._visible(self._phi("value", a, w)).sum(axis=1)
         return Sums(a, w, self.factor @ value + blocks.constant)
 

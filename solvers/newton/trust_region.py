@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.newton.quadratic_model import Model
-
-FloatArray = npt.NDArray[np.float64]
 
 CG_STEPS = 80
 LOOK_STEPS = 12
@@ -46,7 +44,7 @@ def newton_step(model: Model, radius: float) -> Step:
         curvature = model.dot(q, hq)
         alpha = rz / curvature if curvature > 1e-10 * qq else np.inf
         if not np.isfinite(alpha) or dd + 2 * alpha * qd + alpha * alpha * qq >= radius * radius:
-            tau = (-qd + np.sqrt(max(qd * qd + qq * (radius * radius - dd), 0.0))) / max(qq, 1e-300)
+            tau = (-qd + np.sqrt(max(qd * qd + qq * (radius * radius - dd), 0.0))) / max(qq, TINY)
             d, hd, boundary = d + tau * q, hd + tau * hq, True
             break
         d, hd, residual = d + alpha * q, hd + alpha * hq, residual - alpha * hq

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.derivatives import Derivatives
@@ -17,8 +17,6 @@ from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
 from maxent.solvers.solve.checked import solve_checked
 from maxent.solvers.solve.slack import Loose, relax_internal
-
-FloatArray = npt.NDArray[np.float64]
 
 MANY_STARTS = 5
 """Starting points that a small part gets by default when it is not convex."""

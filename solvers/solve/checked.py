@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def solve_checked(

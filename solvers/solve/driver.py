@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lift import LiftedPart, lift
 from maxent.constraints.presolve.closed_form import solve_leafwise
@@ -32,6 +31,7 @@ from maxent.constraints.presolve.merge import (
 from maxent.constraints.presolve.placed import ranges
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.dual.matrix_scaling import NAME as SCALING
@@ -42,8 +42,6 @@ from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.processes import attempt_parts
 from maxent.solvers.threads import one_thread
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
 ACTIVATE = 0.1

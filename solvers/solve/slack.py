@@ -10,20 +10,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.lifting.implicit_equalities import SOLVED
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.clock import Clock, in_time
-from maxent.solvers.derivatives import Derivatives, IntArray
+from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solve import starts
-
-FloatArray = npt.NDArray[np.float64]
 
 NO_SLACK = 1e-7
 """Individuals (linear rows) or impurity units (internal rows) below which a slack is rounding."""

@@ -7,12 +7,9 @@ starts keep the total of every group; other linear statements they miss by a lit
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.lifting.lift import LiftedPart
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray, IntArray
 
 NOISE, WIDER, TILT, SPLIT = 0.1, 0.3, 0.3, 0.5
 """Standard deviations (of a split: the size) of the changes to the masses' logarithms."""

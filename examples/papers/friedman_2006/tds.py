@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Branch, Node, Release, Tree
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ANY = "*"
 """The most general value of a categorical attribute."""

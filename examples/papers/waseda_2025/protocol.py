@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.random_trees.guarantee import RandomTrees
 from maxent.models.defenses.random_trees.paths import leaf_keys
 from maxent.models.defenses.random_trees.trees import Drawn, draw
@@ -25,8 +26,6 @@ from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.reidentification import ranges_of
 from papers.waseda_2025.published import Cells
-
-IntArray = npt.NDArray[np.int64]
 
 MERGED = {"very_recom": "recommend", "spec_prior": "priority"}
 """What makes three classes of the five of Nursery; which these are is not said."""

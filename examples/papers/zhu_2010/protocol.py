@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.arrays import FloatArray
 from maxent.models.induction.multiway import Rules, grow
 from maxent.models.release import Impurity, Induction, Release, Tree
 from maxent.models.tables.training import Training, read_training
@@ -22,7 +22,6 @@ from maxent.models.trees.predict import predict
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FloatArray = npt.NDArray[np.float64]
 
 TARGET = "education"
 QI = ("workclass", "marital-status", "occupation", "relationship", "race", "sex", "native-country", "class")

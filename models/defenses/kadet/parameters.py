@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.kadet.criteria import any_of, few_classes, frequent_class, low_entropy, too_small
 from maxent.models.defenses.kadet.grow import Rules, Watch, grow
 from maxent.models.errors import InvalidInput, Problem
@@ -21,8 +21,6 @@ from maxent.models.tables.hierarchies import Hierarchy, HierarchySource, hierarc
 from maxent.models.tables.training import Training
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 from maxent.models.trees.draft import Publish, freeze
-
-IntArray = npt.NDArray[np.int64]
 
 Diversity = Literal["entropy", "distinct"]
 Order = Literal["gain", "weighted"]

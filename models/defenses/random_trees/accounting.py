@@ -20,11 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.tables.frame import shorten
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _WHOLE = 1e-13
 """Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality."""

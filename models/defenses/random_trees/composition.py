@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.defenses.random_trees.accounting import IntArray, broadcast, gamma, upper_tail
-
-FloatArray = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.defenses.random_trees.accounting import broadcast, gamma, upper_tail
 
 _POINTS = 1000
 """Points at which the profile of a tree is taken."""

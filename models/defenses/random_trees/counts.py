@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.random_trees.paths import Space, Words, leaf_keys
 from maxent.models.tables.training import Training
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Source = Callable[[int], Words]
 """So many random numbers of 64 bits."""
 

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count, pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.models.defenses.random_trees.counts import Leaves, count_leaves, randomness
 from maxent.models.defenses.random_trees.guarantee import RandomTrees, guarantee, plain, random_trees_problems
@@ -24,7 +23,6 @@ from maxent.models.tables.domains import Domains, Ranges
 from maxent.models.tables.training import Training
 from maxent.models.trees.reidentification import ranges_of
 
-IntArray = npt.NDArray[np.int64]
 METHOD = "rdt"
 
 

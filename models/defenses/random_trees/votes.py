@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Release
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.routing import assign, layout
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Vote = Literal["sums", "trees"]
 """What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes."""
 

@@ -8,9 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Problem
 from maxent.models.tables.columns.missing_values import codes_of, missing_cells, note_missing
-from maxent.models.tables.frame import LISTED, BoolArray, Column, FloatArray, Frame, IntArray, shorten, shorten_list
+from maxent.models.tables.frame import LISTED, Column, Frame, shorten, shorten_list
 from maxent.models.text.hints import HINTED, closest
 from maxent.models.text.spelling import NUMBER, cleaned, told_apart
 

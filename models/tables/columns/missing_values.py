@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray
 from maxent.models.reading import Reader, Reading
 from maxent.models.tables.columns.spellings import note_united
-from maxent.models.tables.frame import BoolArray, Column, Frame, shorten
+from maxent.models.tables.frame import Column, Frame, shorten
 from maxent.models.text.spelling import cleaned
 
 MISSING = "(missing)"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import USUAL, Decimal, Reading
-from maxent.models.tables.frame import LISTED, IntArray
+from maxent.models.tables.frame import LISTED
 from maxent.models.tables.sources.csv_dialect import DELIMITERS, LOOKED_AT, STATED, recognised
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.tables.frame import IntArray, heading, shorten
+from maxent.models.tables.frame import heading, shorten
 from maxent.models.tables.sources.memory import too_large
 from maxent.models.tables.sources.parquet_values import PLAIN, is_time, plain_array, plain_type
 from maxent.models.text.sizes import size_text

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
-from maxent.models.tables.frame import IntArray, shorten
+from maxent.models.tables.frame import shorten
 
 if TYPE_CHECKING:
     import pyarrow as pa
