@@ -10,25 +10,19 @@ KNOWN = "What is known"
 READ = "How files are read"
 GROWN = "How the tree is grown"
 DEFENDED = "How it is defended"
-KADET = "Only of kadet"
-ERP = "Only of erp, and of records"
-RDT = "Only of rdt"
 MEASURED = "What is measured"
 SOLVED = "How it is solved"
 RUN = "How it is run"
 LIMITS = "Limits"
 OUTPUT = "Output"
 
-PANELS = (KNOWN, READ, GROWN, DEFENDED, KADET, ERP, RDT, MEASURED, SOLVED, RUN, LIMITS, OUTPUT)
+PANELS = (KNOWN, READ, GROWN, DEFENDED, MEASURED, SOLVED, RUN, LIMITS, OUTPUT)
 """All of them, in the order of the help. An option that names none of them comes last."""
 
 known = partial(typer.Option, rich_help_panel=KNOWN)
 read = partial(typer.Option, rich_help_panel=READ)
 grown = partial(typer.Option, rich_help_panel=GROWN)
 defended = partial(typer.Option, rich_help_panel=DEFENDED)
-kadet = partial(typer.Option, rich_help_panel=KADET)
-erp = partial(typer.Option, rich_help_panel=ERP)
-rdt = partial(typer.Option, rich_help_panel=RDT)
 measured = partial(typer.Option, rich_help_panel=MEASURED)
 solved = partial(typer.Option, rich_help_panel=SOLVED)
 run = partial(typer.Option, rich_help_panel=RUN)

@@ -61,14 +61,14 @@ class Command(TyperCommand):
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
-            problems = [*self._problems(ctx, given)] or [_problem(error, self, ctx)]
+            problems = [*self.problems(ctx, given)] or [_problem(error, self, ctx)]
             raise WrongCall(problems, usage(self, ctx)) from None
         return rest
 
     def invoke(self, ctx: Any) -> Call:
         return Call(super().invoke(ctx), spellings(self.get_params(ctx)))
 
-    def _problems(self, ctx: Any, args: list[str]) -> Iterator[Problem]:
+    def problems(self, ctx: Any, args: list[str]) -> Iterator[Problem]:
         """Everything that is wrong with arguments, as far as they can be told apart."""
         try:
             given, rest, _ = self.make_parser(ctx).parse_args(args=args)
@@ -91,7 +91,9 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """The program itself, of which commands are a part."""
+    """What commands are a part of: the program itself, or a command that has others."""
+
+    noun = "COMMAND"
 
     def get_help(self, ctx: Any) -> str:
         fit_to_terminal(ctx)
@@ -113,10 +115,14 @@ class Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            known = self.list_commands(ctx)
-            found = f"{name!r}{close_to(name, known)}"
-            raise WrongCall([Problem(ARGUMENT, "COMMAND", f"one of {', '.join(known)}", found)], usage(self, ctx))
+            raise self.unknown(ctx, name, args[1:])
         return super().resolve_command(ctx, args)
+
+    def unknown(self, ctx: Any, name: str | None, args: Sequence[str]) -> WrongCall:
+        """The refusal of a call without a command that there is; ``args`` are those of the command."""
+        known = self.list_commands(ctx)
+        found = "nothing" if name is None else f"{name!r}{close_to(name, known)}"
+        return WrongCall([Problem(ARGUMENT, self.noun, f"one of {', '.join(known)}", found)], usage(self, ctx))
 
 
 def usage(command: Any, context: Any) -> str:

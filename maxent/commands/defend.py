@@ -1,50 +1,35 @@
-"""``maxent defend``: grow a tree from confidential records, defend it, and write what is to be published."""
+"""``maxent defend METHOD``: grow a tree from confidential records, defend it, and write what is to be published.
+
+There is a command for each method of `maxent.models.defenses.registry`, with the options that its parameters make.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import partial
-from typing import Annotated, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from maxent.command_line import panels
+from maxent.command_line.parsing import Call, Command, Group, WrongCall, spellings, usage
 from maxent.commands import options as opt
 from maxent.commands.progress import DONE, Job, tell_noticed
+from maxent.models.errors import ARGUMENT, MissingExtra, Problem
 
+if TYPE_CHECKING:
+    from maxent.models.parameters import Parameter
 
-class MethodName(StrEnum):
-    """Choices of METHOD, those of `maxent.models.defenses.registry.METHODS`."""
+COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
+EXAMPLES = (
+    f"maxent defend none {COLUMNS} -o before.json",
+    f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",
+)
+"""Calls that the help ends with."""
 
-    none = "none"
-    prune_leaf = "prune-leaf"
-    prune_parent = "prune-parent"
-    kadet = "kadet"
-    erp = "erp"
-    rdt = "rdt"
-
-
-class InducerName(StrEnum):
-    """Choices of ``--inducer``."""
-
-    cart = "cart"
-    id3 = "id3"
-    c45 = "c45"
-
-
-class EncodingName(StrEnum):
-    """Choices of ``--encoding``."""
-
-    ordinal = "ordinal"
-    appearance = "appearance"
-    onehot = "onehot"
-
-
-class DiversityName(StrEnum):
-    """Choices of ``--diversity``."""
-
-    entropy = "entropy"
-    distinct = "distinct"
+PANELS = {"grown": panels.GROWN, "defended": panels.DEFENDED, "output": panels.OUTPUT}
 
 
 class MissingName(StrEnum):
@@ -54,61 +39,8 @@ class MissingName(StrEnum):
     category = "category"
 
 
-class PublishName(StrEnum):
-    """Choices of ``--publish``."""
-
-    labels = "labels"
-    rates = "rates"
-    counts = "counts"
-    records = "records"
-
-
-class RuleName(StrEnum):
-    """Choices of ``--rule``."""
-
-    twig = "twig"
-    literal = "literal"
-
-
-class VoteName(StrEnum):
-    """Choices of ``--vote``."""
-
-    sums = "sums"
-    trees = "trees"
-
-
-class GeneralizationName(StrEnum):
-    """Choices of ``--generalization``."""
-
-    tiered = "tiered"
-    uniform = "uniform"
-
-
-class DistanceName(StrEnum):
-    """Choices of ``--distance``."""
-
-    gower = "gower"
-    ranks = "ranks"
-
-
-EXAMPLES = (
-    "maxent defend none truth.csv --target Salary --qi Education,Country,Gender -o before.json",
-    "maxent defend prune-parent truth.csv --target Salary --qi Education,Country,Gender --k 2 -o after.json",
-)
-"""Calls that its help ends with."""
-
-
 def defend_command(
-    method: Annotated[
-        MethodName,
-        typer.Argument(
-            metavar="METHOD",
-            help="none publishes the tree as it is; prune-leaf removes the leaves with fewer than k records; "
-            "prune-parent makes a leaf of every node with such a child, until there is none; kadet grows a tree that "
-            "is k-anonymous by construction; erp prunes where people are the easiest to re-identify for the errors it "
-            "makes; rdt publishes the large counts of samples, in trees drawn at random.",
-        ),
-    ],
+    method: str,
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
     ],
@@ -131,37 +63,6 @@ def defend_command(
         list[str] | None,
         panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
     ] = None,
-    k: Annotated[
-        list[int] | None,
-        panels.defended(
-            "--k",
-            metavar="N",
-            help="Records in the smallest leaf, of kadet in the smallest group that is not told apart, of rdt in the "
-            "smallest count; may be repeated. Default: 5, of rdt 20.",
-        ),
-    ] = None,
-    inducer: Annotated[
-        InducerName | None, panels.grown(help="What grows the tree; default: cart, of kadet (id3 or c45) id3.")
-    ] = None,
-    impurity: Annotated[opt.ImpurityName | None, panels.grown(help=opt.IMPURITY)] = None,
-    max_depth: Annotated[int | None, panels.grown(metavar="N", help="Splits above the deepest leaf.")] = None,
-    min_samples_leaf: Annotated[
-        int | None, panels.grown(metavar="N", help="Records in the smallest leaf that is grown.")
-    ] = None,
-    min_samples_split: Annotated[
-        int, panels.grown(metavar="N", help="Records in the smallest node that is split.")
-    ] = 2,
-    encoding: Annotated[
-        EncodingName,
-        panels.grown(help="How cart sees categories: as numbers, sorted or in order of appearance, or one by one."),
-    ] = EncodingName.ordinal,
-    publish: Annotated[
-        PublishName,
-        panels.output(
-            help="What leaves state: the label; also error rate and size; or all counts. Or, of erp, the records in "
-            "place of the tree, generalised."
-        ),
-    ] = PublishName.counts,
     categorical: Annotated[
         list[str] | None, panels.read(metavar="A,B,...", help="Columns whose numbers are only names.")
     ] = None,
@@ -169,62 +70,6 @@ def defend_command(
         MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
     ] = MissingName.refuse,
     test: opt.Test = None,
-    seed: Annotated[int | None, panels.grown(metavar="N", help=opt.SEED)] = None,
-    diversity: Annotated[
-        DiversityName, panels.kadet(help="What --l is about: e to the entropy of classes, or how many there are.")
-    ] = DiversityName.entropy,
-    least_diverse: Annotated[
-        float | None,
-        panels.kadet("--l", metavar="L", help="The least diversity of the classes of a group, above 1."),
-    ] = None,
-    alpha: Annotated[
-        float | None, panels.kadet(metavar="P", help="The largest share of a class in a group, below 1.")
-    ] = None,
-    hierarchies: Annotated[
-        str | None,
-        panels.kadet(metavar="FOLDER", help="A file COLUMN.csv for each column whose values can be generalised."),
-    ] = None,
-    class_public: Annotated[
-        bool, panels.kadet("--class-public", help="The adversary's table has the class, too.")
-    ] = False,
-    rule: Annotated[
-        RuleName | None,
-        panels.erp(help="erp: which branches compete to be pruned; default: twig, those of the small leaves' parents."),
-    ] = None,
-    distance: Annotated[
-        DistanceName | None, panels.erp(help="Of records in tiers: which neighbours are closest; default: gower.")
-    ] = None,
-    generalization: Annotated[
-        GeneralizationName | None,
-        panels.erp(
-            help="Of records: in tiers, small leaves with what they borrow, or all of a leaf of the pruned tree alike; "
-            "default: tiered."
-        ),
-    ] = None,
-    trees: Annotated[int | None, panels.rdt(metavar="N", help="How many trees; default: 10.")] = None,
-    depth: Annotated[
-        int | None, panels.rdt(metavar="N", help="Splits on every path; default: half the columns.")
-    ] = None,
-    beta: Annotated[
-        float | None,
-        panels.rdt(metavar="P", help="The probability with which a tree counts a record; default: 0.1."),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        panels.rdt(metavar="X", help="Where to state delta; default: the least with a delta of at most 1e-6."),
-    ] = None,
-    vote: Annotated[
-        VoteName | None,
-        panels.rdt(help="What predicts, the counts of all trees together or a vote of the trees; default: sums."),
-    ] = None,
-    domains: Annotated[
-        str | None,
-        panels.rdt(
-            metavar="FILE",
-            help="What is known without the data, JSON: for each column, and the class, the list of its values "
-            "or [lowest, highest].",
-        ),
-    ] = None,
     text: opt.Text = None,
     na: opt.NA = None,
     max_memory: opt.MaxMemory = None,
@@ -232,67 +77,53 @@ def defend_command(
     csv_decimal: opt.CsvDecimal = None,
     csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
+    **options: Any,
 ) -> Job:
-    """Grow a decision tree from confidential records, defend it, and write the release.
-
-    Prints how many leaves are left, how well it predicts, and what is guaranteed.
-    """
-    options = {
+    """What `defend` is to do: the arguments of all methods, and those of one."""
+    columns = {
         "target": target,
         "qi": opt.columns(qi),
         "private": opt.columns(private or ()),
-        "k": list(k) if k else None,
-        "inducer": None if inducer is None else inducer.value,
-        "impurity": None if impurity is None else impurity.value,
-        "max_depth": max_depth,
-        "min_samples_leaf": min_samples_leaf,
-        "min_samples_split": min_samples_split,
-        "encoding": encoding.value,
-        "publish": publish.value,
         "categorical": opt.columns(categorical or ()),
         "missing": missing.value,
         "test": test,
-        "seed": seed,
-        "l": least_diverse,
-        "diversity": diversity.value,
-        "alpha": alpha,
-        "hierarchies": hierarchies,
-        "class_public": class_public,
-        "rule": None if rule is None else rule.value,
-        "distance": None if distance is None else distance.value,
-        "generalization": None if generalization is None else generalization.value,
-        "trees": trees,
-        "depth": depth,
-        "beta": beta,
-        "epsilon": epsilon,
-        "vote": None if vote is None else vote.value,
-        "domains": domains,
         "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
     }
-    return partial(_run, method.value, data, options, as_json, output, csv_literal)
+    return partial(_run, method, data, columns, options, as_json, output, csv_literal)
 
 
-def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output: str, csv_literal: bool) -> int:
+def _run(
+    method: str,
+    data: str,
+    columns: dict[str, Any],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str,
+    csv_literal: bool,
+) -> int:
     from maxent.api.defend import defend
-    from maxent.models.defenses.registry import wanted_ks
+    from maxent.models.defenses.registry import asked_for, given, parameters
     from maxent.models.files.output import check_outputs
+    from maxent.models.tables.hierarchies import hierarchy_files
     from maxent.results.defended import RECORDS, TREES, file_names
     from maxent.text.defended import print_defended
     from maxent.text.terminal import print_json
 
-    if options["hierarchies"] is not None:
-        from maxent.models.tables.hierarchies import hierarchy_files
-
-        columns = [*options["qi"], *options["private"]]
-        options = {**options, "hierarchies": hierarchy_files(options["hierarchies"], columns)}
-    ks = wanted_ks(method, options["k"])
+    options = given({name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()})
+    inputs = [data, columns["test"]]
+    for name, value in options.items():
+        if parameters()[name].about.files == "folder":
+            options[name] = hierarchy_files(value, [*columns["qi"], *columns["private"]])
+            inputs += options[name].values()
+        elif parameters()[name].about.files:
+            inputs.append(value)
+    asked = asked_for(method, options)
+    ks = [getattr(each, "k", None) for each in asked]
     files = file_names(output, ks)
-    suffixes = RECORDS if options["publish"] == "records" else TREES
+    suffixes = TREES if asked[0].predicts else RECORDS
     named = ["-o"] if len(files) == 1 else [f"-o (k = {k})" for k in ks]
-    allowed = {name: (file, suffixes) for name, file in zip(named, files, strict=True)}
-    hierarchies = (options["hierarchies"] or {}).values()
-    check_outputs(allowed, [data, options["test"], options["domains"], *hierarchies])
-    result = defend(data, method, **options)
+    check_outputs({name: (file, suffixes) for name, file in zip(named, files, strict=True)}, inputs)
+    result = defend(data, method, **columns, **options)
     tell_noticed(result.noticed)
     result.save(output, csv_literal=csv_literal)
     if as_json:
@@ -303,3 +134,138 @@ def _run(method: str, data: str, options: dict[str, Any], as_json: bool, output:
     else:
         print_defended(result, files)
     return DONE
+
+
+# --- A command for each method ---------------------------------------------------------------------------------
+
+
+class Methods(Group):
+    """Grow a decision tree from confidential records, defend it, and write the release.
+
+    Prints how many leaves are left, how well it predicts, and what is guaranteed. 'maxent defend METHOD --help' lists
+    the options of a method.
+    """
+
+    # Its commands are the methods. Options may stand before the method, too.
+    noun = "METHOD"
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from maxent.models.defenses.registry import method_names
+
+        return [*method_names()]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in self.list_commands(ctx):
+            return None
+        try:
+            return _of_method(name)
+        except MissingExtra as error:
+            if ctx.resilient_parsing:
+                return None
+            found = Problem(ARGUMENT, self.noun, "a method that can be loaded", str(error))
+            raise WrongCall([found], usage(self, ctx)) from None
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [self.noun, *_of_all().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        from maxent.models.defenses.registry import methods
+
+        with formatter.section("Methods"):
+            formatter.write_dl([(name, kind.summary) for name, kind in methods().items()])
+        _command(self.noun, (), (), "", ()).format_options(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        at = _first_argument(args)
+        if at is not None:
+            args = [args[at], *args[:at], *args[at + 1 :]]
+        elif not ctx.resilient_parsing and not {"--help", "-h"} & {*args}:
+            raise self.unknown(ctx, None, args)
+        return super().parse_args(ctx, args)
+
+    def unknown(self, ctx: Any, name: str | None, args: Sequence[str]) -> WrongCall:
+        """With all else that is wrong with the call, whatever the method."""
+        refusal = super().unknown(ctx, name, args)
+        return WrongCall([*refusal.problems, *_of_all().problems(ctx, [*args])], refusal.usage)
+
+
+def _first_argument(args: Sequence[str]) -> int | None:
+    """The place of the first argument that is no option and no value of one, None without any."""
+    valued = {option for param in _of_all().params if not getattr(param, "is_flag", False) for option in param.opts}
+    at = 0
+    while at < len(args):
+        if not args[at].startswith("-"):
+            return at
+        at += 2 if args[at] in valued else 1
+    return None
+
+
+class MethodCommand(Command):
+    """A command that also spells the options of other methods, which are hidden, where it refuses them."""
+
+    def invoke(self, ctx: Any) -> Call:
+        call = super().invoke(ctx)
+        return Call(call.job, {**spellings(_of_all().params), **call.names})
+
+
+@cache
+def _of_method(name: str) -> Any:
+    """The command of a method. Options of others are known but not shown: they are refused with the names of those."""
+    from maxent.models.defenses.registry import load_method, parameters
+    from maxent.models.parameters import parameters_of
+
+    kind = load_method(name)
+    own = parameters_of(kind)
+    others = [each for each in parameters().values() if each.name not in own]
+    text = kind.summary + (f"\n\nGuaranteed: {kind.promise.format(k='k')}." if kind.promise else "")
+    return _command(name, own.values(), others, text, kind.examples)
+
+
+@cache
+def _of_all() -> Any:
+    """A command with the options of all methods."""
+    from maxent.models.defenses.registry import parameters
+
+    return _command(Methods.noun, parameters().values(), (), "", ())
+
+
+def _command(
+    name: str, own: Iterable[Parameter], others: Iterable[Parameter], text: str, examples: Sequence[str]
+) -> Any:
+    """A command of Typer's with the parameters of `defend_command` and of a method."""
+
+    def job(**values: Any) -> Job:
+        return defend_command(name, **values)
+
+    given = inspect.signature(defend_command, eval_str=True).parameters.values()
+    shared = [each.replace(kind=each.KEYWORD_ONLY) for each in given if each.name not in ("method", "options")]
+    options = [*shared, *map(_option, own), *(_option(each, hidden=True) for each in others)]
+    job.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    job.__annotations__ = {each.name: each.annotation for each in options}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name, cls=MethodCommand, help=text, short_help=text, epilog="\n".join(examples))(job)
+    return typer.main.get_command(app)
+
+
+def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
+    """A parameter of a method as one of its command."""
+    about, hint, default = each.about, str if each.kind is object else each.kind, each.default
+    metavar = about.metavar or {int: "N", float: "X"}.get(each.kind) or (about.files.upper() or None)
+    if each.choices:
+        hint = StrEnum(each.name, {choice: choice for choice in each.choices})  # type: ignore[misc, assignment]
+        default = None if default is None else hint(default)
+    if each.name == "k":
+        hint, default = list[int], [default]  # type: ignore[assignment]
+    option = typer.Option(
+        "--" + each.name.replace("_", "-"),
+        metavar=metavar,
+        help=f"{about.help[:-1]}; may be repeated: a release for each." if each.name == "k" else about.help,
+        rich_help_panel=PANELS[about.group],
+        hidden=hidden,
+    )
+    return inspect.Parameter(
+        each.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if hidden else default,
+        annotation=Annotated[hint if hint is bool else Optional[hint], option],  # noqa: UP045 (made when it runs)
+    )

@@ -32,7 +32,7 @@ from maxent.text.terminal import print_json
 class Listed:
     """A command, what the help of the program says about it, and calls that its own help ends with."""
 
-    command: Callable[..., Job]
+    command: Callable[..., Job] | type[Group]
     text: str
     examples: Sequence[str]
 
@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, Listed] = {
     ),
     "audit": Listed(audit.audit_command, "Whom the leaves of a release single out or give away.", audit.EXAMPLES),
     "defend": Listed(
-        defend.defend_command,
+        defend.Methods,
         "Grow a tree, prune it so that no leaf singles people out, write it.",
         defend.EXAMPLES,
     ),
@@ -68,6 +68,14 @@ COMMANDS: Mapping[str, Listed] = {
     ),
 }
 
+
+class Program(Group):
+    """The program itself."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS]
+
+
 EXAMPLES = (*estimate.EXAMPLES[:1], *defend.EXAMPLES[:1])
 HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples."
 
@@ -76,14 +84,18 @@ NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one o
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="maxent",
-    cls=Group,
+    cls=Program,
     epilog="\n".join(EXAMPLES),
     context_settings=SETTINGS,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 for name, listed in COMMANDS.items():
-    app.command(name, cls=Command, short_help=listed.text, epilog="\n".join(listed.examples))(listed.command)
+    told = {"short_help": listed.text, "epilog": "\n".join(listed.examples)}
+    if isinstance(listed.command, type):
+        app.add_typer(typer.Typer(), name=name, cls=listed.command, help=listed.command.__doc__, **told)
+    else:
+        app.command(name, cls=Command, **told)(listed.command)
 
 
 def _print_version(asked: bool) -> None:

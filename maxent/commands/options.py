@@ -80,9 +80,6 @@ def completed_backend(incomplete: str) -> list[str]:
     return [before + comma + name for name in backend_names()]
 
 
-IMPURITY = (
-    "What splits are chosen by; default: what the release says, of defend gini (cart), entropy (id3), gain_ratio (c45)."
-)
 TARGET = "The column of the class; of published records the default is the one that QI lacks."
 
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="What is published: a maxent/1 JSON file.")]
@@ -110,7 +107,9 @@ Knowledge = Annotated[
         "default: all that is stated.",
     ),
 ]
-Impurity = Annotated[ImpurityName | None, panels.known(help=IMPURITY)]
+Impurity = Annotated[
+    ImpurityName | None, panels.known(help="What splits are chosen by; default: what the release says.")
+]
 Facts = Annotated[
     str | None,
     panels.known(
@@ -155,11 +154,7 @@ Starts = Annotated[
     int | None,
     panels.solved(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
 ]
-SEED = (
-    "Makes what is random repeatable: starting points, the choice between equally good splits, and the trees of rdt, "
-    "at the cost of their guarantee against those who guess it."
-)
-Seed = Annotated[int, panels.solved(metavar="N", help=SEED)]
+Seed = Annotated[int, panels.solved(metavar="N", help="Makes what is random repeatable: starting points.")]
 TimeLimit = Annotated[
     float | None,
     panels.solved(

@@ -1,7 +1,7 @@
 """The options of a study's grid: which there are, and which of them go together.
 
-What suits an option is not said here again: `problems_of` gives it to the function that takes it, with next to no data,
-and listens to what that refuses.
+What suits an option is not said here again: methods of defense check their own parameters, and options of adversaries
+are given to the function that takes them, with next to no data.
 """
 
 from __future__ import annotations
@@ -11,36 +11,20 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from maxent.models.defenses.method import Method
+from maxent.models.defenses.registry import asked_for, parameters
 from maxent.models.errors import InvalidInput, MaxentError, Problem
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.tables.frame import shorten
 
+FILES = tuple(name for name, each in parameters().items() if each.about.files and each.about.grid)
+"""Options of `maxent.defend` whose values are files: a study says true for those of the data set."""
+
 RELEASE: Mapping[str, type] = {
     "method": str,
-    "k": int,
-    "inducer": str,
-    "impurity": str,
-    "max_depth": int,
-    "min_samples_leaf": int,
-    "min_samples_split": int,
-    "encoding": str,
-    "publish": str,
-    "l": float,
-    "diversity": str,
-    "alpha": float,
-    "hierarchies": bool,
-    "class_public": bool,
-    "rule": str,
-    "distance": str,
-    "generalization": str,
-    "trees": int,
-    "depth": int,
-    "beta": float,
-    "epsilon": float,
-    "vote": str,
-    "domains": bool,
+    **{name: bool if name in FILES else each.kind for name, each in parameters().items() if each.about.grid},
 }
-"""Options of `maxent.defend`, and what their values are; files are those of the data set."""
+"""Options of `maxent.defend`, and what their values are."""
 
 ATTACK: Mapping[str, type] = {"min_size": int, "background": int, "rounding": str}
 """Options of `maxent.audit`."""
@@ -88,18 +72,16 @@ def part(options: Options, names: Iterable[str]) -> dict[str, Any]:
     return {name: options[name] for name in names if name in options}
 
 
+def method_of(options: Options) -> Method:
+    """The method that options ask for, its files not read."""
+    given = part(options, RELEASE)
+    return asked_for(given.pop("method", "none"), {**given, **{name: {} for name in FILES if given.get(name)}})[0]
+
+
 def as_asked(options: Options) -> dict[str, Value]:
     """Options with what `maxent.defend` takes for the method, k, inducer and impurity where they are not given."""
-    from maxent.models.defenses.random_trees.method import RDT
-    from maxent.models.defenses.registry import METHODS, wanted_ks
-    from maxent.models.induction.parameters import Growth
-
-    method = str(options.get("method", "none"))
-    found: dict[str, Any] = {"method": method, **options}
-    (found["k"],) = wanted_ks(method, found.get("k"))
-    if method != RDT:
-        found.setdefault("inducer", METHODS[method].inducers[0])
-        found.setdefault("impurity", Growth(found["inducer"]).measure)
+    asked = method_of(options)
+    found = {"method": "none", **asked.stated(), **options, "k": getattr(asked, "k", None)}
     return {name: found[name] for name in OPTIONS if found.get(name) is not None}
 
 
@@ -119,18 +101,8 @@ def problems_of(options: Options) -> Iterator[Problem]:
 
 @cache
 def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, ...]:
-    """What `maxent.defend` has against options; they come before the records, of which there are none."""
-    from pandas import DataFrame
-
-    from maxent.api.defend import defend
-
-    given: dict[str, Any] = dict(options)
-    if given.pop("hierarchies", False):
-        given["hierarchies"] = {"x": [("a", "*")]}
-    if given.pop("domains", False):
-        given["domains"] = {}
-    method = given.pop("method", "none")
-    return _refused(lambda: defend(DataFrame(), method, target="y", qi=["x"], **given))
+    """What a method has against its options."""
+    return _refused("method", lambda: method_of(dict(options)))
 
 
 @cache
@@ -139,7 +111,7 @@ def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
     from maxent.api.audit import audit
 
     option: dict[str, Any] = {name: value}
-    return _refused(lambda: audit(_TINY, **option))
+    return _refused(name, lambda: audit(_TINY, **option))
 
 
 @cache
@@ -150,7 +122,7 @@ def _estimate_problems(name: str, value: Value) -> tuple[Problem, ...]:
     from maxent.api.estimate import estimate
 
     option: dict[str, Any] = {name: value}
-    return _refused(lambda: estimate(_TINY, DataFrame({"x": ["a", "b"]}), **option))
+    return _refused(name, lambda: estimate(_TINY, DataFrame({"x": ["a", "b"]}), **option))
 
 
 _TINY = Release(
@@ -161,12 +133,12 @@ _TINY = Release(
 """A release that leaves nothing to solve."""
 
 
-def _refused(call: Callable[[], object]) -> tuple[Problem, ...]:
-    """What a call has against its options."""
+def _refused(name: str, call: Callable[[], object]) -> tuple[Problem, ...]:
+    """What a call has against its options; an error that is not about an option is one about ``name``."""
     try:
         call()
     except InvalidInput as error:
         return tuple(replace(problem, where="") for problem in error.problems if error.source == "options")
-    except MaxentError as error:  # of back ends
-        return (Problem("", "backend", "one that is installed", str(error)),)
+    except MaxentError as error:
+        return (Problem("", name, "one that is installed", str(error)),)
     return ()

@@ -14,7 +14,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.results.reliability import unwarned
 from maxent.studies.data import Packed, Protocol, split, unpack
-from maxent.studies.options import ATTACK, ESTIMATE, OPTIONS, RELEASE, part
+from maxent.studies.options import ATTACK, ESTIMATE, FILES, OPTIONS, RELEASE, method_of, part
 from maxent.studies.study_file import Point
 from maxent.text.spelling import in_study, respelled
 
@@ -141,13 +141,12 @@ def _made(
 
     material, options = unpack(packed), dict(release)
     train, test = split(packed, protocol, seed, fold)
-    if options.pop("hierarchies", False):
-        options["hierarchies"] = material.hierarchies
-    if options.pop("domains", False):
-        options["domains"] = material.domains
-    given = None if options.get("publish") == "records" else test
+    asked = method_of(options)
+    options |= {name: getattr(material, name) for name in FILES if options.get(name)}
+    options |= {"seed": seed} if hasattr(asked, "seed") else {}
+    given = test if asked.predicts else None
     begin = time.perf_counter()
-    made = defend(train, **material.columns, **options, test=given, seed=seed, reading=material.reading)
+    made = defend(train, **material.columns, **options, test=given, reading=material.reading)
     seconds = time.perf_counter() - begin
     [found] = made.rows
     numbers = {name: found[name] for name in COLUMNS if name in found and name not in OPTIONS}

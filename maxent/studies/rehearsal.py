@@ -10,12 +10,13 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
+from maxent.models.parameters import parameters_of
 from maxent.models.reading import reader_of
 from maxent.models.tables.training import read_training
 from maxent.results.reliability import unwarned
 from maxent.solvers.solve.dask_cluster import connected
 from maxent.studies.data import Material, Packed
-from maxent.studies.options import ATTACK, RELEASE, Options, Value, part
+from maxent.studies.options import ATTACK, RELEASE, Options, Value, method_of, part
 from maxent.studies.points import failure, remembering, results
 from maxent.studies.results_folder import check_folder
 from maxent.studies.study_file import Point, Study
@@ -77,10 +78,9 @@ def _least(options: Options) -> dict[str, Value]:
 
     Those whose values were looked at with the study file are left out.
     """
-    method = options["method"]
-    size: Options = {"trees": 1} if method == "rdt" else {"max_depth": 0}
-    kept = part(options, [*RELEASE, *ATTACK, "estimate", "knowledge"])
-    return {**kept, **size}
+    known = parameters_of(type(method_of(options)))
+    size = {name: each.about.small for name, each in known.items() if each.about.small is not None}
+    return {**part(options, [*RELEASE, *ATTACK, "estimate", "knowledge"]), **size}
 
 
 def _problems_of_cells(material: Material) -> tuple[Problem, ...]:

@@ -23,7 +23,17 @@ from maxent.models.tables.training import Missing, read_training
 from maxent.models.text.hints import close_to
 from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
-from maxent.studies.options import DEFAULT, OPTIONS, RELEASE, Options, Value, as_asked, problems_of, value_problem
+from maxent.studies.options import (
+    DEFAULT,
+    FILES,
+    OPTIONS,
+    RELEASE,
+    Options,
+    Value,
+    as_asked,
+    problems_of,
+    value_problem,
+)
 from maxent.studies.toml_lines import line_numbers, syntax_problem
 from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
 from maxent.text.spelling import in_study, respelled
@@ -293,7 +303,7 @@ def _check(block: _Block, table: Table, defaults: Table, data: Mapping[str, Data
     for problem in dict.fromkeys(found):
         place = defaults if problem.field in defaults.content and problem.field not in table.content else table
         table.problems.append(replace(respelled(problem, in_study), where=place.where(problem.field)))
-    for key in ("hierarchies", "domains"):
+    for key in FILES:
         if any(options.get(key) for options in block.releases):
             for name, files in data.items():
                 if files is not None and getattr(files, key) is None:

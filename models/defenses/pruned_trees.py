@@ -12,10 +12,10 @@ from maxent.models.defenses.estimator import PublishedTreeClassifier
 from maxent.models.defenses.leaf_pruning import k_problems, prune_leaf, prune_parent
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import CodedAs, Growth, Inducer, growth_problems
+from maxent.models.induction.parameters import CodedAs, Growth, Inducer
+from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Order, Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import Removed
@@ -81,23 +81,15 @@ class PlainTree(PublishedTreeClassifier):
 
     def _growth(self, seed: int | None) -> Growth:
         """How the tree is to be grown."""
-        return Growth(
-            self.inducer,
-            self.impurity,
-            self.max_depth,
-            self.min_samples_leaf,
-            self.min_samples_split,
-            self.encoding,
-            seed,
-        )
+        found: Growth = picked(Growth, self, seed=seed)
+        return found
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         seed = self.random_state
-        for problem in growth_problems(self._growth(None if isinstance(seed, np.random.RandomState) else seed)):
+        for problem in problems_of(self._growth(None if isinstance(seed, np.random.RandomState) else seed)):
             yield replace(problem, field="random_state") if problem.field == "seed" else problem
-        if self.publish not in get_args(Publish):
-            yield Problem("argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(self.publish))
+        yield from unknown_choice("publish", self.publish, get_args(Publish))
 
     def _order(self) -> Order:
         return self._growth(None).order
@@ -112,10 +104,37 @@ class PlainTree(PublishedTreeClassifier):
         return release
 
 
-class _PrunedTree(PlainTree):
-    """A tree that is pruned before it is published; ``k`` is that of the subclass."""
+class PrunedTree(PlainTree):
+    """A tree that is pruned before it is published."""
 
-    k: int
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        inducer: Inducer = "cart",
+        impurity: Impurity | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        min_samples_split: int = 2,
+        encoding: CodedAs = "ordinal",
+        private: Sequence[str] = (),
+        publish: Publish = "counts",
+        random_state: int | np.random.RandomState | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        super().__init__(
+            inducer=inducer,
+            impurity=impurity,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_samples_split=min_samples_split,
+            encoding=encoding,
+            private=private,
+            publish=publish,
+            random_state=random_state,
+            reading=reading,
+        )
+        self.k = k
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from k_problems(self.k)
@@ -127,7 +146,7 @@ class _PrunedTree(PlainTree):
         return super()._publish(training)
 
 
-class LeafPrunedTree(_PrunedTree):
+class LeafPrunedTree(PrunedTree):
     """A decision tree that is published without its small leaves: method 1 of Wakabayashi et al. 2024.
 
     Parameters
@@ -165,6 +184,7 @@ class LeafPrunedTree(_PrunedTree):
         reading: Reading | None = None,
     ) -> None:
         super().__init__(
+            k=k,
             inducer=inducer,
             impurity=impurity,
             max_depth=max_depth,
@@ -176,19 +196,17 @@ class LeafPrunedTree(_PrunedTree):
             random_state=random_state,
             reading=reading,
         )
-        self.k = k
         self.removed = removed
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
-        if self.removed not in get_args(Removed):
-            yield Problem("argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(self.removed))
+        yield from unknown_choice("removed", self.removed, get_args(Removed))
 
     def _defended(self, release: Release) -> Release:
         return prune_leaf(release, self.k)
 
 
-class ParentPrunedTree(_PrunedTree):
+class ParentPrunedTree(PrunedTree):
     """A decision tree whose small leaves are taken back into larger ones: method 2 of Wakabayashi et al. 2024.
 
     Parameters
@@ -205,35 +223,6 @@ class ParentPrunedTree(_PrunedTree):
     release_, classes_, n_features_in_, feature_names_in_
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
-
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        inducer: Inducer = "cart",
-        impurity: Impurity | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        min_samples_split: int = 2,
-        encoding: CodedAs = "ordinal",
-        private: Sequence[str] = (),
-        publish: Publish = "counts",
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        super().__init__(
-            inducer=inducer,
-            impurity=impurity,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            min_samples_split=min_samples_split,
-            encoding=encoding,
-            private=private,
-            publish=publish,
-            random_state=random_state,
-            reading=reading,
-        )
-        self.k = k
 
     def _defended(self, release: Release) -> Release:
         return prune_parent(release, self.k)

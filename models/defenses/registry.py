@@ -1,156 +1,127 @@
-"""The methods of defense: how each makes a release, whether it takes a k, and what it guarantees."""
+"""The methods of defense by name, through entry points: a third party adds one without touching this package.
+
+An entry point in the group ``maxent.defenses`` names a subclass of `maxent.models.defenses.method.Method`. Options of
+the command line, arguments of `maxent.defend`, keys and columns of studies and tables of the documentation follow from
+the parameters of the methods here. A parameter that several methods have means the same for all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
-from maxent.models.defenses.error_risk.prune import ERP, Rule, prune_erp
-from maxent.models.defenses.kadet.parameters import Kadet, kadet
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
-from maxent.models.defenses.random_trees.guarantee import RandomTrees
-from maxent.models.defenses.random_trees.method import DEFAULT_K as DEFAULT_K_RDT
-from maxent.models.defenses.random_trees.method import RDT
-from maxent.models.defenses.random_trees.trees import Drawn, draw
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.records.generalize import Distance, Generalization, tiered, uniform
-from maxent.models.records.generalized_table import GeneralizedTable
-from maxent.models.release import Release
-from maxent.models.tables.domains import Domains
-from maxent.models.tables.training import Training
-from maxent.models.trees.draft import Publish
-from maxent.models.trees.reidentification import ranges_of
-from maxent.models.trees.routing import assign
+from maxent.models.defenses.method import Method
+from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
+from maxent.models.parameters import Parameter, listed, parameters_of, plain, problems_of
 
-if TYPE_CHECKING:
-    from maxent.models.induction.parameters import Inducer
+GROUP = "maxent.defenses"
 
-DEFAULT_K = 5
-
-Published = Literal[Publish, "records"]
-"""What is published: a tree, of whose leaves something is stated, or records."""
-
-
-@dataclass(frozen=True)
-class Grown:
-    """What a method works on: the records, how to grow a tree, and that tree, grown when first asked for.
-
-    ``asked`` is what k-anonymous induction is to keep, but for k; ``rule``, ``distance`` and ``generalization`` are
-    those of error-risk pruning; ``random`` is how random trees are drawn, over these ``domains``.
-    """
-
-    method: Method
-    training: Training
-    growth: Growth
-    asked: Kadet = field(default_factory=Kadet)
-    rule: Rule = "twig"
-    distance: Distance = "gower"
-    random: RandomTrees = field(default_factory=RandomTrees)
-    domains: Domains = field(default_factory=Domains)
-    generalization: Generalization = "tiered"
-
-    @cached_property
-    def drawn(self) -> Drawn:
-        """Random trees, filled from samples."""
-        return draw(self.training, self.random, self.domains)
-
-    @cached_property
-    def release(self) -> Release:
-        """The tree as it is without the method, its leaves with their counts."""
-        return self.method.plain(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of defense.
-
-    ``apply`` makes a release, whose leaves state counts, from what was grown and k; ``plain`` grows the tree that it
-    is compared with. ``promise`` says in words, with ``{k}``, what is guaranteed; a method without a promise takes no
-    k and guarantees nothing. ``inducers`` are those it can grow a tree with, its default first. ``anonymous`` methods
-    guarantee k-anonymity, also of trees that test private attributes. ``generalize`` makes records, of a method that
-    can publish these instead of a tree. ``default_k`` is the k when none is asked for.
-    """
-
-    apply: Callable[[Grown, int], Release]
-    promise: str | None = None
-    plain: Callable[[Grown], Release] = lambda grown: induce(grown.training, grown.growth, publish="counts")
-    inducers: tuple[Inducer, ...] = ("cart", "id3", "c45")
-    anonymous: bool = False
-    generalize: Callable[[Grown, int], GeneralizedTable] | None = None
-    default_k: int = DEFAULT_K
-
-    @property
-    def has_k(self) -> bool:
-        return self.promise is not None
-
-
-def _erp(grown: Grown, k: int) -> Release:
-    """The tree after error-risk pruning."""
-    ranges = ranges_of(grown.training.attributes, grown.training.columns)
-    return prune_erp(grown.release, k, ranges=ranges, rule=grown.rule)
-
-
-def _records(grown: Grown, k: int) -> GeneralizedTable:
-    """The records in tiers, or alike in each leaf of the pruned tree."""
-    training = grown.training
-    if grown.generalization == "tiered":
-        return tiered(training, grown.release, k, distance=grown.distance)
-    return uniform(training, assign(_erp(grown, k).trees[0], training.attributes, training.columns), k)
-
-
-METHODS: Mapping[str, Method] = {
-    "none": Method(lambda grown, k: grown.release),
-    "prune-leaf": Method(
-        lambda grown, k: prune_leaf(grown.release, k),
-        "no published leaf has fewer than {k} records, and nothing is stated about the leaves that were removed",
-    ),
-    "prune-parent": Method(
-        lambda grown, k: prune_parent(grown.release, k),
-        "no leaf has fewer than {k} records",
-    ),
-    "kadet": Method(
-        lambda grown, k: kadet(grown.training, replace(grown.asked, k=k)),
-        "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them",
-        plain=lambda grown: kadet(grown.training, _plainly(grown.asked)),
-        inducers=("id3", "c45"),
-        anonymous=True,
-    ),
-    ERP: Method(_erp, "every leaf has no records or at least {k}", generalize=_records),
-    RDT: Method(
-        lambda grown, k: grown.drawn.release(k),
-        "no count is published of fewer than {k} sampled people of a leaf and a class",
-        default_k=DEFAULT_K_RDT,
-    ),
+OWN: Mapping[str, EntryPoint] = {
+    name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP)
+    for name, place in {
+        "none": "pruning_methods:Plain",
+        "prune-leaf": "pruning_methods:PrunedLeaves",
+        "prune-parent": "pruning_methods:PrunedParents",
+        "kadet": "kadet.method:KadetTree",
+        "erp": "error_risk.method:ErrorRiskPruned",
+        "rdt": "random_trees.method:RandomForest",
+    }.items()
 }
-"""The one place where a method is registered."""
-
-COVERED: Mapping[Generalization, str] = {
-    "tiered": "({k},{k})-anonymity, which is not k-anonymity: at least {k} published rows cover each record, and each "
-    "row covers at least {k} records, but fewer than {k} rows may be alike",
-    "uniform": "{k}-anonymity: at least {k} rows are alike but for their classes",
-}
-"""What is guaranteed of generalised records."""
-
-CONFIDENCE = 0.25
-"""The confidence factor that C4.5 prunes with."""
+"""The methods of this package, which are there whatever is installed, in the order of the help."""
 
 
-def wanted_ks(method: str, k: int | Sequence[int] | None) -> list[int | None]:
-    """The k of each release, each once: the method's default when none is asked for, None for a method without one."""
-    chosen = METHODS[method]
-    return list(dict.fromkeys(map(int, listed(k, chosen.default_k)))) if chosen.has_k else [None]
+@cache
+def _entries() -> Mapping[str, EntryPoint]:
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return {**OWN, **{entry.name: entry for entry in found if entry.name not in OWN}}
 
 
-def listed(k: object, default: int = DEFAULT_K) -> list[Any]:
-    """The k that are asked for."""
-    if k is None:
-        return [default]
-    return list(k) if isinstance(k, Collection) and not isinstance(k, str) else [k]
+def method_names() -> tuple[str, ...]:
+    """Names that `load_method` knows; those of other packages last."""
+    return tuple(_entries())
 
 
-def _plainly(asked: Kadet) -> Kadet:
-    """The same growth without anything to keep."""
-    return replace(asked, k=1, l=None, alpha=None, class_public=False)
+@cache
+def load_method(name: str) -> type[Method]:
+    """The method of a name.
+
+    Raises
+    ------
+    MissingExtra
+        When it is registered but cannot be loaded, or is no method.
+    """
+    try:
+        found = _entries()[name].load()
+    except (ImportError, AttributeError) as error:
+        raise MissingExtra(f"defense {name!r} cannot be loaded: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise MissingExtra(f"defense {name!r} cannot be loaded: {found!r} is no subclass of {Method.__name__}")
+    return found
+
+
+@cache
+def methods() -> Mapping[str, type[Method]]:
+    """All methods that can be loaded."""
+
+    def loaded() -> Iterator[tuple[str, type[Method]]]:
+        for name in method_names():
+            try:
+                yield name, load_method(name)
+            except MissingExtra:  # one that is broken must not hide the others
+                continue
+
+    return dict(loaded())
+
+
+@cache
+def parameters() -> Mapping[str, Parameter]:
+    """The parameters of all methods, as the first one has each, but with the choices of all; k comes first."""
+    found: dict[str, Parameter] = {}
+    for kind in methods().values():
+        for name, each in parameters_of(kind).items():
+            first = found.get(name, each)
+            found[name] = replace(first, choices=tuple(dict.fromkeys((*first.choices, *each.choices))))
+    return {"k": found["k"], **found}
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are given: not None, and no flag that is not set."""
+    return {name: value for name, value in options.items() if value is not None and value is not False}
+
+
+def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
+    """A method with these parameters, for each k that is asked for; what is not `given` has its default.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every option that the method does not have, or that does not suit.
+    """
+    if name not in method_names():
+        known = ", ".join(method_names())
+        raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", repr(name))])
+    kind, wanted = load_method(name), given(options)
+    own = parameters_of(kind)
+    problems = [_foreign(name, each, value) for each, value in wanted.items() if each not in own]
+    wanted = {each: plain(value) for each, value in wanted.items() if each in own}
+    several = [{"k": plain(k)} for k in listed(wanted.pop("k"))] if "k" in wanted else [{}]
+    if not several:
+        problems.append(Problem(ARGUMENT, "k", "at least one whole number of records", "none"))
+    asked = [kind(**wanted, **k) for k in several]
+    problems += [problem for each in asked for problem in problems_of(each)]
+    if problems:
+        raise InvalidInput("options", dict.fromkeys(problems))
+    return tuple({getattr(each, "k", None): each for each in asked}.values())
+
+
+def _foreign(name: str, option: str, value: object) -> Problem:
+    """The problem of an option that a method does not have."""
+    from maxent.models.tables.frame import shorten
+
+    instead = methods()[name].instead.get(option)
+    takers = ", ".join(each for each, kind in methods().items() if option in parameters_of(kind))
+    expected = f"none for {name}: {instead}" if instead else f"none for the method {name}: it is an option of {takers}"
+    return Problem(ARGUMENT, option, expected, ", ".join(map(shorten, listed(value))))

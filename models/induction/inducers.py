@@ -12,7 +12,8 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.induction.cart import grow as grow_cart
 from maxent.models.induction.error_pruning import prune
 from maxent.models.induction.multiway import Rules, grow
-from maxent.models.induction.parameters import CodedAs, Growth, Selection, growth_problems
+from maxent.models.induction.parameters import CodedAs, Growth, Selection
+from maxent.models.parameters import problems_of, unknown_choice
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Candidates, Encoding, Impurity, Induction, Release, Tree
 from maxent.models.tables.frame import Source, shorten
@@ -73,11 +74,9 @@ def _induction(growth: Growth) -> Induction:
     return Induction("c45", growth.measure, candidates, growth.least)
 
 
-def _argument_problems(growth: Growth, publish: str) -> Iterator[Problem]:
+def _argument_problems(growth: Growth, publish: str) -> list[Problem]:
     """What no data would make right."""
-    yield from growth_problems(growth)
-    if publish not in get_args(Publish):
-        yield Problem("argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))
+    return [*problems_of(growth), *unknown_choice("publish", publish, get_args(Publish))]
 
 
 def _attribute_problems(training: Training, growth: Growth) -> Iterator[Problem]:
@@ -310,7 +309,7 @@ def _from_data(
     reading: Reading | None,
 ) -> Release:
     """Check the arguments, read the data and grow the tree."""
-    if problems := list(_argument_problems(growth, publish)):
+    if problems := _argument_problems(growth, publish):
         raise InvalidInput(growth.inducer, problems)
     training = read_training(
         data,

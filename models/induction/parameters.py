@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
-from maxent.models.errors import Problem
+from maxent.models.errors import ARGUMENT, Problem
+from maxent.models.parameters import Range, number, parameter, whole
 from maxent.models.release import Impurity
-from maxent.models.tables.frame import shorten
-from maxent.models.tables.training import Order
-from maxent.models.text.arguments import is_number, is_whole, up_to_largest
+
+if TYPE_CHECKING:
+    from maxent.models.tables.training import Order
 
 Inducer = Literal["cart", "id3", "c45"]
 CodedAs = Literal["ordinal", "appearance", "onehot"]
@@ -27,6 +26,12 @@ _IMPURITIES: Mapping[Inducer, tuple[Impurity, ...]] = {
 
 _LEAST: Mapping[Inducer, int] = {"cart": 1, "id3": 1, "c45": 2}
 """The smallest leaf of each inducer unless asked for another, records."""
+
+
+RECORDS = whole(1, "records")
+SEEDS = whole(0, below=2**32)
+CONFIDENCES = number(0, most=0.5)
+NOT_NEGATIVE = Range("a number, at least 0", lambda value: value == 0 or number(0).holds(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +63,36 @@ class Growth:
         c45: the confidence factor of error-based pruning, above 0 and at most 0.5; None: no pruning.
     """
 
-    inducer: Inducer
-    impurity: Impurity | None = None
-    max_depth: int | None = None
-    min_samples_leaf: int | None = None
-    min_samples_split: int = 2
-    encoding: CodedAs = "ordinal"
-    seed: int | None = None
-    max_leaf_nodes: int | None = None
-    min_impurity_decrease: float = 0.0
-    ccp_alpha: float = 0.0
-    selection: Selection = "gain_ratio"
-    confidence: float | None = 0.25
+    inducer: Inducer = parameter("cart", "What grows the tree.", group="grown")
+    impurity: Impurity | None = parameter(
+        None,
+        "What splits are chosen by; default: gini (cart), entropy (id3), gain_ratio (c45).",
+        group="grown",
+    )
+    max_depth: int | None = parameter(None, "Splits above the deepest leaf.", whole(0), group="grown", small=0)
+    min_samples_leaf: int | None = parameter(
+        None, "Records in the smallest leaf that is grown; default: 2 (c45), else 1.", RECORDS, group="grown"
+    )
+    min_samples_split: int = parameter(2, "Records in the smallest node that is split.", RECORDS, group="grown")
+    encoding: CodedAs = parameter(
+        "ordinal",
+        "How cart sees categories: as numbers, sorted or in order of appearance, or one by one.",
+        group="grown",
+    )
+    seed: int | None = parameter(
+        None,
+        "Makes what is random repeatable: the choice between equally good splits of cart.",
+        SEEDS,
+        group="grown",
+        grid=False,
+    )
+    max_leaf_nodes: int | None = parameter(None, "Leaves, at most.", whole(2))
+    min_impurity_decrease: float = parameter(0.0, "The least gain of a split.", NOT_NEGATIVE)
+    ccp_alpha: float = parameter(0.0, "What a leaf costs.", NOT_NEGATIVE)
+    selection: Selection = parameter("gain_ratio", "Which splits compete by gain ratio.")
+    confidence: float | None = parameter(
+        0.25, "The confidence factor of error-based pruning; default: no pruning.", CONFIDENCES
+    )
 
     @property
     def measure(self) -> Impurity:
@@ -86,40 +109,11 @@ class Growth:
         """How `maxent.models.tables.training.read_training` is to order domains for this inducer."""
         return "appearance" if self.inducer == "cart" and self.encoding == "appearance" else "sorted"
 
-
-def growth_problems(growth: Growth) -> Iterator[Problem]:
-    """List the parameters that no inducer, or not the one that is asked for, can have."""
-    if growth.inducer not in _IMPURITIES:
-        yield _problem("inducer", f"one of {', '.join(_IMPURITIES)}", growth.inducer)
-    else:
-        known = _IMPURITIES[growth.inducer]
-        if growth.impurity is not None and growth.impurity not in known:
-            yield _problem("impurity", f"{_one_of(known)} for {growth.inducer}", growth.impurity)
-    for name, literal in (("encoding", CodedAs), ("selection", Selection)):
-        if getattr(growth, name) not in get_args(literal):
-            yield _problem(name, _one_of(get_args(literal)), getattr(growth, name))
-    for name, least, unit, optional in (
-        ("max_depth", 0, "", True),
-        ("min_samples_leaf", 1, " of records", True),
-        ("min_samples_split", 1, " of records", False),
-        ("max_leaf_nodes", 2, "", True),
-    ):
-        value = getattr(growth, name)
-        if not (optional and value is None) and not is_whole(value, least):
-            expected = f"{'None or ' if optional else ''}a whole number{unit}, at least {least}"
-            yield _problem(name, up_to_largest(expected, value), value)
-    if growth.seed is not None and not (is_whole(growth.seed, 0) and growth.seed < 2**32):
-        yield _problem("seed", "None or a whole number, at least 0 and below 2**32", growth.seed)
-    for name in ("min_impurity_decrease", "ccp_alpha"):
-        if not (is_number(getattr(growth, name)) and 0 <= getattr(growth, name) < np.inf):
-            yield _problem(name, "a number, at least 0", getattr(growth, name))
-    if growth.confidence is not None and not (is_number(growth.confidence) and 0 < growth.confidence <= 0.5):
-        yield _problem("confidence", "None or a number above 0 and at most 0.5", growth.confidence)
-
-
-def _problem(name: str, expected: str, value: object) -> Problem:
-    return Problem("argument", name, expected, shorten(value))
-
-
-def _one_of(known: tuple[str, ...]) -> str:
-    return known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+    def conflicts(self) -> Iterator[Problem]:
+        """An impurity that the inducer cannot compare splits by."""
+        if self.inducer not in get_args(Inducer) or self.impurity not in get_args(Impurity):
+            return
+        known = _IMPURITIES[self.inducer]
+        if self.impurity not in known:
+            expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+            yield Problem(ARGUMENT, "impurity", f"{expected} for {self.inducer}", repr(self.impurity))

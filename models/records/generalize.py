@@ -22,22 +22,21 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.parameters import unknown_choice
 from maxent.models.records.generalized_table import GeneralizedTable, check_covering, hulls, stacked, united
+from maxent.models.records.parameters import Distance
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.frame import listed, shorten
+from maxent.models.tables.frame import listed
 from maxent.models.tables.training import Training
 from maxent.models.trees.restate import node_place
 from maxent.models.trees.routing import Layout, assign, layout
-
-Distance = Literal["gower", "ranks"]
-Generalization = Literal["tiered", "uniform"]
 
 
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:
@@ -99,9 +98,8 @@ def tiered(
     InvalidInput
         When there are fewer than k records, or one does not reach a leaf.
     """
-    if distance not in get_args(Distance):
-        expected = f"one of {', '.join(get_args(Distance))}"
-        raise invalid("generalize", "argument", "distance", expected, shorten(distance))
+    if problems := unknown_choice("distance", distance, get_args(Distance)):
+        raise InvalidInput("generalize", problems)
     if len(training) < k:
         raise invalid("generalize", "training", "records", f"at least k = {k}", str(len(training)))
     places = layout(release.trees[tree])

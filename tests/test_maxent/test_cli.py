@@ -14,6 +14,7 @@ import pytest
 import maxent
 from maxent.__main__ import main
 from maxent.commands import main as cli
+from maxent.models.defenses.registry import method_names
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
 
@@ -130,7 +131,8 @@ OPTION_TABLE = re.compile(r"^Of (`.*`):.*\n\n\|.*\n\|.*\n((?:\|.*\n)+)", re.MULT
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_the_readme_names_every_option(capsys, command):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert main([command, "--help"]) == 0
+    for words in [[command, name] for name in method_names()] if command == "defend" else [[command]]:
+        assert main([*words, "--help"]) == 0
     options = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     stated = ["--json"]
     for commands, rows in OPTION_TABLE.findall(readme):

@@ -133,17 +133,16 @@ REFUSED = {
     ),
     "growth": (
         ["rdt", "--inducer", "cart", "--impurity", "gini", "--max-depth", "2", "--encoding", "onehot"],
-        [f"{name}: expected none for rdt" for name in ("inducer", "impurity", "max-depth", "encoding")],
-    ),
-    "leaves": (
-        ["rdt", "--min-samples-leaf", "2", "--min-samples-split", "4", "--publish", "rates"],
         [
-            "--min-samples-leaf: expected none",
-            "--min-samples-split: expected none",
-            "--publish: expected counts for rdt",
+            f"{name}: expected none for the method rdt: it is an option of none"
+            for name in ("inducer", "impurity", "max-depth", "encoding")
         ],
     ),
-    "records": (["rdt", "--publish", "records", "-o", "rows.csv"], ["only erp can publish records"]),
+    "leaves": (
+        ["rdt", "--min-samples-leaf", "2", "--min-samples-split", "4"],
+        ["--min-samples-leaf: expected none", "--min-samples-split: expected none"],
+    ),
+    "rates": (["rdt", "--publish", "rates"], ["--publish: expected one of counts, found 'rates'"]),
     "kadet": (["rdt", "--l", "2"], ["it is an option of kadet"]),
     "others": (
         [

@@ -171,7 +171,10 @@ REFUSED = {
         ["rule: expected none for rec"],
     ),
     "unknown rule": (["erp", "--rule", "branch"], ["branch", "twig", "literal"]),
-    "records of others": (["none", "--publish", "records", "-o", "r.csv"], ["only erp can publish records"]),
+    "records of others": (
+        ["none", "--publish", "records", "-o", "r.csv"],
+        ["--publish: expected one of labels, rates, counts, found 'records'"],
+    ),
     "distance of trees": (["erp", "--distance", "gower"], ["distance: expected none but for records"]),
     "test of records": (["erp", "--publish", "records", "--test", "data.csv", "-o", "r.csv"], ["test: expected none"]),
     "options of kadet": (
@@ -195,7 +198,10 @@ def test_what_is_refused(folder, capsys, case):
 
 
 def test_python_refuses_what_the_command_line_cannot_say():
-    for wrong, fragment in (({"rule": "branch"}, "rule: expected one of twig, literal"), ({"distance": 1}, "of gower")):
+    for wrong, fragment in (
+        ({"rule": "branch"}, "rule: expected None or one of twig, literal"),
+        ({"distance": 1}, "of gower"),
+    ):
         with pytest.raises(maxent.InvalidInput, match=fragment):
             maxent.defend(people(), "erp", target="Ill", qi=QI, **wrong)
 

@@ -12,14 +12,20 @@ import maxent
 from maxent.__main__ import main
 from maxent.command_line import panels
 from maxent.commands import main as cli
+from maxent.commands.defend import _of_method
+from maxent.models.defenses.registry import load_method, method_names
+from maxent.models.defenses.registry import parameters as every_parameter
+from maxent.models.parameters import parameters_of
 
 ROOT = Path(__file__).parents[2]
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
-COMMANDS = sorted(cli.COMMANDS)
+METHODS = [f"defend {name}" for name in method_names()]
+COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]
+"""Commands that have options of their own."""
 
 
 def help_of(capsys, *command):
-    assert main([*command, "--help"]) == 0
+    assert main([*" ".join(command).split(), "--help"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     return printed.out
@@ -38,7 +44,15 @@ def options(text):
 def parameters(command):
     from typer.main import get_command
 
-    return [param for param in get_command(cli.app).commands[command].params if not param.hidden]
+    name, _, method = command.partition(" ")
+    found = _of_method(method) if method else get_command(cli.app).commands[name]
+    return [param for param in found.params if not param.hidden]
+
+
+def examples_of(command):
+    """Calls that the help of a command ends with."""
+    name, _, method = command.partition(" ")
+    return load_method(method).examples if method else cli.COMMANDS[name].examples
 
 
 def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
@@ -80,7 +94,7 @@ def test_the_panels_of_an_estimate(capsys, monkeypatch):
 
 @pytest.mark.parametrize("columns", [50, 60, 80, 132, 200])
 @pytest.mark.parametrize(
-    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command) or "maxent"
+    "command", [[], ["defend"], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command) or "maxent"
 )
 def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -96,16 +110,18 @@ def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, colum
 def test_the_usage_names_what_is_needed(capsys):
     usage = " ".join(help_of(capsys, "defend").partition("\n\n")[0].split())
     assert usage == "Usage: maxent defend METHOD DATA --target COLUMN --qi A,B,... -o FILE [OPTIONS]"
+    usage = " ".join(help_of(capsys, "defend kadet").partition("\n\n")[0].split())
+    assert usage == "Usage: maxent defend kadet DATA --target COLUMN --qi A,B,... -o FILE [OPTIONS]"
     assert help_of(capsys, "audit").startswith("Usage: maxent audit TREE [QI] [OPTIONS]\n")
     assert help_of(capsys, "compare").startswith("Usage: maxent compare TREE... QI [OPTIONS]\n")
 
 
 def test_every_command_has_two_examples_of_its_own():
-    for name, listed in cli.COMMANDS.items():
-        assert len(listed.examples) == 2
-        assert len(set(listed.examples)) == 2
-        for example in listed.examples:
-            assert shlex.split(example)[:2] == ["maxent", name]
+    for name in (*COMMANDS, "defend"):
+        examples = examples_of(name)
+        assert len(examples) == len(set(examples)) == 2
+        for example in examples:
+            assert f"{example} ".startswith(f"maxent {name} ")
 
 
 STUDY = """
@@ -134,15 +150,40 @@ def folder(tmp_path, monkeypatch):
 def test_the_examples_run(capsys, folder, command):
     capsys.readouterr()
     assert help_of(capsys, command).endswith(
-        "\nExamples:\n" + "".join(f"  {example}\n" for example in cli.COMMANDS[command].examples)
+        "\nExamples:\n" + "".join(f"  {example}\n" for example in examples_of(command))
     )
-    for example in cli.COMMANDS[command].examples:
+    for example in examples_of(command):
         words = shlex.split(example)[1:]
         assert main(words) == 0, capsys.readouterr().err
         assert capsys.readouterr().out
         for option in ("-o", "--report", "--pyomo", "--nl"):
             if option in words:
-                assert (folder / words[words.index(option) + 1]).exists()
+                file = words[words.index(option) + 1]
+                assert (folder / file.format(k=2)).exists()
+
+
+def test_a_method_has_its_own_options_and_no_others(capsys):
+    for method in method_names():
+        shown = options(help_of(capsys, f"defend {method}"))
+        own = {f"--{name.replace('_', '-')}" for name in parameters_of(load_method(method))}
+        every = {f"--{name.replace('_', '-')}" for name in every_parameter()}
+        assert own <= shown
+        assert not shown & (every - own)
+
+
+def test_options_may_stand_before_the_method(capsys, folder):
+    for call in (
+        ["prune-leaf", "truth.csv", "--k", "2", "--target", "Salary", "--qi", "Education", "-o", "a.json"],
+        ["--k", "2", "--target", "Salary", "prune-leaf", "truth.csv", "--qi", "Education", "-o", "b.json"],
+        ["--json", "--class-public", "--qi=Education", "-o", "c.json", "kadet", "--target", "Salary", "truth.csv"],
+    ):
+        assert main(["defend", *call]) == 0
+    assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+    capsys.readouterr()
+    assert main(["defend", "--k", "x", "truth.csv"]) == 2
+    printed = capsys.readouterr().err
+    assert "METHOD: expected one of none, prune-leaf" in printed
+    assert "--k: expected a whole number, found 'x'" in printed
 
 
 # --- One meaning for each name ---------------------------------------------------------------------------------

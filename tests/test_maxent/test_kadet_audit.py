@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from strategies import People, populations, thorough
 
 import maxent
-from maxent.models.defenses.kadet.parameters import Kadet, kadet
+from maxent.models.defenses.kadet.parameters import Kadet
+from maxent.models.defenses.kadet.release import kadet
 
 
 @thorough(80)

@@ -14,6 +14,7 @@ from maxent.__main__ import main
 from maxent.command_line.messages import PARTS
 from maxent.command_line.parsing import spellings
 from maxent.commands import main as cli
+from maxent.commands.defend import _of_all
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.solvers.registry import MissingExtra, UnknownBackend
 from maxent.text.spelling import in_study, on_command_line, respell, respelled
@@ -229,6 +230,8 @@ def test_a_file_that_cannot_be_written_at_the_end_leaves_one_object(folder, caps
 def names_of(command):
     from typer.main import get_command
 
+    if command == "defend":
+        return spellings(_of_all().params)
     return spellings(get_command(cli.app).commands[command].params)
 
 
@@ -236,7 +239,7 @@ FUNCTIONS = {
     "estimate": (maxent.estimate, {"release", "reading", "progress", "interruptible"}),
     "compare": (maxent.compare, {"releases", "reading", "progress", "interruptible", "each", "qi"}),
     "audit": (maxent.audit, {"release", "reading"}),
-    "defend": (maxent.defend, {"reading"}),
+    "defend": (maxent.defend, {"reading", "method"}),
     "bench": (maxent.bench, {"release", "reading", "progress"}),
     "sweep": (maxent.sweep, {"progress", "interruptible"}),
 }

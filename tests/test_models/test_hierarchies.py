@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from maxent.models.defenses.kadet.grow import Step
-from maxent.models.defenses.kadet.parameters import Kadet, kadet
+from maxent.models.defenses.kadet.parameters import Kadet
+from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Target
 from maxent.models.tables.hierarchies import Hierarchy, read_hierarchy

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import People, populations, thorough
 
 from maxent.models.defenses.kadet.grow import Rules, Step, grow
-from maxent.models.defenses.kadet.parameters import Kadet, criterion, kadet
+from maxent.models.defenses.kadet.parameters import Kadet
+from maxent.models.defenses.kadet.release import criterion, kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import induce

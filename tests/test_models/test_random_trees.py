@@ -14,7 +14,8 @@ from strategies import Draw, People, leaves_of, populations, thorough
 
 from maxent import privacy
 from maxent.models.defenses.random_trees import counts as random_counts
-from maxent.models.defenses.random_trees.guarantee import Guarantee, RandomTrees, guarantee
+from maxent.models.defenses.random_trees.guarantee import Guarantee, guarantee
+from maxent.models.defenses.random_trees.parameters import RandomTrees
 from maxent.models.defenses.random_trees.trees import draw, draw_batches, random_trees
 from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import InvalidInput

@@ -18,7 +18,7 @@ from papers.waseda_2025 import privacy as accounts
 from test_real.instances import data_folder
 
 from maxent import privacy
-from maxent.models.defenses.random_trees.guarantee import RandomTrees
+from maxent.models.defenses.random_trees.parameters import RandomTrees
 from maxent.models.defenses.random_trees.trees import random_trees
 from maxent.models.defenses.random_trees.votes import predict_votes
 from maxent.models.errors import InvalidInput

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.random_trees.guarantee import RandomTrees
+from maxent.models.defenses.random_trees.parameters import RandomTrees
 from maxent.models.defenses.random_trees.paths import leaf_keys
 from maxent.models.defenses.random_trees.trees import Drawn, draw
 from maxent.models.tables.domains import Domains, Ranges

@@ -7,20 +7,20 @@ from typing import get_args
 
 import numpy as np
 
-from maxent.models.defenses.error_risk.prune import Rule, prune_erp
-from maxent.models.defenses.leaf_pruning import k_problems
-from maxent.models.defenses.pruned_trees import PlainTree
-from maxent.models.errors import Problem, invalid
+from maxent.models.defenses.error_risk.parameters import Rule
+from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses.pruned_trees import PrunedTree
+from maxent.models.errors import Problem
 from maxent.models.induction.parameters import CodedAs, Inducer
+from maxent.models.parameters import unknown_choice
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.reidentification import ranges_of
 
 
-class ERPTreeClassifier(PlainTree):
+class ERPTreeClassifier(PrunedTree):
     """A decision tree that is published after error-risk pruning (Yang et al. 2019).
 
     Parameters
@@ -59,6 +59,7 @@ class ERPTreeClassifier(PlainTree):
         reading: Reading | None = None,
     ) -> None:
         super().__init__(
+            k=k,
             inducer=inducer,
             impurity=impurity,
             max_depth=max_depth,
@@ -70,18 +71,13 @@ class ERPTreeClassifier(PlainTree):
             random_state=random_state,
             reading=reading,
         )
-        self.k = k
         self.rule = rule
 
     def _parameter_problems(self) -> Iterator[Problem]:
-        yield from k_problems(self.k)
-        if self.rule not in get_args(Rule):
-            yield Problem("argument", "rule", f"one of {', '.join(get_args(Rule))}", shorten(self.rule))
         yield from super()._parameter_problems()
+        yield from unknown_choice("rule", self.rule, get_args(Rule))
 
     def _publish(self, training: Training) -> Release:
-        if len(training) < self.k:
-            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
         self.ranges_ = ranges_of(training.attributes, training.columns)
         return super()._publish(training)
 

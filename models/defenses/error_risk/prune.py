@@ -27,18 +27,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Literal, get_args
+from typing import get_args
 
+from maxent.models.defenses.error_risk.parameters import Rule
 from maxent.models.defenses.leaf_pruning import STATEMENTS, combined, k_problems, new_leaf
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.parameters import unknown_choice
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.tables.domains import Ranges
-from maxent.models.tables.frame import listed, shorten
+from maxent.models.tables.frame import listed
 from maxent.models.trees.reidentification import Risk, error_risk_ratio, measure_risk
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place
 from maxent.models.trees.routing import Layout, layout
-
-Rule = Literal["twig", "literal"]
 
 ERP = "erp"
 
@@ -125,9 +125,7 @@ def collapse(release: Release, nodes: Collection[str], *, tree: int = 0) -> Tree
 
 def _refusals(release: Release, k: object, rule: object, t: int) -> list[Problem]:
     """What is wrong with the arguments, and with a tree whose branches cannot be measured."""
-    problems = k_problems(k)
-    if rule not in get_args(Rule):
-        problems.append(Problem("argument", "rule", f"one of {', '.join(get_args(Rule))}", shorten(rule)))
+    problems = [*k_problems(k), *unknown_choice("rule", rule, get_args(Rule))]
     tree, implied = release.trees[t], counts_reader(release)
     unstated = [leaf for leaf in tree.leaves if implied(leaf) is None]
     broken = [node for node in tree.nodes if any(branch.child is None for branch in node.branches)]

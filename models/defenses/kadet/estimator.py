@@ -9,13 +9,14 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from maxent.models.defenses.estimator import PublishedTreeClassifier
-from maxent.models.defenses.kadet.parameters import Diversity, Kadet, Order, kadet, kadet_problems
+from maxent.models.defenses.kadet.parameters import Diversity, Kadet, Order
+from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.parameters import Selection
+from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, Reading
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.columns.missing_values import MISSING
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Missing, Training
 from maxent.models.trees.draft import Publish
@@ -114,27 +115,14 @@ class KADETClassifier(PublishedTreeClassifier):
 
     def _asked(self) -> Kadet:
         """The parameters that the algorithm has."""
-        return Kadet(
-            k=self.k,
-            l=self.l,
-            diversity=self.diversity,
-            alpha=self.alpha,
-            impurity=self.impurity,
-            selection=self.selection,
-            class_public=self.class_public,
-            order=self.order,
-            hierarchies={} if self.hierarchies is None else self.hierarchies,
-            confidence=self.confidence,
-            min_samples_split=self.min_samples_split,
-            max_depth=self.max_depth,
-        )
+        found: Kadet = picked(Kadet, self, hierarchies={} if self.hierarchies is None else self.hierarchies)
+        return found
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
-        yield from kadet_problems(self._asked())
+        yield from problems_of(self._asked())
         for name, known in (("publish", Publish), ("missing", Missing)):
-            if getattr(self, name) not in get_args(known):
-                yield Problem("argument", name, f"one of {', '.join(get_args(known))}", shorten(getattr(self, name)))
+            yield from unknown_choice(name, getattr(self, name), get_args(known))
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:

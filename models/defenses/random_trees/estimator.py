@@ -12,14 +12,16 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from maxent.models.defenses.estimator import PublishedTreeClassifier
-from maxent.models.defenses.random_trees.guarantee import RandomTrees, guarantee, random_trees_problems
+from maxent.models.defenses.random_trees.guarantee import guarantee
+from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
 from maxent.models.defenses.random_trees.trees import random_trees
-from maxent.models.defenses.random_trees.votes import Vote, vote_shares
+from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import Problem
+from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.domains import DomainSource, read_domains
-from maxent.models.tables.frame import shorten, shorten_list
+from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.predict import read_columns
 
@@ -100,15 +102,15 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
 
     def _asked(self, seed: Any) -> RandomTrees:
         """The parameters that the algorithm has."""
-        return RandomTrees(self.n_trees, self.depth, self.beta, self.k, self.epsilon, seed)
+        found: RandomTrees = picked(RandomTrees, self, trees=self.n_trees, seed=seed)
+        return found
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         seed = self.random_state
-        for problem in random_trees_problems(self._asked(None if isinstance(seed, np.random.RandomState) else seed)):
+        for problem in problems_of(self._asked(None if isinstance(seed, np.random.RandomState) else seed)):
             yield replace(problem, field=_ARGUMENTS.get(problem.field, problem.field))
-        if self.vote not in get_args(Vote):
-            yield Problem("argument", "vote", f"one of {', '.join(get_args(Vote))}", shorten(self.vote))
+        yield from unknown_choice("vote", self.vote, get_args(Vote))
 
     def _domains(self, target: str) -> Mapping[str, Sequence[str]]:
         return read_domains(self.domains, target, self._names).values

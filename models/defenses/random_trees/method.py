@@ -1,100 +1,121 @@
-"""Private random trees among the methods of defense: which options they have, and what is told of them."""
+"""The method ``rdt``: random trees with sampled, thresholded counts (Waseda et al. 2025)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, get_args
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from maxent.models.defenses.random_trees.accounting import smallest_valid_epsilon
-from maxent.models.defenses.random_trees.guarantee import USUAL_DELTA, RandomTrees, guarantee, random_trees_problems
-from maxent.models.defenses.random_trees.trees import METHOD, Drawn
-from maxent.models.defenses.random_trees.votes import Vote
-from maxent.models.errors import Problem
-from maxent.models.release import Release
-from maxent.models.tables.frame import shorten
-from maxent.models.trees.accuracy import Score
+from maxent.models.defenses.method import Method, Row
+from maxent.models.defenses.pruning_methods import COLUMNS
+from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
+from maxent.models.parameters import parameter, picked, same
 
-RDT = METHOD
-DEFAULT_K = 20
+if TYPE_CHECKING:
+    from maxent.models.records.generalized_table import GeneralizedTable
+    from maxent.models.release import Release
+    from maxent.models.tables.training import Training
 
-
-def wanted_trees(options: Mapping[str, Any], seed: int | None) -> RandomTrees:
-    """The random trees that options ask for; those that are None have their defaults."""
-    return RandomTrees(**{name: value for name, value in options.items() if value is not None}, seed=seed)
+_asked = partial(same, RandomTrees)
 
 
-def drawing_problems(
-    method: str,
-    options: Mapping[str, Any],
-    seed: int | None,
-    others: Mapping[str, Any],
-    growth: Mapping[str, Any],
-    publish: str,
-) -> Iterator[Problem]:
-    """What is wrong with options of random trees, and, for them, with those of trees that are grown from data.
+@dataclass(frozen=True)
+class RandomForest(Method):
+    """Random trees, drawn without looking at the data and filled from samples."""
 
-    ``others`` are options of theirs that `maxent.models.defenses.random_trees.guarantee.RandomTrees` has not.
-    """
-    if method != RDT:
-        for name, value in {**options, **others}.items():
-            if value is not None:
-                yield Problem(
-                    "argument", name, f"none for the method {method}: it is an option of {RDT}", shorten(value)
+    k: int = _asked("k")
+    publish: Literal["counts"] = parameter("counts", "What leaves state.", group="output")
+    trees: int = _asked("trees")
+    depth: int | None = _asked("depth")
+    beta: float = _asked("beta")
+    epsilon: float | None = _asked("epsilon")
+    vote: Vote = parameter("sums", "What predicts, the counts of all trees together or a vote of the trees.")
+    domains: Any = parameter(
+        None,
+        "What is known without the data, JSON: for each column, and the class, the list of its values or "
+        "[lowest, highest].",
+        files="file",
+    )
+    seed: int | None = _asked("seed")
+
+    summary = "Trees drawn at random, with those counts of samples that are large."
+    examples = (
+        f"maxent defend rdt {COLUMNS} --k 2 --beta 0.8 -o forest.json",
+        f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
+    )
+    promise = "no count is published of fewer than {k} sampled people of a leaf and a class"
+
+    @property
+    def asked(self) -> RandomTrees:
+        """How trees are drawn."""
+        found: RandomTrees = picked(RandomTrees, self)
+        return found
+
+    @property
+    def domains_known(self) -> Mapping[str, Sequence[str]]:
+        known: Mapping[str, Sequence[str]] = self.domains.values
+        return known
+
+    def read(self, target: str, columns: Sequence[str]) -> Self:
+        from maxent.models.tables.domains import read_domains
+
+        return replace(self, domains=read_domains(self.domains, target, columns))
+
+    def grow(self, training: Training) -> Any:
+        """The trees with all counts of their samples."""
+        from maxent.models.defenses.random_trees.trees import draw
+
+        return draw(training, self.asked, self.domains)
+
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        from maxent.models.defenses.random_trees.guarantee import guarantee
+
+        release = grown.release(self.k)
+        known = guarantee(self.asked) if grown.stated else None
+        shown = (any((leaf.counts or {}).values()) for tree in release.trees for leaf in tree.leaves)
+        return release, {
+            "guarantee": known and {name: value for name, value in asdict(known).items() if value is not None},
+            "leaves_before": grown.reached,
+            "leaves": sum(shown),
+        }
+
+    def predictor(self) -> Any:
+        from maxent.models.defenses.random_trees.votes import predict_votes
+
+        return predict_votes if self.vote == "trees" else super().predictor()
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        from maxent.models.defenses.random_trees.accounting import smallest_valid_epsilon
+        from maxent.models.defenses.random_trees.guarantee import USUAL_DELTA
+
+        unstated = self.domains.unstated(training)
+        for row in rows:
+            of = f"k = {row['k']}: " if len(rows) > 1 else ""
+            known = row["guarantee"]
+            if known is not None:
+                begins = self.trees * smallest_valid_epsilon(self.beta)
+                printed = (
+                    f", and {known['delta']:.3g} by adding up what each tree guarantees"
+                    if "delta" in known
+                    else f"; what each tree guarantees adds up from an epsilon of {begins:.4g} on only"
                 )
-        return
-    yield from random_trees_problems(wanted_trees(options, seed))
-    if others["vote"] not in (None, *get_args(Vote)):
-        yield Problem("argument", "vote", f"one of {', '.join(get_args(Vote))}", shorten(others["vote"]))
-    for name, value in growth.items():
-        if value is not None:
-            yield Problem("argument", name, f"none for {RDT}, whose trees are not grown from the data", shorten(value))
-    if publish in ("labels", "rates"):
-        expected = f"counts for {RDT}: whatever else leaves stated would tell of those that were suppressed"
-        yield Problem("argument", "publish", expected, shorten(publish))
-
-
-def drawn_row(trees: Drawn, k: int, release: Release, train: Score, test: Score | None) -> dict[str, Any]:
-    """What became of the trees, see `maxent.results.defended.Defended`."""
-    known = guarantee(replace(trees.asked, k=k)) if trees.stated else None
-    return {
-        "k": k,
-        "guarantee": known and {name: value for name, value in asdict(known).items() if value is not None},
-        "leaves_before": trees.reached,
-        "leaves": sum(any((leaf.counts or {}).values()) for tree in release.trees for leaf in tree.leaves),
-        "train_accuracy": train.accuracy,
-        "test_accuracy": None if test is None else test.accuracy,
-    }
-
-
-def drawn_notes(rows: Sequence[Mapping[str, Any]], asked: RandomTrees, unstated: Sequence[str]) -> Iterator[str]:
-    """What is guaranteed, and what is not, in words; ``unstated`` are columns whose domains are those of the data."""
-    for row in rows:
-        of = f"k = {row['k']}: " if len(rows) > 1 else ""
-        known = row["guarantee"]
-        if known is not None:
-            begins = asked.trees * smallest_valid_epsilon(asked.beta)
-            printed = (
-                f", and {known['delta']:.3g} by adding up what each tree guarantees"
-                if "delta" in known
-                else f"; what each tree guarantees adds up from an epsilon of {begins:.4g} on only"
-            )
+                yield (
+                    f"guaranteed: {of}differential privacy under sampling, beta {known['beta']:g}, epsilon "
+                    f"{known['epsilon']:.4g} nats, delta {known['tight_delta']:.3g}{printed}"
+                )
+            elif self.beta >= 1:
+                yield f"guaranteed: {of}nothing, as every record is in the samples (beta 1)"
+            elif not unstated:
+                alike = self.trees * self.beta ** row["k"]
+                yield (
+                    f"guaranteed: {of}nothing with a delta of {USUAL_DELTA:g}: {row['k']} people who are all alike are "
+                    f"published with a probability of up to {min(alike, 1.0):.3g} (an epsilon can be asked for)"
+                )
+        if unstated and self.beta < 1:
             yield (
-                f"guaranteed: {of}differential privacy under sampling, beta {known['beta']:g}, epsilon "
-                f"{known['epsilon']:.4g} nats, delta {known['tight_delta']:.3g}{printed}"
+                f"guaranteed: nothing, as the domains of {', '.join(unstated)} are those of the data, and tell of "
+                "values that only few people have: state them without looking at the data"
             )
-        elif asked.beta >= 1:
-            yield f"guaranteed: {of}nothing, as every record is in the samples (beta 1)"
-        elif not unstated:
-            alike = asked.trees * asked.beta ** row["k"]
-            yield (
-                f"guaranteed: {of}nothing with a delta of {USUAL_DELTA:g}: {row['k']} people who are all alike are "
-                f"published with a probability of up to {min(alike, 1.0):.3g} (an epsilon can be asked for)"
-            )
-    if unstated and asked.beta < 1:
-        yield (
-            f"guaranteed: nothing, as the domains of {', '.join(unstated)} are those of the data, and tell of values "
-            "that only few people have: state them without looking at the data"
-        )
-    if asked.seed is not None and asked.beta < 1:
-        yield "a seed was given: nothing is guaranteed against those who know, or guess, it"
+        if self.seed is not None and self.beta < 1:
+            yield "a seed was given: nothing is guaranteed against those who know, or guess, it"

@@ -15,9 +15,11 @@ from itertools import count, pairwise
 import numpy as np
 
 from maxent.models.defenses.random_trees.counts import Leaves, count_leaves, randomness
-from maxent.models.defenses.random_trees.guarantee import RandomTrees, guarantee, plain, random_trees_problems
+from maxent.models.defenses.random_trees.guarantee import guarantee
+from maxent.models.defenses.random_trees.parameters import RandomTrees
 from maxent.models.defenses.random_trees.paths import Space, paths, space_of
 from maxent.models.errors import InvalidInput
+from maxent.models.parameters import plain, problems_of
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains, Ranges
 from maxent.models.tables.training import Training
@@ -104,7 +106,7 @@ def random_trees(training: Training, asked: RandomTrees, domains: Domains | None
 def draw(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Drawn:
     """`random_trees` before any count is suppressed; parameters and errors as there."""
     domains = domains or Domains()
-    problems = [*random_trees_problems(asked), *domains.problems(training)]
+    problems = [*problems_of(asked), *domains.problems(training)]
     if problems:
         raise InvalidInput("random trees", problems)
     ranges = {**ranges_of(training.attributes, training.columns), **domains.ranges}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,6 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Release
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.routing import assign, layout
-
-Vote = Literal["sums", "trees"]
-"""What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes."""
 
 
 def vote_shares(

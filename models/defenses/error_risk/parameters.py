@@ -1,0 +1,8 @@
+"""How error-risk pruning chooses (Yang et al. 2019)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Rule = Literal["twig", "literal"]
+"""Which branches compete to be pruned, see `maxent.models.defenses.error_risk.prune`."""

@@ -1,0 +1,124 @@
+"""Methods that grow a tree from the records: its parameters, and what is told of it when it was defended."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from maxent.models.defenses.method import Method, Row, only_k
+from maxent.models.errors import Problem
+from maxent.models.induction.parameters import CodedAs, Growth, Inducer
+from maxent.models.parameters import parameter, picked, same
+from maxent.models.release import Impurity
+from maxent.models.trees.draft import Publish
+
+if TYPE_CHECKING:
+    from maxent.models.records.generalized_table import GeneralizedTable
+    from maxent.models.release import Release
+    from maxent.models.tables.training import Order, Training
+
+growth = partial(same, Growth)
+"""A parameter of `Growth`."""
+
+published = partial(parameter, "counts", group="output")
+"""The parameter ``publish``, with its help."""
+
+LEAVES_STATE = "What leaves state: the label; also error rate and size; or all counts."
+
+
+class GrownTree(Method):
+    """A tree from the data, defended while it grows or afterwards; ``anonymous`` if that is k-anonymity."""
+
+    anonymous: ClassVar[bool] = False
+    publish: str
+
+    @property
+    @abstractmethod
+    def growth(self) -> Growth:
+        """How the tree grows."""
+
+    @abstractmethod
+    def defended(self, training: Training, grown: Release) -> Release:
+        """The release, whose leaves state their counts."""
+
+    @property
+    def domain_order(self) -> Order:
+        return self.growth.order
+
+    def conflicts(self) -> Iterator[Problem]:
+        yield from self.growth.conflicts()
+
+    def stated(self) -> Row:
+        return {"inducer": self.growth.inducer, "impurity": self.growth.measure}
+
+    def grow(self, training: Training) -> Release:
+        """The tree without the method, its leaves with their counts."""
+        from maxent.models.induction.inducers import induce
+
+        return induce(training, self.growth, publish="counts")
+
+    def guarantee(self) -> Mapping[str, Any] | None:
+        """What the release is guaranteed to keep, None for nothing."""
+        return None if self.promise is None else {"k": getattr(self, "k", None)}
+
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        from maxent.models.trees.restate import restate
+
+        release = self.defended(training, grown)
+        counts = [[n for n in (leaf.counts or {}).values() if n] for tree in release.trees for leaf in tree.leaves]
+        pure = [classes[0] for classes in counts if len(classes) == 1]
+        return restate(release, self.publish), {
+            "guarantee": self.guarantee(),
+            "leaves_before": leaves_of(grown),
+            "leaves": len(counts),
+            "removed_leaves": sum(b.child is None for tree in release.trees for n in tree.nodes for b in n.branches),
+            "removed_records": len(training) - sum(map(sum, counts)),
+            "pure_leaves": len(pure),
+            "pure_records": sum(pure),
+        }
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        from maxent.models.trees.predict import tested_attributes
+
+        if self.promise is not None:
+            yield "guaranteed: " + self.promise.format(k=only_k(rows)) + self.kept()
+        tested = (attribute for release in releases for attribute in tested_attributes(release))
+        private = dict.fromkeys(attribute.name for attribute in tested if attribute.role == "private")
+        if private and self.promise is not None and not self.anonymous:
+            yield (
+                f"this is not k-anonymity: the tree tests {', '.join(private)}, which an adversary does not know, and "
+                "the people whom they cannot tell apart can be fewer than k (maxent audit TREE QI counts them)"
+            )
+        if self.publish != "labels" and any(row["pure_leaves"] for row in rows):
+            yield "classes are not hidden: everybody in a pure leaf has the class that it states"
+
+    def kept(self) -> str:
+        """What is guaranteed besides the promise, in words."""
+        return ""
+
+
+def leaves_of(release: Release) -> int:
+    """The leaves of all trees."""
+    return sum(len(tree.leaves) for tree in release.trees)
+
+
+@dataclass(frozen=True)
+class InducedTree(GrownTree):
+    """A tree that any inducer grows, and that is defended afterwards."""
+
+    inducer: Inducer = growth("inducer")
+    impurity: Impurity | None = growth("impurity")
+    max_depth: int | None = growth("max_depth")
+    min_samples_leaf: int | None = growth("min_samples_leaf")
+    min_samples_split: int = growth("min_samples_split")
+    encoding: CodedAs = growth("encoding")
+    publish: Publish = published(LEAVES_STATE)
+    seed: int | None = growth("seed")
+
+    @property
+    def growth(self) -> Growth:
+        found: Growth = picked(Growth, self, seed=self.seed or 0)
+        return found

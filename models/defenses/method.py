@@ -1,0 +1,95 @@
+"""A method of defense: a frozen dataclass of its parameters, and what it makes of confidential records.
+
+Importing a method must not wait for NumPy, as ``maxent defend --help`` lists all of them: what computes is imported
+where it is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from maxent.models.errors import Problem
+
+if TYPE_CHECKING:
+    from maxent.models.records.generalized_table import GeneralizedTable
+    from maxent.models.release import Release
+    from maxent.models.tables.training import Order, Training
+
+Row = Mapping[str, Any]
+
+
+class Method(ABC):
+    """What a subclass has to say; it is a frozen dataclass whose fields are `maxent.models.parameters.parameter`.
+
+    A method with a field ``k`` publishes a release for each k that is asked for, and one with a field ``seed`` gets
+    the seed of a study.
+
+    Attributes
+    ----------
+    summary : str
+        What it does, a line of ``maxent defend --help``.
+    examples : tuple of str
+        Two calls that its own help ends with.
+    promise : str or None
+        What is guaranteed, with ``{k}``; None for nothing.
+    instead : mapping of parameter to str
+        Of parameters that others have: what says here what they say there.
+    """
+
+    summary: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]] = ()
+    promise: ClassVar[str | None] = None
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def domain_order(self) -> Order:
+        """How `maxent.models.tables.training.read_training` is to order domains."""
+        return "sorted"
+
+    @property
+    def domains_known(self) -> Mapping[str, Sequence[str]]:
+        """Values of columns, and of the target, that are known without the data."""
+        return {}
+
+    @property
+    def predicts(self) -> bool:
+        """Whether trees are published, which predict; else it is a table of records."""
+        return True
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Parameters that do not go together."""
+        yield from ()
+
+    def stated(self) -> Row:
+        """Parameters whose defaults depend on others, as they are used: the rows of a study state them."""
+        return {}
+
+    def read(self, target: str, columns: Sequence[str]) -> Self:
+        """The same with the files among its parameters read, of data with these columns."""
+        return self
+
+    @abstractmethod
+    def grow(self, training: Training) -> Any:
+        """What the releases of all k are made from, such as the tree before it is defended."""
+
+    @abstractmethod
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        """What is published, and its row: ``guarantee`` (None for none), ``leaves_before`` and more, see `Defended`."""
+
+    def predictor(self) -> Any:
+        """What predicts for the accuracies: `maxent.models.trees.predict.predict_columns` or the like of it."""
+        from maxent.models.trees.predict import predict_columns
+
+        return predict_columns
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterable[str]:
+        """What is guaranteed, and what is not, in words."""
+        if self.promise is not None:
+            yield "guaranteed: " + self.promise.format(k=only_k(rows))
+
+
+def only_k(rows: Sequence[Row]) -> Any:
+    """The k of the only row, and of several the letter."""
+    return rows[0]["k"] if len(rows) == 1 else "k"

@@ -1,0 +1,183 @@
+"""Parameters of dataclasses: help, range and unit of each; options, study keys, checks and docs tables follow from it.
+
+A dataclass states a parameter once, ``k: int = parameter(5, "Fewest records.", whole(1, "records"))``; its type says
+whether it is a number, a choice (``Literal``), a flag or may be None. `same` takes a parameter over from another class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from maxent.models.errors import ARGUMENT, Problem
+
+Group = Literal["grown", "defended", "output"]
+"""What a parameter is about: how a tree is grown, how it is defended, or what is published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers that suit a parameter, in words and as a test."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def whole(least: int, unit: str = "", below: int | None = None) -> Range:
+    """Whole numbers from ``least`` on, of a unit such as records."""
+
+    def holds(value: Any) -> bool:
+        from maxent.models.text.arguments import is_whole
+
+        return is_whole(value, least) and (below is None or value < below)
+
+    of, end = f" of {unit}" if unit else "", "" if below is None else f" and below {below}"
+    return Range(f"a whole number{of}, at least {least}{end}", holds)
+
+
+def number(above: float, below: float | None = None, most: float | None = None, unit: str = "") -> Range:
+    """Finite numbers above one bound, and below another or at ``most`` that."""
+
+    def holds(value: Any) -> bool:
+        from maxent.models.text.arguments import is_number
+
+        end = float("inf") if below is None else below
+        return is_number(value) and above < value and (value < end if most is None else value <= most)
+
+    end = f" and below {below:g}" if below is not None else f" and at most {most:g}" if most is not None else ""
+    return Range(f"a number above {above:g}{end}{unit and f' ({unit})'}", holds)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is told of a parameter, beside its name, type and default.
+
+    Attributes
+    ----------
+    help : str
+        One sentence. What None stands for is said after "default:".
+    range : Range, optional
+        Of numbers, those that suit.
+    metavar : str
+        What stands for a value on the command line; default N (whole numbers) or X.
+    group : {"defended", "grown", "output"}
+        The panel of the help.
+    files : {"", "file", "folder"}
+        Whether a value comes from a file, or from a folder with a file COLUMN.csv for each column. A study says true
+        for those of the data set.
+    grid : bool
+        Whether it is a key of studies.
+    small
+        A value that makes a method quick, for rehearsals of studies.
+    """
+
+    help: str
+    range: Range | None = None
+    metavar: str = ""
+    group: Group = "defended"
+    files: Literal["", "file", "folder"] = ""
+    grid: bool = True
+    small: Any = None
+
+
+def parameter(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
+    """A field of a dataclass with what is told of it, see `About`."""
+    return field(default=default, metadata={"about": About(help, range, **more)})
+
+
+def same(kind: type, name: str, **changed: Any) -> Any:
+    """The parameter of another dataclass, with its default; ``changed`` are attributes of `About`."""
+    (found,) = (each for each in fields(kind) if each.name == name)
+    return field(default=found.default, metadata={"about": replace(found.metadata["about"], **changed)})
+
+
+def picked(kind: type[Any], values: object, **others: Any) -> Any:
+    """A dataclass of parameters from an object's attributes of the same names, and others."""
+    names = [each.name for each in fields(kind) if hasattr(values, each.name)]
+    return kind(**{name: getattr(values, name) for name in names} | others)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a dataclass; ``kind`` is the type of a value: str, int, float, bool or object."""
+
+    name: str
+    default: Any
+    kind: type
+    choices: tuple[str, ...]
+    optional: bool
+    about: About
+
+    @property
+    def expected(self) -> str:
+        """What suits it, in words; without None."""
+        if self.about.range is not None:
+            return self.about.range.words
+        if self.choices:
+            return self.choices[0] if len(self.choices) == 1 else f"one of {', '.join(self.choices)}"
+        return "True or False" if self.kind is bool else ""
+
+    def problem(self, value: object) -> Problem | None:
+        """What is wrong with a value, None for nothing."""
+        from maxent.models.tables.frame import shorten
+        from maxent.models.text.arguments import up_to_largest
+
+        if (self.optional and value is None) or self._suits(value):
+            return None
+        expected = up_to_largest(self.expected, value) if self.kind is int else self.expected
+        return Problem(ARGUMENT, self.name, f"{'None or ' if self.optional else ''}{expected}", shorten(value))
+
+    def _suits(self, value: object) -> bool:
+        import numpy as np
+
+        if self.about.range is not None:
+            return self.about.range.holds(value)
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        return self.kind is not bool or isinstance(value, (bool, np.bool_))
+
+
+@cache
+def parameters_of(kind: type) -> Mapping[str, Parameter]:
+    """The parameters of a dataclass by name, in their order."""
+    hints = get_type_hints(kind)
+    return {each.name: _parameter(each, hints[each.name]) for each in fields(kind) if "about" in each.metadata}
+
+
+def _parameter(found: Any, hint: Any) -> Parameter:
+    about: About = found.metadata["about"]
+    inner = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+    choices = get_args(inner[0]) if get_origin(inner[0]) is Literal else ()
+    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else object
+    return Parameter(found.name, found.default, kind, choices, inner != [hint], about)
+
+
+def problems_of(values: Any) -> list[Problem]:
+    """What no data would make right: values that do not suit, and parameters that do not go together.
+
+    The second come from the method ``conflicts`` of the dataclass, if it has one.
+    """
+    each = ((one, getattr(values, one.name)) for one in parameters_of(type(values)).values())
+    found = [problem for one, value in each if (problem := one.problem(value)) is not None]
+    return [*found, *getattr(values, "conflicts", tuple)()]
+
+
+def unknown_choice(name: str, value: object, choices: tuple[str, ...]) -> list[Problem]:
+    """The problem of an argument that is none of its choices, if it is none."""
+    found = Parameter(name, None, str, choices, False, About("")).problem(value)
+    return [] if found is None else [found]
+
+
+def listed(value: object) -> list[Any]:
+    """The values of a parameter that takes one or several."""
+    return list(value) if isinstance(value, Collection) and not isinstance(value, str) else [value]
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's, which JSON can write."""
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) else value

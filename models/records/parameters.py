@@ -1,0 +1,8 @@
+"""How records are generalised."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Distance = Literal["gower", "ranks"]
+Generalization = Literal["tiered", "uniform"]
