@@ -17,6 +17,10 @@ sys.path.append(str(Path(__file__).parents[1] / "examples"))  # so that the pack
 
 from slow_turns import circle, in_turn, turns_since
 
+# What runs in the background, or under nohup, ignores these, and so would all programs that tests start.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 NO_TIME = "no time left in this run; its turn comes with another commit"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=True)
