@@ -1,18 +1,30 @@
-r"""Formulas for the site: ``$...$`` and ``$$...$$`` become MathML, which browsers show without a script."""
+r"""Formulas and options for the site.
+
+``$...$`` and ``$$...$$`` become MathML, which browsers show without a script. ``<!-- options -->`` becomes a table of
+the options of each command.
+"""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from latex2mathml.converter import convert
+from typer.main import get_command
+
+from maxent.command_line.help_pages import by_panel
+from maxent.commands.main import app
 
 _SKIPPED = r"(?P<code>^```.*?^```$|``.+?``|`[^`\n]+`)"
 _DISPLAY = r"\$\$(?P<display>.+?)\$\$"
 _INLINE = r"(?<![\\$\w])\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?![\w$])"
 _FORMULA = re.compile(f"{_SKIPPED}|{_DISPLAY}|{_INLINE}", re.DOTALL | re.MULTILINE)
+OPTIONS = "<!-- options -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace the formulas of a page, but for what is code."""
+    """A page with its formulas, except in code, and its options replaced."""
+    if OPTIONS in markdown:
+        markdown = markdown.replace(OPTIONS, "\n".join(_options("maxent", get_command(app))))
     return _FORMULA.sub(_mathml, markdown)
 
 
@@ -23,3 +35,23 @@ def _mathml(match: re.Match[str]) -> str:
     display = match["display"] is not None
     formula = convert(match["display"] or match["inline"], display="block" if display else "inline")
     return formula.replace("\n", " ")
+
+
+def _options(name: str, command: Any) -> Iterator[str]:
+    """The lines of a command and of those below it: usage, then a table for each panel of its help."""
+    context = command.context_class(command, info_name=name, terminal_width=10_000)
+    if hasattr(command, "list_commands"):
+        for below in command.list_commands(context):
+            yield from _options(f"{name} {below}", command.get_command(context, below))
+        return
+    called = command.get_usage(context).split(":", 1)[1].strip()
+    yield from ("", f"## {name}", "", _plain(command.help), "", f"    {called}")
+    for panel, records in by_panel(command.get_params(context), context).items():
+        if records:
+            yield from ("", f"| {panel} | |", "| --- | --- |")
+            yield from (f"| `{spelled.strip()}` | {_plain(text)} |" for spelled, text in records)
+
+
+def _plain(text: str) -> str:
+    """Text of a help, on one line, whose signs mean nothing to Markdown."""
+    return re.sub(r"([\\`*_<|])", r"\\\1", " ".join(text.split()))

@@ -35,8 +35,8 @@ def usage_pieces(params: Iterable[Any]) -> list[str]:
     return [*pieces, "[OPTIONS]"]
 
 
-def write_panels(params: Iterable[Any], context: Any, formatter: Any) -> None:
-    """Write arguments, and options by the panels that they are in, all aligned."""
+def by_panel(params: Iterable[Any], context: Any) -> dict[str, list[tuple[str, str]]]:
+    """The panels of a command, in order: the spelling and the help of each argument and option in it."""
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *PANELS)}
     for param in params:
         record = param.get_help_record(context)
@@ -46,6 +46,12 @@ def write_panels(params: Iterable[Any], context: Any, formatter: Any) -> None:
             panels[ARGUMENTS].append((param.metavar, param.help))
         else:
             panels.setdefault(getattr(param, "rich_help_panel", None) or OUTPUT, []).append(record)
+    return panels
+
+
+def write_panels(params: Iterable[Any], context: Any, formatter: Any) -> None:
+    """Write arguments, and options by the panels that they are in, all aligned."""
+    panels = by_panel(params, context)
     names = [len(name) for records in panels.values() for name, _ in records]
     most = min(WIDEST_NAME, formatter.width // 3)
     width = max((length for length in names if length <= most), default=0)

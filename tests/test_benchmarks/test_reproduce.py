@@ -87,7 +87,7 @@ def test_every_figure_of_the_documentation_is_drawn_by_one_command() -> None:
     papers = study_files.load_papers()
     drawn = {figure for paper in papers for program in paper.programs for figure in program.figures}
     drawn |= {f"{name}.svg" for name in reproduce.SWEEPS}
-    assert drawn == {path.name for path in DOCS.glob("figures/*") if not path.name.startswith("plots_")}
+    assert drawn == {path.name for path in DOCS.glob("figures/*.svg") if not path.name.startswith("plots_")}
     *_, script = reproduce.steps(papers, (), reproduce.SCRIPTS, DOCS)
     assert Path(script.command[1]).is_file()
     assert script.command[2] == str(DOCS / "figures")

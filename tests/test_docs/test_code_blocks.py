@@ -20,7 +20,8 @@ import pytest
 from maxent.__main__ import main
 
 TOP = Path(__file__).parents[2]
-PAGES = [TOP / "README.md", *sorted(p for p in (TOP / "docs").rglob("*.md") if "```console" in p.read_text("utf-8"))]
+RUN = re.compile(r"^```(console|python)$", re.MULTILINE)
+PAGES = [TOP / "README.md", *sorted(p for p in (TOP / "docs").rglob("*.md") if RUN.search(p.read_text("utf-8")))]
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 

@@ -363,17 +363,6 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
-def test_the_readme_names_every_option_of_bench(capsys):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    own = re.search(r"### Comparing solvers\n(.*?)\n## ", readme, re.DOTALL)
-    stated = set(re.findall(r"--[a-z]+[a-z-]*", "\n".join(re.findall(r"^\| (.*?) \|", own[1], re.MULTILINE))))
-    options = {}
-    for command in ("estimate", "bench"):
-        assert main([command, "--help"]) == 0
-        options[command] = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
-    assert options["bench"] - options["estimate"] <= stated <= options["bench"]
-
-
 def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, capsys):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     del document["trees"][0]["induction"]  # nothing but the rates of leaves: closed forms

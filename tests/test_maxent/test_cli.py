@@ -14,7 +14,6 @@ import pytest
 import maxent
 from maxent.__main__ import main
 from maxent.commands import main as cli
-from maxent.models.defenses.registry import method_names
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
 
@@ -122,24 +121,6 @@ def test_the_text_is_plain_and_alone_on_standard_output(capsys):
     assert "the global optimum" in printed.out
     assert "\x1b" not in printed.out
     assert all(line == line.rstrip() for line in printed.out.splitlines())
-
-
-OPTION_TABLE = re.compile(r"^Of (`.*`):.*\n\n\|.*\n\|.*\n((?:\|.*\n)+)", re.MULTILINE)
-"""Whose options a table of the README lists, and its rows."""
-
-
-@pytest.mark.parametrize("command", cli.COMMANDS)
-def test_the_readme_names_every_option(capsys, command):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for words in [[command, name] for name in method_names()] if command == "defend" else [[command]]:
-        assert main([*words, "--help"]) == 0
-    options = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
-    stated = ["--json"]
-    for commands, rows in OPTION_TABLE.findall(readme):
-        if f"`{command}`" in commands:
-            stated += [name for row in rows.splitlines() for name in re.findall(r"`(--?[a-z-]+)", row.split("|")[1])]
-    assert sorted("--output" if option == "-o" else option for option in stated) == sorted(options - {"--help"})
-    assert f"`maxent {command}" in readme
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json", ".CSV"])
