@@ -137,7 +137,7 @@ def measure(tree: str, qi: str, call: argparse.Namespace) -> dict[str, Any]:
     from maxent import disclosure
     from maxent.constraints.compiler import compile_program
     from maxent.constraints.residuals import Evaluator
-    from maxent.models.formats.maxent_json.read import load_release
+    from maxent.models.formats.registry import load_release
     from maxent.models.tables.qi_table import read_qi
     from maxent.solvers.backend import Options
     from maxent.solvers.registry import load_backend

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.cells import build_cells, place_sizes
+from maxent.constraints.cells import Cells, build_cells, place_sizes
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.kinds.context import Context
 from maxent.constraints.kinds.registry import KINDS
@@ -39,6 +39,7 @@ def compile_program(
     rounding: Rounding = "auto",
     confidence: float = 0.99,
     enough: Callable[[], bool] = lambda: False,
+    cells: Cells | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -60,6 +61,8 @@ def compile_program(
         Probability that all intervals of sampled counts hold together.
     enough : callable
         Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
+    cells : Cells, optional
+        From `maxent.constraints.cells.build_cells`, where they are there already.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def compile_program(
         marginal = implied_marginal(release)
     if "marginal" not in known:
         marginal = None
-    cells = build_cells(release, table)
+    cells = build_cells(release, table) if cells is None else cells
     check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     sizes = place_sizes(cells, table.counts)

@@ -9,6 +9,7 @@ distribution that agrees with the rows. What is stated are the counts of each gr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,7 +51,28 @@ def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Rele
     return Release(table.target, (*table.attributes, attribute), (Tree((root, *leaves)),))
 
 
-def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fact, ...] = ()) -> Program:
+@dataclass(frozen=True, slots=True, eq=False)
+class Covering:
+    """Which groups of rows may be whose.
+
+    ``owner`` and ``group``, shapes (n_pairs,), are quasi-identifiers and groups that cover them; ``assignment`` says
+    which of these pairs can be when every row is one person's.
+    """
+
+    owner: IntArray
+    group: IntArray
+    assignment: Assignment
+
+
+def cover(records: PublishedRecords, people: QITable) -> Covering:
+    """Find the groups of rows that cover each quasi-identifier, from `read_published`."""
+    owner, group = covering_pairs(records.table.boxes, people)
+    return Covering(owner, group, assign_rows(owner, group, people.counts, records.counts.sum(axis=1)))
+
+
+def compile_records(
+    records: PublishedRecords, people: QITable, known: tuple[Fact, ...] = (), covering: Covering | None = None
+) -> Program:
     """Everything that published records tell an adversary who holds the table.
 
     Parameters
@@ -59,10 +81,11 @@ def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fac
         From `maxent.models.formats.published_records.read_published`.
     known : tuple of Fact, optional
         Background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`.
+    covering : Covering, optional
+        From `cover`, where that is there already.
     """
-    owner, group = covering_pairs(records.table.boxes, people)
-    rows = records.counts.sum(axis=1)
-    found = assign_rows(owner, group, people.counts, rows)
+    covering = covering or cover(records, people)
+    owner, group, found = covering.owner, covering.group, covering.assignment
     contradictions = tuple(row_contradictions(records, people, found.shortages))
     kept = found.possible if not contradictions else np.ones(len(owner), bool)
     lost = np.flatnonzero(np.bincount(owner, minlength=len(people)) == 0)
@@ -90,7 +113,7 @@ def compile_records(records: PublishedRecords, people: QITable, known: tuple[Fac
         tuple(linear),
         (),
         contradictions,
-        (*left_out(records, people), *_notes(owner, group, rows, found, people)),
+        (*left_out(records, people), *_notes(owner, found, people)),
         scaling,
     )
 
@@ -162,7 +185,7 @@ def left_out(records: PublishedRecords, people: QITable) -> Iterator[str]:
         yield f"{people.source} has no {names}: taken for what an adversary does not know"
 
 
-def _notes(owner: IntArray, group: IntArray, rows: IntArray, found: Assignment, people: QITable) -> Iterator[str]:
+def _notes(owner: IntArray, found: Assignment, people: QITable) -> Iterator[str]:
     """What the reader of the result should know about how the rows were read."""
     ruled_out = int((~found.possible).sum())
     if found.shortages:

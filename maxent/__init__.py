@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
     from maxent.models.errors import UnreliableResult as UnreliableResult
-    from maxent.models.formats.maxent_json.read import load_release as load_release
+    from maxent.models.formats.registry import load_release as load_release
     from maxent.models.formats.scikit_learn.tree import from_sklearn as from_sklearn
     from maxent.models.induction.inducers import c45 as c45
     from maxent.models.induction.inducers import cart as cart
@@ -53,7 +53,7 @@ _HOME = {
     "c45": "maxent.models.induction.inducers",
     "cart": "maxent.models.induction.inducers",
     "id3": "maxent.models.induction.inducers",
-    "load_release": "maxent.models.formats.maxent_json.read",
+    "load_release": "maxent.models.formats.registry",
     "Reading": "maxent.models.reading",
     "Release": "maxent.models.release",
     "Sweep": "maxent.studies.sweep",

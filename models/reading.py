@@ -49,7 +49,7 @@ MAX_MEMORY = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the cells of tables, and the names in releases, are read.
+    """How releases, and the cells of tables, are read.
 
     Attributes
     ----------
@@ -65,6 +65,9 @@ class Reading:
         What separates the cells of CSV files; None for as they show.
     csv_decimal : {"point", "comma"}, optional
         What stands before the decimals of numbers in CSV files; None for as their columns show.
+    format : str, optional
+        The format of releases that are read from files, a name of `maxent.models.formats.registry.reader_names`; None
+        for as they show.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class Reading:
     max_memory: int = MAX_MEMORY
     csv_delimiter: Delimiter | None = None
     csv_decimal: Decimal | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         problems = []

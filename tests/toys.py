@@ -86,11 +86,16 @@ NAMES = ("picky", "faulty", "broken", "misled", "crashing", "leaving", "stuck", 
 
 def install(folder):
     """Put the package into a folder, which has to be on the path."""
-    (folder / "toy_backends.py").write_text(MODULE, encoding="utf-8")
-    info = folder / "toy_backends-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backends\nVersion: 1.0\n", encoding="utf-8")
-    lines = [f"{name} = toy_backends:{name.capitalize()}" for name in NAMES]
-    lines.append("absent = toy_absent:Absent")
-    (info / "entry_points.txt").write_text("\n".join(["[maxent.backends]", *lines, ""]), encoding="utf-8")
+    entries = {name: f"toy_backends:{name.capitalize()}" for name in NAMES} | {"absent": "toy_absent:Absent"}
+    install_package(folder, "toy_backends", MODULE, entries)
     (folder / "toy_absent.py").write_text("import a_solver_that_is_not_there\n", encoding="utf-8")
+
+
+def install_package(folder, name, module, entries, group="maxent.backends"):
+    """A package of one module with entry points, as pip would leave it."""
+    (folder / f"{name}.py").write_text(module, encoding="utf-8")
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    lines = [f"{key} = {value}" for key, value in entries.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines, ""]), encoding="utf-8")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, cast
 
 import numpy as np
 
-from maxent.api.audit_records import audit_records
+from maxent.api.audit_records import audit_covering
+from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
 from maxent.attacks.bounds import stated_bounds
 from maxent.attacks.differencing import Difference, difference
@@ -16,16 +18,16 @@ from maxent.attacks.findings import TreeAudit, audit_tree
 from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
-from maxent.constraints.cells import build_cells, place_sizes
+from maxent.constraints.cells import place_sizes
 from maxent.models.arrays import FloatArray
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
-from maxent.models.formats.maxent_json.read import opened_release
-from maxent.models.formats.published_records import Published, is_records
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.registry import open_release
+from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.tables.qi_table import QITable, read_qi
-from maxent.models.tables.truth_and_facts import Fact, read_facts
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_whole, up_to_largest
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
@@ -33,7 +35,7 @@ from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 
 def audit(
-    release: Release | Published,
+    release: Release | Records,
     qi: Source | None = None,
     *,
     min_size: int = 1,
@@ -143,39 +145,23 @@ def audit(
 
 
 def audit_published(
-    release: Release | Published,
+    release: Release | Records,
     qi: Source | None = None,
     *,
-    facts: Source | None = None,
-    risk: bool = False,
-    target: str | None = None,
     min_size: int = 1,
     background: int = 1,
+    facts: Source | None = None,
     count: str | None = None,
     rounding: Rounding = "auto",
+    risk: bool = False,
+    target: str | None = None,
     reading: Reading | None = None,
 ) -> Audit | RecordsAudit:
-    """What `audit` summarises: `audit_records` of generalised records, `audit_release` of everything else."""
-    if not is_records(release):
-        check_unused("records, and this is a tree", target=target)
-        return audit_release(
-            cast("Release | str | PathLike[str]", release),
-            qi,
-            min_size=min_size,
-            background=background,
-            facts=facts,
-            count=count,
-            rounding=rounding,
-            risk=risk,
-            reading=reading,
-        )
-    check_unused("trees, and these are records", facts=facts, risk=risk or None)
-    _check_options(qi, min_size=min_size, background=background, facts=None, count=count, rounding=rounding)
-    if qi is None:
-        raise invalid("options", ARGUMENT, "qi", "the adversary's table, which says what the records are of", "none")
-    return audit_records(
-        release, qi, min_size=min_size, background=background, count=count, target=target, reading=reading
-    )
+    """What `audit` summarises: the findings, with the leaves and the individuals that they are about."""
+    _check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
+    tables = Tables(qi, facts=facts, count=count, reading=reading)
+    case = read_case(release, tables, target, facts=facts, risk=risk or None)
+    return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
 
 
 def audit_release(
@@ -203,33 +189,54 @@ def audit_release(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    _check_options(qi, min_size=min_size, background=background, facts=facts, count=count, rounding=rounding)
+    _check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
     reader = reader_of(reading)
-    release = opened_release(release, reader)
-    people, links, sizes, known = None, None, None, None
-    if qi is not None:
-        people = read_qi(qi, release, count=count, reader=reader)
-        known = None if facts is None else read_facts(facts, release, people, reader=reader)
-        cells = build_cells(release, people)
-        links = link(cells, people.counts, [len(tree.nodes) for tree in release.trees])
+    opened = open_release(release, reader)
+    case = Tables(qi, facts=facts, count=count, reading=reading).case(opened)
+    case = replace(case, noticed=reader.noticed.joined(case.noticed))
+    found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+    return cast("Audit", found)
+
+
+def audit_case(
+    case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
+) -> Audit | RecordsAudit:
+    """The structural attacks on a case; the parameters, and a warning, are those of `audit`.
+
+    Raises
+    ------
+    InvalidInput
+        For options that are wrong.
+    """
+    _check_options(case.table, rounding, min_size=min_size, background=background)
+    if case.records is not None:
+        return audit_covering(case, min_size, background)
+    found = _audit_trees(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+    if not found.reliable:
+        warn_unreliable(NOT_ABOUT_THEM)
+    return found
+
+
+def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) -> Audit:
+    """The attacks on all trees of a release."""
+    release, people = case.release, case.table
+    links, sizes = None, None
+    if people is not None:
+        links = link(case.cells, people.counts, [len(tree.nodes) for tree in release.trees])
         if release.sampling_rate == 1:  # otherwise the table does not show who is in the sample
-            sizes = place_sizes(cells, people.counts)
+            sizes = place_sizes(case.cells, people.counts)
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
     rates = release_rates(release, sizes, rounding)
     differences = difference(release, places, rates, sizes)
     trees = tuple(
-        _audited(release, number, p, rates, sizes, links, known, d, min_size=min_size, background=background)
+        _audited(release, number, p, rates, sizes, links, case.facts, d, **options)
         for number, (p, d) in enumerate(zip(places, differences, strict=True))
     )
     notes = tuple(_notes(release, trees, rates, people))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
-    found = Audit(
-        release, trees, people, links, int(min_size), int(background), known, notes, wrong, risks, reader.noticed
-    )
-    if not found.reliable:
-        warn_unreliable(NOT_ABOUT_THEM)
-    return found
+    given = (int(options["min_size"]), int(options["background"]))
+    return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
 
 
 def _audited(
@@ -304,7 +311,9 @@ def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence
             yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
 
 
-def _check_options(qi: object, facts: object, count: object, rounding: object, **numbers: object) -> None:
+def _check_options(
+    qi: object, rounding: object, *, facts: object = None, count: object = None, **numbers: object
+) -> None:
     """Refuse options that are wrong, or that need a table where there is none."""
     problems = []
     for name, least in (("min_size", 1), ("background", 0)):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from maxent.api.case import Case, Tables
 from maxent.attacks.records import RecordsAudit
 from maxent.constraints.records import row_contradictions
-from maxent.constraints.row_matching import assign_rows
-from maxent.models.formats.published_records import Published, read_published
-from maxent.models.reading import Reading, reader_of
-from maxent.models.records.coverage import covering_pairs
+from maxent.models.formats.release_reader import Records
+from maxent.models.reading import Reading
 from maxent.models.tables.frame import Source
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 
 def audit_records(
-    records: Published,
+    records: Records,
     qi: Source,
     *,
     min_size: int = 1,
@@ -51,13 +50,16 @@ def audit_records(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    reader = reader_of(reading)
-    published, people = read_published(records, qi, target=target, count=count, reader=reader)
-    owner, group = covering_pairs(published.table.boxes, people)
-    found = assign_rows(owner, group, people.counts, published.counts.sum(axis=1))
-    contradictions = tuple(row_contradictions(published, people, found.shortages))
+    case = Tables(qi, count=count, reading=reading).case(records, target)
+    return audit_covering(case, min_size, background)
+
+
+def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:
+    """The structural attacks on the generalised records of a case."""
+    records, people, covering = case.records, case.people, case.covering
+    assert records is not None
+    contradictions = tuple(row_contradictions(records, people, covering.assignment.shortages))
     if contradictions:
         warn_unreliable(NOT_ABOUT_THEM)
-    return RecordsAudit(
-        published, people, owner, group, found, int(min_size), int(background), contradictions, reader.noticed
-    )
+    pairs = (covering.owner, covering.group, covering.assignment)
+    return RecordsAudit(records, people, *pairs, int(min_size), int(background), contradictions, case.noticed)

@@ -8,17 +8,16 @@ from itertools import chain
 from itertools import count as count_from
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from maxent.api.audit import audit
-from maxent.api.estimate import Progress, estimate
+from maxent.api.audit import audit_case
+from maxent.api.case import Case, Tables
+from maxent.api.estimate import Knowledge, Progress, Solving, estimate_case
 from maxent.attacks.risk import bits_to_identify
-from maxent.constraints.records import records_release
 from maxent.disclosure.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.formats.maxent_json.read import opened_release
-from maxent.models.formats.published_records import Published as Records
-from maxent.models.formats.published_records import is_records, read_published
+from maxent.models.formats.registry import open_published
+from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
@@ -120,68 +119,46 @@ def compare(
         the same target and classes.
     """
     told = progress or (lambda text, done, total: None)
+    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, top=top)
+    known = Knowledge(knowledge, impurity, rounding, confidence)
     reader = reader_of(reading)
-    published = _load(releases, qi, count, target, reader)
+    tables = Tables(qi, truth, facts, marginal, count, reading)
+    loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
-    found = []
+    found: list[tuple[Case, Mapping[str, Any], Scores]] = []
     # What is quick comes first, so that what is wrong with a table is told before hours of solving.
-    for i, (name, (release, given)) in enumerate(published.items()):
-        told(f"{name}: attacks", i, len(published))
+    for i, (name, bare) in enumerate(loaded.items()):
+        told(f"{name}: attacks", i, len(loaded))
+        case = bare if bare.records is not None else tables.case(bare.release)
         with unwarned():
-            attacks = audit(
-                given,
-                qi,
-                min_size=min_size,
-                background=background,
-                facts=None if is_records(given) else facts,
-                count=count,
-                rounding=rounding,
-                target=release.target.name if is_records(given) else None,
-                reading=reading,
-            )
-        scores = Scores(None, None, (ALIKE,)) if is_records(given) else _scores(release, truth, test, count, reader)
+            attacks = audit_case(case, min_size=min_size, background=background, rounding=rounding).summary
+        scores = (
+            Scores(None, None, (ALIKE,))
+            if case.records is not None
+            else _scores(case.release, truth, test, count, reader)
+        )
         notes += [f"{name}: {note}" for note in scores.notes]
-        found.append((attacks, scores))
-    if any("gcp" in attacks for attacks, _ in found):
-        found = [({"gcp": None, **attacks}, scores) for attacks, scores in found]
+        found.append((case, attacks, scores))
+    if any("gcp" in attacks for _, attacks, _ in found):
+        found = [(case, {"gcp": None, **attacks}, scores) for case, attacks, scores in found]
     noticed = reader.noticed
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
     interrupted = False
-    for i, (name, (release, given)) in enumerate(published.items()):
+    for i, (name, (case, attacks, scores)) in enumerate(zip(loaded, found, strict=True)):
+        within = _within(told, f"{name} ({i + 1} of {len(found)})")
         try:
             with unwarned():
-                result = estimate(
-                    given,
-                    qi,
-                    truth,
-                    knowledge=None if is_records(given) else knowledge,
-                    impurity=None if is_records(given) else impurity,
-                    marginal=None if is_records(given) else marginal,
-                    facts=facts,
-                    count=count,
-                    backend=backend,
-                    tolerance=tolerance,
-                    rounding=rounding,
-                    confidence=confidence,
-                    presolve=presolve,
-                    starts=starts,
-                    seed=seed,
-                    time_limit=time_limit,
-                    jobs=jobs,
-                    floor=floor,
-                    top=top,
-                    progress=_within(told, f"{name} ({i + 1} of {len(published)})"),
-                    target=release.target.name if is_records(given) else None,
-                    reading=reading,
-                )
+                result = estimate_case(case, known, how, progress=within)
         except KeyboardInterrupt:
             if not interruptible or not rows:
                 raise
             interrupted = True
             break
-        bits = (None, None) if is_records(given) else bits_to_identify(release, result.program.table)
-        rows.append(comparison_row(name, release, result, *found[i], top, tested=test is not None, bits=bits))
+        bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
+        rows.append(
+            comparison_row(name, case.release, result, attacks, scores, top, tested=test is not None, bits=bits)
+        )
         if each is not None:
             each(result, rows[-1])
         people.append(Individuals.of(result))
@@ -196,15 +173,11 @@ def compare(
 
 
 def _load(
-    releases: Iterable[Published] | Mapping[str, Published],
-    qi: Source,
-    count: str | None,
-    target: str | None,
-    reader: Reader,
-) -> dict[str, tuple[Release, Published]]:
+    releases: Iterable[Published] | Mapping[str, Published], tables: Tables, target: str | None, reader: Reader
+) -> dict[str, Case]:
     """Read the releases under names of their own, once they are about the same target and classes.
 
-    Each comes with what is to be audited and estimated: the same, or of records these.
+    Cases of trees are without the adversary's table, which takes longer to read.
     """
     if is_model(releases):
         raise no_release(releases)
@@ -214,19 +187,23 @@ def _load(
     names = _numbered(map(str, releases) if isinstance(releases, Mapping) else _names(given))
     if not given:
         raise InvalidInput("call", [Problem("argument", "releases", "at least one release", "none")])
-    loaded: dict[str, Release] = {}
-    whole: dict[str, Published] = {}
     refused: list[InvalidInput] = []
-    # Trees first: their target is that of the records.
-    for name, release in sorted(zip(names, given, strict=True), key=lambda pair: is_records(pair[1])):
+    loaded: dict[str, Case] = {}
+    records: dict[str, Records] = {}
+    for name, published in zip(names, given, strict=True):
         try:
-            if is_records(release):
-                known = target or next((other.target.name for other in loaded.values()), None)
-                loaded[name] = records_release(read_published(release, qi, target=known, count=count, reader=reader)[0])
-                whole[name] = release
-            else:
-                loaded[name] = opened_release(cast("Release | str | PathLike[str]", release), reader)
-                whole[name] = loaded[name]
+            opened = open_published(published, reader)
+        except InvalidInput as error:
+            refused.append(error)
+            continue
+        if isinstance(opened, Release):
+            loaded[name] = Case(opened)
+        else:
+            records[name] = opened
+    known = target or next((case.release.target.name for case in loaded.values()), None)
+    for name, opened in records.items():
+        try:
+            loaded[name] = tables.case(opened, known)
         except InvalidInput as error:
             refused.append(error)
     if len(refused) == 1:
@@ -236,10 +213,10 @@ def _load(
     ]
     if not problems:
         loaded = {name: loaded[name] for name in names}
-        problems = list(_mismatches(loaded))
+        problems = list(_mismatches({name: case.release for name, case in loaded.items()}))
     if problems:
         raise InvalidInput("releases", problems)
-    return {name: (loaded[name], whole[name]) for name in names}
+    return loaded
 
 
 def _names(given: Sequence[Published]) -> list[str]:

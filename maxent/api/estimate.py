@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from math import inf
-from os import PathLike
-from typing import Any, cast
+from typing import Any
 
+from maxent.api.case import Case, Tables, read_case
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Program
-from maxent.constraints.records import compile_records, records_release
+from maxent.constraints.records import compile_records
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused
-from maxent.models.formats.maxent_json.read import opened_release
-from maxent.models.formats.published_records import Published, is_records, read_published
-from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.release_reader import Records
+from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.tables.qi_table import QITable, read_qi
-from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 from maxent.models.text.arguments import LARGEST_COUNT, is_number, is_whole, up_to_largest
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, warn_unreliable
-from maxent.solvers.backend import Options
+from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import GRACE, Clock
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
@@ -39,9 +35,49 @@ from maxent.solvers.solve.driver import Outcome, solve_program
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
 
+TREES_ONLY = ("knowledge", "impurity", "marginal")
+"""Options of `estimate` that cannot be given for records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What an adversary uses of a release, as `estimate` has it."""
+
+    knowledge: str | Iterable[str] | None = None
+    impurity: Impurity | None = None
+    rounding: Rounding = "auto"
+    confidence: float = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Solving:
+    """How a program is solved and measured, as `estimate` has it; ``solver`` is the back end.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every number that is out of its range, or the back end that there is not.
+    """
+
+    backend: str = "auto"
+    tolerance: float = 1e-8
+    presolve: bool = True
+    starts: int | None = None
+    seed: int = 0
+    time_limit: float | None = None
+    jobs: int = 1
+    dask: str | None = None
+    floor: float = 1e-6
+    top: int = 10
+    solver: Backend = field(init=False)
+
+    def __post_init__(self) -> None:
+        _check_numbers({name: getattr(self, name) for name in _NUMBERS})
+        object.__setattr__(self, "solver", load_backend(self.backend))
+
 
 def compile_release(
-    release: Release | Published,
+    release: Release | Records,
     qi: Source,
     *,
     knowledge: str | Iterable[str] | None = None,
@@ -58,78 +94,43 @@ def compile_release(
 
     The parameters are those of `estimate`, which solves it.
     """
-    reader = reader_of(reading)
-    read = _read(
-        release,
-        qi,
-        reader,
-        knowledge=knowledge,
-        impurity=impurity,
-        marginal=marginal,
-        facts=facts,
-        count=count,
-        rounding=rounding,
-        confidence=confidence,
-        target=target,
-    )
-    program = read.compile(lambda: False)
-    return replace(program, notes=(*reader.noticed.notes, *program.notes))
+    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
+    case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
+    program = compile_case(case, Knowledge(knowledge, impurity, rounding, confidence))
+    return replace(program, notes=(*case.noticed.notes, *program.notes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    """What was read, and the function that makes a program of it; its argument is `compile_program`'s ``enough``."""
+def compile_case(case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False) -> Program:
+    """Everything that a case tells an adversary; records are used whole.
 
-    release: Release
-    table: QITable
-    compile: Callable[[Callable[[], bool]], Program]
-
-
-def _read(
-    release: Release | Published,
-    qi: Source,
-    reader: Reader,
-    *,
-    knowledge: str | Iterable[str] | None,
-    impurity: Impurity | None,
-    marginal: Source | None,
-    facts: Source | None,
-    count: str | None,
-    rounding: Rounding,
-    confidence: float,
-    target: str | None,
-) -> _Inputs:
-    """The inputs of `compile_release`; what was noticed while reading is kept by the reader."""
-    if is_records(release):
-        check_unused("trees, and these are records", knowledge=knowledge, impurity=impurity, marginal=marginal)
-        records, people = read_published(release, qi, target=target, count=count, reader=reader)
-        published = records_release(records)
-        told = () if facts is None else read_facts(facts, published, people, reader=reader)
-        return _Inputs(published, people, lambda enough: compile_records(records, people, told))
-    check_unused("records, and this is a tree", target=target)
-    release = opened_release(cast("Release | str | PathLike[str]", release), reader)
-    table = read_qi(qi, release, count=count, reader=reader)
-    if not (knowledge is None or isinstance(knowledge, Iterable)):
+    Raises
+    ------
+    InvalidInput
+        As `maxent.constraints.compiler.compile_program`, whose ``enough`` it is given.
+    """
+    if case.records is not None:
+        return compile_records(case.records, case.people, case.facts or (), case.covering)
+    if not (known.knowledge is None or isinstance(known.knowledge, Iterable)):
         expected = "a string or strings, such as 'label,rate'"
-        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(knowledge))])
-    known = [k.strip() for k in knowledge.split(",")] if isinstance(knowledge, str) else knowledge
-    whole = None if marginal is None else read_marginal(marginal, release, table.individuals, reader=reader)
-    compiled = partial(
-        compile_program,
-        release,
-        table,
-        knowledge=known,
-        impurity=impurity,
-        marginal=whole,
-        facts=() if facts is None else read_facts(facts, release, table, reader=reader),
-        rounding=rounding,
-        confidence=confidence,
+        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(known.knowledge))])
+    return compile_program(
+        case.release,
+        case.people,
+        knowledge=[k.strip() for k in known.knowledge.split(",")]
+        if isinstance(known.knowledge, str)
+        else known.knowledge,
+        impurity=known.impurity,
+        marginal=case.marginal,
+        facts=case.facts or (),
+        rounding=known.rounding,
+        confidence=known.confidence,
+        enough=enough,
+        cells=case.cells,
     )
-    return _Inputs(release, table, lambda enough: compiled(enough=enough))
 
 
 def estimate(
-    release: Release | Published,
+    release: Release | Records,
     qi: Source,
     truth: Source | None = None,
     *,
@@ -232,46 +233,43 @@ def estimate(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    _check_numbers(
-        tolerance=tolerance, starts=starts, seed=seed, top=top, time_limit=time_limit, jobs=jobs, floor=floor
-    )
-    solver = load_backend(backend)
-    begin = time.perf_counter()
-    reader = reader_of(reading)
-    read = _read(
-        release,
-        qi,
-        reader,
-        knowledge=knowledge,
-        impurity=impurity,
-        marginal=marginal,
-        facts=facts,
-        count=count,
-        rounding=rounding,
-        confidence=confidence,
-        target=target,
-    )
-    people = None if truth is None else read_truth(truth, read.release, read.table, count=count, reader=reader)
-    clock = Clock(time_limit)
-    program = read.compile(lambda: clock.late() > GRACE)
+    solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top)
+    tables = Tables(qi, truth, facts, marginal, count, reading)
+    case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
+    known = Knowledge(knowledge, impurity, rounding, confidence)
+    return estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
+
+
+def estimate_case(
+    case: Case, known: Knowledge, how: Solving, *, interruptible: bool = False, progress: Progress | None = None
+) -> Estimate:
+    """The estimate of a case; the parameters, the result and a warning are those of `estimate`.
+
+    Raises
+    ------
+    InvalidInput
+        For knowledge that the release does not give.
+    """
+    begin, clock = time.perf_counter(), Clock(how.time_limit)
+    program = compile_case(case, known, lambda: clock.late() > GRACE)
     compiled = time.perf_counter()
-    with connected(dask) if dask is not None else nullcontext() as cluster:
+    with connected(how.dask) if how.dask is not None else nullcontext() as cluster:
         options = Options(
-            tolerance=tolerance,
-            starts=starts,
-            seed=seed,
-            presolve=presolve,
-            floor=floor,
-            jobs=jobs,
+            tolerance=how.tolerance,
+            starts=how.starts,
+            seed=how.seed,
+            presolve=how.presolve,
+            floor=how.floor,
+            jobs=how.jobs,
             cluster=cluster,
             clock=clock,
         )
         with clock.listening() if interruptible else nullcontext():
-            outcome = solve_program(program, solver, options, progress or (lambda text, done, total: None))
+            outcome = solve_program(program, how.solver, options, progress or (lambda text, done, total: None))
     solved = time.perf_counter()
     posterior = program.posterior(outcome.masses)
-    error = max(tolerance, TOLERANCE)
-    known = shares(program, outcome.masses, posterior, error)
+    error = max(how.tolerance, TOLERANCE)
+    shared = shares(program, outcome.masses, posterior, error)
     result = Estimate(
         program=program,
         outcome=outcome,
@@ -279,16 +277,16 @@ def estimate(
         disclosure=measure(
             posterior,
             program.table.counts,
-            people,
-            top=top,
-            surest=known.surest,
-            possible=known.possible,
+            case.truth,
+            top=how.top,
+            surest=shared.surest,
+            possible=shared.possible,
             tolerance=error,
         ),
-        backend=_used(outcome) if backend == "auto" else solver.name,
-        tolerance=tolerance,
-        seconds={"compile": compiled - begin, "solve": solved - compiled},
-        noticed=reader.noticed,
+        backend=_used(outcome) if how.backend == "auto" else how.solver.name,
+        tolerance=how.tolerance,
+        seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
+        noticed=case.noticed,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
@@ -304,7 +302,7 @@ def _used(outcome: Outcome) -> str:
     )
 
 
-def _check_numbers(**options: object) -> None:
+def _check_numbers(options: Mapping[str, object]) -> None:
     problems = []
     for name, value in options.items():
         expected, fits = _NUMBERS[name]

@@ -63,6 +63,7 @@ def bench_command(
     max_memory: opt.MaxMemory = None,
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
+    format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
@@ -83,7 +84,7 @@ def bench_command(
         "seed": seed,
         "jobs": jobs,
         "floor": floor,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, format),
     }
     return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from maxent.command_line import panels
 from maxent.commands import options as opt
 from maxent.commands.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.commands.verdict import Asked, ReportFile
 from maxent.results.reliability import not_reliable
-
-if TYPE_CHECKING:
-    from maxent.results.estimate import Estimate
-
 
 EXAMPLES = (
     "maxent estimate tree.json qi.csv",
@@ -49,6 +46,7 @@ def estimate_command(
     max_memory: opt.MaxMemory = None,
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
+    format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
@@ -76,7 +74,7 @@ def estimate_command(
         "dask": dask,
         "floor": floor,
         "top": top,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, format),
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)
     return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
@@ -103,18 +101,27 @@ def _run(
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_estimate_plot(kind, truth=options["truth"] is not None)
-    from maxent.api.estimate import estimate
+    from maxent.api.case import Tables, read_case, taken
+    from maxent.api.estimate import TREES_ONLY, Knowledge, Solving, estimate_case
     from maxent.disclosure.limits import judge_rows
+    from maxent.results.comparison import attack_numbers, described, estimate_numbers
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 
     report = ReportFile(asked, ["estimate", tree, qi], options)
     report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
+    how = taken(Solving, options)
+    of_trees = {name: options[name] for name in TREES_ONLY}
+    case = read_case(tree, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
     with progress() as told:
-        result: Estimate = estimate(tree, qi, progress=told, interruptible=True, **options)
+        result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
     tell_noticed(result.noticed)
-    # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-    row = _row(tree, qi, result, options, attacked=limits.stated or asked.report is not None)
+    row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
+    if limits.stated or asked.report is not None:
+        from maxent.api.audit import audit_case
+
+        # Attacks find what an estimate of shares does not, and take little time where solving was possible.
+        row |= attack_numbers(audit_case(case, rounding=options["rounding"]).summary)
     verdict = judge_rows(limits, [row])
     if report.each is not None:
         report.each(result, row)
@@ -133,20 +140,3 @@ def _run(
         return status
     tell(not_reliable(result.outcome.status))
     return UNRELIABLE
-
-
-def _row(tree: str, qi: str, result: Estimate, options: dict[str, Any], *, attacked: bool) -> dict[str, Any]:
-    """What a comparison would say of the release, attacks only where that is wanted."""
-    from pathlib import Path
-
-    from maxent.results.comparison import attack_numbers, described, estimate_numbers
-
-    row = {"release": Path(tree).stem, "defense": described(result.program.release), **estimate_numbers(result)}
-    if not attacked:
-        return row
-    from maxent.api.audit import audit
-    from maxent.models.formats.published_records import is_records
-
-    told = ("count", "target", "reading") if is_records(tree) else ("facts", "count", "rounding", "reading")
-    known = {key: options[key] for key in told if options.get(key) is not None}
-    return {**row, **attack_numbers(audit(tree, qi, **known))}

@@ -80,6 +80,13 @@ def completed_backend(incomplete: str) -> list[str]:
     return [before + comma + name for name in backend_names()]
 
 
+def completed_format(incomplete: str) -> list[str]:
+    """Formats of releases that a shell offers."""
+    from maxent.models.formats.registry import reader_names
+
+    return list(reader_names())
+
+
 TARGET = "The column of the class; of published records the default is the one that QI lacks."
 
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="What is published: a maxent/1 JSON file.")]
@@ -216,6 +223,15 @@ CsvDecimal = Annotated[
         "--csv-decimal", help="What stands before the decimals of numbers in CSV files; default: what columns show."
     ),
 ]
+Format = Annotated[
+    str | None,
+    panels.read(
+        "--from",
+        metavar="FORMAT",
+        help="The format of what is published (docs/formats.md); default: what the file shows.",
+        autocompletion=completed_format,
+    ),
+]
 Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
 Output = Annotated[
     str | None,
@@ -290,6 +306,7 @@ def reading(
     max_memory: str | None,
     csv_delimiter: DelimiterName | None,
     csv_decimal: DecimalMark | None,
+    format: str | None = None,
 ) -> Reading | None:
     """How files are read, None for as usual."""
     from maxent.models.reading import reading_of
@@ -301,6 +318,7 @@ def reading(
             "max_memory": max_memory,
             "csv_delimiter": csv_delimiter and csv_delimiter.value,
             "csv_decimal": csv_decimal and csv_decimal.value,
+            "format": format,
         }
     )
 

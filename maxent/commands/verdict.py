@@ -56,7 +56,11 @@ class Asked:
 def _as_options(reading: Reading | None) -> dict[str, str]:
     """How files are read, as the options of the command line say it."""
     stated = {} if reading is None else reading.stated()
-    return {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in stated.items()}
+    names = {"format": "from"}
+    return {
+        names.get(name, name): ",".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in stated.items()
+    }
 
 
 @dataclass(slots=True)

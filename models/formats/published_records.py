@@ -14,8 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from os import PathLike
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ import numpy.typing as npt
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
+from maxent.models.formats.release_reader import Records, ReleaseReader
 from maxent.models.reading import Reader, Reading
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Attribute, Release, Target
@@ -44,13 +44,9 @@ from maxent.models.tables.qi_table import QITable, declared_values, read_counted
 from maxent.models.tables.table_files import read_frame
 from maxent.models.text.spelling import cleaned, has_leading_zeros, spelled_alike, told_apart
 
-Published: TypeAlias = "GeneralizedTable | Source"
 Range: TypeAlias = tuple[float, float]
 Names: TypeAlias = frozenset[str]
 _T = TypeVar("_T")
-
-SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
-"""Of files with records; a release is a .json file."""
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*")
@@ -94,15 +90,16 @@ class PublishedRecords:
         return self.lines[np.unique(self.table.box, return_index=True)[1]]
 
 
-def is_records(published: object) -> TypeGuard[Published]:
-    """Whether something that was published is generalised records, not a release: by its type, or its suffix."""
-    if isinstance(published, (str, PathLike)):
-        return str(published).lower().endswith(SUFFIXES)
-    return isinstance(published, GeneralizedTable) or hasattr(published, "columns")
+READER = ReleaseReader(
+    "records",
+    "a table of generalised records",
+    (".csv", ".csv.gz", ".parquet", ".pq"),
+    lambda path, reader: path,  # which `read_published` reads, with the table that says what its columns are
+)
 
 
 def read_published(
-    source: Published,
+    source: Records,
     qi: Source,
     *,
     target: str | None = None,

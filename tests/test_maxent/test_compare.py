@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,6 +14,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import case
+from maxent.api.estimate import estimate_case
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.results.comparison import NUMBERS
@@ -281,8 +284,33 @@ def test_an_unreliable_estimate_is_printed_and_said(folder, capsys):
     assert not found["reliable"]
 
 
+def test_tables_are_read_once_and_people_placed_once_in_each_release(folder, monkeypatch):
+    calls = Counter()
+
+    def counted(name):
+        whole = getattr(case, name)
+
+        def call(*arguments, **options):
+            calls[name] += 1
+            return whole(*arguments, **options)
+
+        return call
+
+    for name in ("read_qi", "read_truth", "read_facts", "build_cells", "open_published"):
+        monkeypatch.setattr(case, name, counted(name))
+    monkeypatch.setattr("maxent.api.compare.open_published", case.open_published)
+    monkeypatch.setattr("maxent.constraints.compiler.build_cells", None)
+    facts = pd.DataFrame({"height": [160], "ill": ["yes"]})
+    compared = maxent.compare(FILES[:2], "qi.csv", "truth.csv", facts=facts)
+    assert [row["status"] for row in compared.rows] == ["optimal", "optimal"]
+    assert calls == {"read_qi": 1, "read_truth": 1, "read_facts": 1, "build_cells": 2, "open_published": 2}
+    calls.clear()
+    assert main(["estimate", FILES[0], "qi.csv", "--truth", "truth.csv", "--min-k", "1"]) == 0  # with attacks
+    assert calls == {"read_qi": 1, "read_truth": 1, "build_cells": 1, "open_published": 1}
+
+
 def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkeypatch):
-    estimate, calls = maxent.estimate, []
+    estimate, calls = estimate_case, []
 
     def interrupted(*arguments, **options):
         calls.append(arguments)
@@ -290,7 +318,7 @@ def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkey
             raise KeyboardInterrupt
         return estimate(*arguments, **options)
 
-    monkeypatch.setattr("maxent.api.compare.estimate", interrupted)
+    monkeypatch.setattr("maxent.api.compare.estimate_case", interrupted)
     found = summary(capsys, *CALL, status=1)
     assert [row["release"] for row in found["releases"]] == ["plain"]
     assert found["interrupted"]

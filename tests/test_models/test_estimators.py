@@ -21,7 +21,8 @@ import maxent.models.defenses
 from maxent.models.defenses import LeafPrunedTree, ParentPrunedTree, PlainTree
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, validate_release
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.formats.registry import load_release
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Defense
 from maxent.models.tables.training import read_training

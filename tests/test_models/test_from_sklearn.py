@@ -25,7 +25,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release
+from maxent.models.formats.registry import load_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, validate_release
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.formats.registry import load_release
 from maxent.models.induction.inducers import id3
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release
+from maxent.models.formats.registry import load_release
 from maxent.models.reading import MAX_MEMORY, Reader, Reading
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.domains import read_domains
@@ -94,7 +94,7 @@ def test_what_is_no_file_is_refused_whatever_reads_it(special):
     readers = [
         lambda: read_qi(special, RELEASE),
         lambda: read_training(special, target="T", qi=["A"]),
-        lambda: load_release(special),
+        lambda: load_release(special, Reading(format="maxent/1")),
         lambda: read_domains(special, "T"),
         lambda: read_hierarchy(special),
         lambda: load_study(special),

@@ -9,7 +9,8 @@ import pytest
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
-from maxent.models.formats.maxent_json.read import load_release, parse_release
+from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.registry import load_release
 
 BASE = {
     "format": "maxent/1",

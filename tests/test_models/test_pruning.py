@@ -13,7 +13,8 @@ from strategies import Case, Style, cases, populations, thorough
 
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, validate_release
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.formats.registry import load_release
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.trees.restate import restate
 

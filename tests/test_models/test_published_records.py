@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.published_records import is_records, read_published
+from maxent.models.formats.published_records import read_published
 from maxent.models.reading import Reader, Reading
 from maxent.models.records.coverage import covering_pairs
 from maxent.models.records.generalized_table import GeneralizedTable, covering, hulls
@@ -77,12 +77,6 @@ def test_a_table_in_memory_is_read_like_its_frame():
     assert records.table.target == table.target
     assert records.counts.tolist() == [[1, 0], [1, 1]]
     assert people.counts.tolist() == [2, 1]
-
-
-def test_what_is_taken_for_records():
-    table = pd.DataFrame({"A": []})
-    assert all(map(is_records, ("a.csv", "b.PARQUET", "c.csv.gz", table)))
-    assert not any(map(is_records, ("a.json", "model", None, 3)))
 
 
 def test_the_table_says_what_columns_are():

@@ -19,7 +19,8 @@ from maxent.models.defenses.random_trees.parameters import RandomTrees
 from maxent.models.defenses.random_trees.trees import draw, draw_batches, random_trees
 from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, validate_release
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.formats.registry import load_release
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains
 from maxent.models.tables.training import Training

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, parse_release, validate_release
+from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document, save_release
+from maxent.models.formats.registry import load_release
 from maxent.models.reading import Reading
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 

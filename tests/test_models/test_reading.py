@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import maxent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release
 from maxent.models.formats.maxent_json.write import save_release
 from maxent.models.formats.published_records import read_published
+from maxent.models.formats.registry import load_release
 from maxent.models.reading import NA, NOTHING, Reader, Reading
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi

@@ -13,10 +13,11 @@ from strategies import cases, thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import RepeatedKeys, Unreadable, uncollected
-from maxent.models.formats import parse as careful
+from maxent.models.formats.maxent_json import parse as careful
 from maxent.models.formats.maxent_json.parse_fast import sound_node
-from maxent.models.formats.maxent_json.read import load_release, parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.formats.registry import load_release
 
 JUNK = [None, True, False, -1, 0, 1, 2**53, 2**53 + 1, 0.5, 1.0, 1.5, float("inf"), float("nan"), "", "a", "\ud800"]
 JUNK += [[], ["a"], ["a", "a"], [1], {}, {"a": 1}, {"c": True}, Unreadable("NaN"), RepeatedKeys([("c", 1), ("c", 2)])]

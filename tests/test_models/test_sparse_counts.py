@@ -13,8 +13,9 @@ import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import load_release, parse_release
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.formats.registry import load_release
 from maxent.models.sparse_counts import FEW_CLASSES, LIMIT, SparseCounts, complete_counts, positive_counts, total_count
 
 

@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from toys import install_package
 
 from maxent.solvers.backend import Backend
 from maxent.solvers.registry import (
@@ -27,16 +28,6 @@ from maxent.solvers.registry import (
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_backend"
-
-
-def install(folder, module, entry_points, name="extra"):
-    """A package with entry points, as pip would leave it."""
-    (folder / f"{name}.py").write_text(module, encoding="utf-8")
-    info = folder / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    lines = [f"{key} = {value}" for key, value in entry_points.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[maxent.backends]", *lines, ""]), encoding="utf-8")
 
 
 @pytest.fixture
@@ -82,7 +73,8 @@ class Broken(Plain):
         raise ZeroDivisionError("at the first touch")
 """
     classes = ("Plain", "Named", "Quiet", "Unversioned", "Broken", "Nothing")
-    install(tmp_path, module, {name.lower(): f"extra:{name}" for name in classes} | {"gone": "extra_gone:Gone"})
+    entries = {name.lower(): f"extra:{name}" for name in classes} | {"gone": "extra_gone:Gone"}
+    install_package(tmp_path, "extra", module, entries)
     monkeypatch.syspath_prepend(tmp_path)
     yield
     sys.modules.pop("extra", None)
@@ -187,7 +179,7 @@ def test_a_third_party_adds_one_without_touching_this_repository(tmp_path):
     project = tomllib.loads((TOY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     source = (TOY / "maxent_toy.py").read_text(encoding="utf-8")
     assert len(source.splitlines()) < 100
-    install(tmp_path, source, project["entry-points"]["maxent.backends"], "maxent_toy")
+    install_package(tmp_path, "maxent_toy", source, project["entry-points"]["maxent.backends"])
     for name in ("tree.json", "qi.csv"):
         shutil.copy(ROOT / "examples" / "d1" / name, tmp_path)
     answers = {}

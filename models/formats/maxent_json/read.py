@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import fields
 from functools import cache
 from importlib.resources import files
@@ -13,21 +14,15 @@ from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.names import check_names, cleaned_document
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.formats.scikit_learn.models import no_release
-from maxent.models.reading import Reader, Reading, reader_of
-from maxent.models.release import Release
+from maxent.models.formats.release_reader import ReleaseReader
+from maxent.models.reading import Reader
+from maxent.models.release import FORMAT, Release
 from maxent.models.release_content import Content
 
 
-def load_release(path: str | os.PathLike[str], reading: Reading | None = None) -> Release:
-    """Read a release from a `maxent/1` JSON file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, UTF-8 with or without a byte order mark.
-    reading : Reading, optional
-        What is done with names that differ only by blanks or by Unicode form.
+@uncollected()
+def read_release(path: str | os.PathLike[str], reader: Reader) -> Release:
+    """Read a `maxent/1` document from a file, and its names as asked.
 
     Raises
     ------
@@ -35,22 +30,35 @@ def load_release(path: str | os.PathLike[str], reading: Reading | None = None) -
         When the file cannot be read, is not strict JSON (no NaN, no repeated keys), or breaks a rule of the
         format; with every problem of the document, each naming the node, the field, what was expected and found.
     """
-    return opened_release(path, reader_of(reading))
+    source, document = os.fspath(path), read_json_object(path)
+    stripped = reader.reading.text == "strip"
+    release = parse_release(cleaned_document(document, source) if stripped else document, source)
+    check_names(release, source, reader)
+    return release
+
+
+READER = ReleaseReader(
+    FORMAT,
+    f"a {FORMAT} document",
+    (".json",),
+    read_release,
+    lambda head: re.match(r'\{.*"format"\s*:\s*"maxent/', head.text, re.DOTALL) is not None,
+)
 
 
 @uncollected()
-def opened_release(release: Release | str | os.PathLike[str], reader: Reader) -> Release:
-    """Load a release unless it is one already, and read its names as asked; parameters and errors as `load_release`."""
-    if not isinstance(release, (Release, str, os.PathLike)):
-        raise no_release(release)
-    source = "release" if isinstance(release, Release) else os.fspath(release)
-    if reader.reading.text != "strip":
-        opened = release if isinstance(release, Release) else parse_release(read_json_object(release), source)
-    else:
-        document = release_to_document(release) if isinstance(release, Release) else read_json_object(release)
-        opened = parse_release(cleaned_document(document, source), source)
-    check_names(opened, source, reader)
-    return opened
+def named_release(release: Release, source: str, reader: Reader) -> Release:
+    """Read the names in a release as asked.
+
+    Raises
+    ------
+    InvalidInput
+        When names of a kind differ only by blanks or by Unicode form; of ``source``.
+    """
+    if reader.reading.text == "strip":
+        release = parse_release(cleaned_document(release_to_document(release), source), source)
+    check_names(release, source, reader)
+    return release
 
 
 def parse_release(document: object, source: str) -> Release:

@@ -1,0 +1,168 @@
+"""A release and the people it is about, read once: what `estimate`, `audit`, `compare` and `sweep` work on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from maxent.constraints.cells import Cells, build_cells
+from maxent.constraints.records import Covering, cover, records_release
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.formats.published_records import PublishedRecords, read_published
+from maxent.models.formats.registry import open_published
+from maxent.models.formats.release_reader import Records
+from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source
+from maxent.models.tables.qi_table import QITable, read_qi
+from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A release, the adversary's table, and what goes with it.
+
+    Attributes
+    ----------
+    release : Release
+        Of generalised records the groups of equal rows, as leaves.
+    table : QITable, optional
+        The adversary's table; None where only the release is known.
+    facts : tuple of Fact, optional
+        Known classes of some individuals.
+    marginal : float64, shape (n_classes,), optional
+        Individuals of each class.
+    truth : int64, shape (n_distinct, n_classes), optional
+        Individuals of each quasi-identifier and class.
+    records : PublishedRecords, optional
+        The records, when they were published in place of trees.
+    noticed : Noticed
+        What was noticed while all this was read.
+    seconds : float
+        How long reading took.
+    """
+
+    release: Release
+    table: QITable | None = None
+    facts: tuple[Fact, ...] | None = None
+    marginal: FloatArray | None = None
+    truth: IntArray | None = None
+    records: PublishedRecords | None = None
+    noticed: Noticed = NOTHING
+    seconds: float = 0.0
+
+    @property
+    def people(self) -> QITable:
+        """The adversary's table, where there has to be one."""
+        assert self.table is not None
+        return self.table
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The people of the table placed in the trees."""
+        return build_cells(self.release, self.people)
+
+    @cached_property
+    def covering(self) -> Covering:
+        """The people of the table placed in the groups of the records."""
+        assert self.records is not None
+        return cover(self.records, self.people)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The files or frames about the people: the adversary's table ``qi``, and what goes with it.
+
+    `case` reads them, once for all releases of trees over the same attributes and classes.
+    """
+
+    qi: Source | None
+    truth: Source | None = None
+    facts: Source | None = None
+    marginal: Source | None = None
+    count: str | None = None
+    reading: Reading | None = None
+    _read: dict[object, Case] = field(default_factory=dict, init=False)
+
+    def case(self, published: Release | Records, target: str | None = None) -> Case:
+        """The case of a release, or of generalised records whose class is in the column ``target``.
+
+        Raises
+        ------
+        InvalidInput
+            For anything wrong with a table, naming every problem and its place.
+        """
+        begin = time.perf_counter()
+        found = self._of_trees(published) if isinstance(published, Release) else self._of_records(published, target)
+        return replace(found, seconds=time.perf_counter() - begin)
+
+    def _of_trees(self, release: Release) -> Case:
+        if self.qi is None:
+            return Case(release)
+        key = (release.target, release.attributes)
+        if key not in self._read:
+            reader = reader_of(self.reading)
+            table = read_qi(self.qi, release, count=self.count, reader=reader)
+            self._read[key] = self._with_companions(Case(release, table), reader)
+        return replace(self._read[key], release=release)
+
+    def _of_records(self, published: Records, target: str | None) -> Case:
+        if self.qi is None:
+            expected = "the adversary's table, which says what the records are of"
+            raise invalid("options", ARGUMENT, "qi", expected, "none")
+        reader = reader_of(self.reading)
+        records, people = read_published(published, self.qi, target=target, count=self.count, reader=reader)
+        return self._with_companions(Case(records_release(records), people, records=records), reader)
+
+    def _with_companions(self, case: Case, reader: Reader) -> Case:
+        """A case with what goes with its table."""
+        release, table = case.release, case.people
+        marginal, facts, truth = None, None, None
+        if self.marginal is not None and case.records is None:
+            marginal = read_marginal(self.marginal, release, table.individuals, reader=reader)
+        if self.facts is not None:
+            facts = read_facts(self.facts, release, table, reader=reader)
+        if self.truth is not None:
+            truth = read_truth(self.truth, release, table, count=self.count, reader=reader)
+        return replace(case, marginal=marginal, facts=facts, truth=truth, noticed=reader.noticed)
+
+
+_T = TypeVar("_T")
+
+
+def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
+    """A dataclass from those of the options that it has."""
+    return kind(**{each.name: options[each.name] for each in fields(cast("Any", kind)) if each.name in options})
+
+
+def read_case(published: Release | Records, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
+    """Read what was published, and the tables that go with it.
+
+    Parameters
+    ----------
+    published : Release, path, or generalised records
+        As for `maxent.estimate`.
+    tables : Tables
+    target : str, optional
+        Of records, the column of the class; by default the only one that the adversary's table lacks.
+    **of_trees
+        Options that only trees have: unless they are None, they are refused for records.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with a file or a table, naming every problem and its place.
+    """
+    begin, reader = time.perf_counter(), reader_of(tables.reading)
+    opened = open_published(published, reader)
+    if isinstance(opened, Release):
+        check_unused("records, and this is a tree", target=target)
+    else:
+        check_unused("trees, and these are records", **of_trees)
+    case = tables.case(opened, target)
+    seconds = time.perf_counter() - begin
+    return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=seconds)

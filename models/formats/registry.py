@@ -1,0 +1,153 @@
+"""The readers of releases: the one place where they are listed, and where a third party's are found.
+
+A file is read by the first reader that recognises it by what is in it, else by the first one that has its suffix, in
+the order of `READERS`, then of the names of entry points in the group ``maxent.readers``, each of which is a
+`ReleaseReader`. ``Reading(format=...)``, on the command line ``--from``, names another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import EntryPoint, entry_points
+from os import PathLike
+from typing import cast
+
+from maxent.models.errors import ARGUMENT, MissingExtra, invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
+from maxent.models.formats.maxent_json.read import named_release, validate_release
+from maxent.models.formats.published_records import READER as RECORDS
+from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
+from maxent.models.formats.scikit_learn.models import no_release
+from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.release import Release
+from maxent.models.text.hints import close_to
+
+GROUP = "maxent.readers"
+
+READERS = (MAXENT_JSON, RECORDS)
+"""Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
+
+
+def load_release(path: str | PathLike[str], reading: Reading | None = None) -> Release:
+    """Read a release of trees from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``maxent/1`` document: JSON, UTF-8 with or without a byte order mark. Or a file of a format that another
+        reader recognises, see `maxent.models.formats.registry`.
+    reading : Reading, optional
+        The format, and what is done with names that differ only by blanks or by Unicode form.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read, or no reader recognises it; or with every problem in it, each naming the node,
+        the field, what was expected and found.
+    """
+    return open_release(path, reader_of(reading))
+
+
+def open_release(published: object, reader: Reader) -> Release:
+    """Read a release of trees, unless it is one already; errors as `load_release`, and for records."""
+    found = open_published(published, reader)
+    if isinstance(found, Release):
+        return found
+    if isinstance(published, (str, PathLike)):
+        raise invalid(shown_path(published), "file", "format", "a release of trees", RECORDS.words)
+    raise no_release(published)
+
+
+def open_published(published: object, reader: Reader) -> Release | Records:
+    """Read what was published; records stay what they are until the adversary's table says what their columns mean.
+
+    Raises
+    ------
+    InvalidInput
+        As `load_release`, and for what is neither a release nor records.
+    """
+    if isinstance(published, Release):
+        return named_release(published, "release", reader)
+    if isinstance(published, (str, PathLike)):
+        chosen = reader_for(published, reader.reading.format)
+        found = chosen.read(published, reader)
+        if chosen is MAXENT_JSON or not isinstance(found, Release):
+            return found
+        validate_release(found, shown_path(published))
+        return named_release(found, shown_path(published), reader)
+    if isinstance(published, GeneralizedTable) or hasattr(published, "columns"):
+        return cast("Records", published)
+    raise no_release(published)
+
+
+def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseReader:
+    """The reader of a name, else the one that recognises a file.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none of that name, or none that recognises the file.
+    MissingExtra
+        When the reader of that name cannot be loaded.
+    """
+    if name is not None:
+        return _named(name)
+    head = read_head(path)
+    for reader in known_readers():
+        with suppress(Exception):  # one that is broken must not hide the others
+            if reader.recognise is not None and reader.recognise(head):
+                return reader
+    for reader in known_readers():
+        if head.name.endswith(reader.suffixes):
+            return reader
+    if not head.start:
+        return MAXENT_JSON  # which says that it is empty, or why it cannot be read
+    kinds = "; ".join(f"{r.name}: {r.words} ({', '.join(r.suffixes)})" for r in known_readers())
+    expected = f"a release in one of these formats, which format= can name: {kinds}"
+    raise invalid(shown_path(path), "file", "format", expected, f"what looks like {head.looks}")
+
+
+def known_readers() -> Iterator[ReleaseReader]:
+    """Every reader that can be used, in their order; those of third parties are loaded last."""
+    yield from READERS
+    for entry in _entries():
+        with suppress(Exception):  # as above
+            yield _loaded(entry)
+
+
+def reader_names() -> tuple[str, ...]:
+    """The names of all readers, in their order."""
+    return (*(reader.name for reader in READERS), *(entry.name for entry in _entries()))
+
+
+def _entries() -> list[EntryPoint]:
+    """The entry points of third parties, by name; ours come first, whatever else has their names."""
+    ours = {reader.name for reader in READERS}
+    return sorted((e for e in entry_points(group=GROUP) if e.name not in ours), key=lambda entry: entry.name)
+
+
+def _named(name: str) -> ReleaseReader:
+    """The reader that has a name."""
+    for reader in READERS:
+        if reader.name == name:
+            return reader
+    for entry in _entries():
+        if entry.name == name:
+            return _loaded(entry)
+    names = reader_names()
+    expected = f"one of {', '.join(names)}"
+    raise invalid("options", ARGUMENT, "format", expected, f"{name!r}{close_to(str(name), names)}")
+
+
+def _loaded(entry: EntryPoint) -> ReleaseReader:
+    """The reader of an entry point."""
+    try:
+        found = entry.load()
+    except Exception as error:  # whatever a third party's module does when it is imported
+        raise MissingExtra(f"reader {entry.name!r} cannot be loaded: {error}") from error
+    if not isinstance(found, ReleaseReader) or found.name != entry.name:
+        raise MissingExtra(f"reader {entry.name!r} cannot be loaded: {entry.value} is no ReleaseReader of that name")
+    return found
