@@ -72,3 +72,16 @@ class Backend(Protocol):
     def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
         """Solve from a starting point of shape (program.n,)."""
         ...
+
+
+@runtime_checkable
+class Keeps(Backend, Protocol):
+    """A back end that keeps what it makes of a program for further starts: `solve` is `init`, then `solve_from`."""
+
+    def init(self, program: LiftedProgram, options: Options) -> Any:
+        """What all solves of a program share."""
+        ...
+
+    def solve_from(self, state: Any, start: FloatArray, options: Options) -> Solution:
+        """Solve from a starting point of shape (program.n,)."""
+        ...

@@ -19,7 +19,7 @@ from maxent.models.arrays import FloatArray
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.ipopt_ import OWN, IpoptBackend
-from maxent.solvers.backends.newton_ import NewtonBackend
+from maxent.solvers.backends.newton_ import Kept, NewtonBackend
 from maxent.solvers.solution import Solution, Stop
 
 BETWEEN = 1_000
@@ -45,30 +45,41 @@ class AutoBackend:
 
     def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
+        return self.solve_from(self.init(program, options), start, options)
+
+    def init(self, program: LiftedProgram, options: Options) -> Kept:
+        """What Newton's method keeps; see `maxent.solvers.backend.Keeps`."""
+        return self.newton.init(program, options)
+
+    def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
+        program = state.program
         if self.ipopt is None:
-            return self._first(self.newton, program, start, options)
+            return self._first(self.newton, state, start, options)
         if not program.convex and program.n <= BETWEEN and overlapping(program):
-            best = self._first(self.ipopt, program, start, options)
+            best = self._first(self.ipopt, state, start, options)
             if best.stop is Stop.INFEASIBLE and not _feasible(best, options):
                 return best  # whether statements contradict each other is found out at less cost
-            return self._then(self.newton, best, program, start, replace(options, max_iterations=STEPS))
-        best = self._first(self.newton, program, start, options)
+            return self._then(self.newton, best, state, start, replace(options, max_iterations=STEPS))
+        best = self._first(self.newton, state, start, options)
         if _feasible(best, options) and program.n > FEW:
             return best  # near an optimum; Ipopt would take minutes to say no more
-        return self._then(self.ipopt, best, program, start, options)
+        return self._then(self.ipopt, best, state, start, options)
 
-    def _first(self, backend: Backend, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
-        return replace(backend.solve(program, start, options), by=backend.name)
+    def _first(self, backend: Backend, state: Kept, start: FloatArray, options: Options) -> Solution:
+        if isinstance(backend, NewtonBackend):
+            found = backend.solve_from(state, start, options)
+        else:
+            found = backend.solve(state.program, start, options)
+        return replace(found, by=backend.name)
 
-    def _then(
-        self, backend: Backend, best: Solution, program: LiftedProgram, start: FloatArray, options: Options
-    ) -> Solution:
+    def _then(self, backend: Backend, best: Solution, state: Kept, start: FloatArray, options: Options) -> Solution:
         """The answer of another back end where the first one's is not converged, from there if that is feasible."""
         if best.stop is Stop.CONVERGED or options.clock.stop() is not None:
             return best
         feasible = _feasible(best, options)
         again = best.point if feasible and best.point is not None else start
-        other = self._first(backend, program, again, options)
+        other = self._first(backend, state, again, options)
         return other if other.stop is Stop.CONVERGED or not feasible else best
 
 

@@ -6,7 +6,8 @@ Lagrangian is minimised, up to an accuracy from which a projection reaches the c
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +25,18 @@ from maxent.solvers.solution import Solution, Stop
 
 IMPOSSIBLE = 1e-6
 """Individuals, per individual that an equation is about, by which no masses meet it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A program, and the form of it that is solved."""
+
+    program: LiftedProgram
+    clock: Clock
+
+    @cached_property
+    def problem(self) -> Problem:
+        return Problem(build_form(self.program), self.clock)
 
 
 class NewtonBackend:
@@ -44,11 +57,20 @@ class NewtonBackend:
 
     def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
+        return self.solve_from(self.init(program, options), start, options)
+
+    def init(self, program: LiftedProgram, options: Options) -> Kept:
+        """The program, to be brought to its own form once it is needed; see `maxent.solvers.backend.Keeps`."""
+        return Kept(program, options.clock)
+
+    def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:
+        """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
+        program = state.program
         if program.convex:
             solution = _by_duality(program, start, options)
             if solution.stop is Stop.CONVERGED or not program.terms:
                 return solution
-        problem = _problem(program, options.clock)
+        problem = state.problem
         form, rng = problem.form, np.random.default_rng(options.seed)
         if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
             return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
@@ -67,16 +89,10 @@ class NewtonBackend:
 
 def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
     """A convex program: the dual of its linear rows and of tangents to the others, see `maxent.solvers.dual.bound`."""
-    point = relaxed_optimum(program, start, options.clock).point
-    violation = Derivatives(program).violation(point)
+    found = relaxed_optimum(program, start, options.clock)
+    violation = Derivatives(program).violation(found.point)
     stop = Stop.CONVERGED if violation <= options.tolerance else options.clock.stop() or Stop.NUMERICAL
-    return Solution(point, stop, violation, 1)
-
-
-@lru_cache(maxsize=1)
-def _problem(program: LiftedProgram, clock: Clock) -> Problem:
-    """The program in the form that is solved, kept for further starts."""
-    return Problem(build_form(program), clock)
+    return Solution(found.point, stop, violation, 1, multipliers=found.multipliers)
 
 
 def accuracy_for(program: LiftedProgram) -> Accuracy:

@@ -16,7 +16,6 @@ cutting-plane method for solving convex programs", J. SIAM 8, 1960): it solves t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +27,7 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.overlapping import minimise_overlapping
-from maxent.solvers.dual.relaxation import relax
+from maxent.solvers.dual.relaxation import Relaxation, relax
 
 ROUNDS = 20
 """How often violated rows get further tangents, at most."""
@@ -49,10 +48,12 @@ class RelaxedOptimum:
 
     ``point``, shape (n,), satisfies the linear rows and, unless the rounds ran out, the convex ones, up to rounding and
     `CLOSED`; where it satisfies all rows it is the optimum of the program. Aggregates that no row defines are NaN.
+    ``multipliers`` of the relaxation's linear rows give the bound where there are no other rows, else they are None.
     """
 
     bound: float
     point: FloatArray
+    multipliers: FloatArray | None
 
 
 def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
@@ -60,7 +61,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     relaxed = relax(program)
     linear, convex = relaxed.linear, relaxed.convex
     if linear.overlapping and not convex.n_rows:
-        return _overlapping_optimum(program, clock)
+        return _overlapping_optimum(relaxed, clock)
     masses = _inside(linear, point[relaxed.elimination.free])
     problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
     start = _start(problem, masses, clock)
@@ -76,20 +77,21 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
         held = replace(problem, matrix=problem.matrix[kept], lower=problem.lower[kept], upper=problem.upper[kept])
         problem = _append(held, *convex.cuts(_inside(linear, found.masses), violated))
         start = np.concatenate([found.multipliers[kept], np.zeros(len(violated))])
-    return RelaxedOptimum(best + relaxed.constant, relaxed.elimination.point(found.masses))
+    point = relaxed.elimination.point(found.masses)
+    return RelaxedOptimum(best + relaxed.constant, point, None if convex.n_rows else found.multipliers)
 
 
-@lru_cache(maxsize=1)
-def _overlapping_optimum(program: LiftedProgram, clock: Clock) -> RelaxedOptimum:
-    """The optimum of a program of very many counts, kept for the question how good it is."""
-    relaxed = relax(program)
+def _overlapping_optimum(relaxed: Relaxation, clock: Clock) -> RelaxedOptimum:
+    """The optimum of a program of very many counts."""
     problem = relaxed.linear
     found = minimise_overlapping(problem, CLOSED * max(1.0, float(problem.total.sum())), clock)
-    bound = found.bound + problem.rounding(found.multipliers)
-    return RelaxedOptimum(bound + relaxed.constant, relaxed.elimination.point(found.masses))
+    bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
+    return RelaxedOptimum(bound, relaxed.elimination.point(found.masses), found.multipliers)
 
 
-def entropy_bound(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
+def entropy_bound(
+    program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None
+) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point.
 
     Parameters
@@ -100,6 +102,8 @@ def entropy_bound(program: LiftedProgram, point: FloatArray, clock: Clock) -> fl
         Where tangents are taken first. The bound is valid whatever it is, and tight where it is optimal.
     clock : Clock
         Asked between Newton steps whether to stop with the bound that there is.
+    multipliers : shape (n_rows,), optional
+        Of the relaxation's linear rows, where it has no others: the bound is that at these.
 
     Returns
     -------
@@ -107,10 +111,16 @@ def entropy_bound(program: LiftedProgram, point: FloatArray, clock: Clock) -> fl
         Nats times individuals, never below the entropy of a feasible point: rounding is allowed for. Where nothing is
         feasible it says nothing.
     """
+    if multipliers is not None:
+        relaxed = relax(program)
+        if not relaxed.convex.n_rows and multipliers.shape == relaxed.linear.lower.shape:
+            found = relaxed.linear.value(multipliers) + relaxed.linear.rounding(multipliers) + relaxed.constant
+            if np.isfinite(found):
+                return float(found)
     return relaxed_optimum(program, point, clock).bound
 
 
-def gap(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
+def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
     """How much entropy a point can lack at most, nats times individuals: the bound less its entropy.
 
     Negative, but for rounding, only where the point is not feasible: it can have more entropy than any that is.
@@ -120,9 +130,10 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     program : LiftedProgram
     point : shape (program.n,)
     clock : Clock
+    multipliers : shape (n_rows,), optional
         See `entropy_bound`.
     """
-    return entropy_bound(program, point, clock) + Derivatives(program).objective(point)
+    return entropy_bound(program, point, clock, multipliers) + Derivatives(program).objective(point)
 
 
 def _inside(linear: LinearEntropy, masses: FloatArray) -> FloatArray:

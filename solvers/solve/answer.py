@@ -14,7 +14,7 @@ from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify
-from maxent.solvers.solve.checked import solve_checked
+from maxent.solvers.solve.checked import Solver
 from maxent.solvers.solve.slack import relax_linear
 
 
@@ -88,7 +88,7 @@ def _reconcile(
     where = _where(task.part.program)
     loose = attempt.loose
     if loose is not None and attempt.best is None:
-        solution = solve_checked(backend, task.part, loose.program, loose.point, options)
+        solution = Solver(backend, task.part, loose.program).solve(loose.point, options)
         before += attempt.iterations
         feasible = solution.point is not None and solution.violation <= options.tolerance
         attempt = Attempt(solution if feasible else None, solution.iterations, message=solution.message)

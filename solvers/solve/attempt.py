@@ -15,7 +15,7 @@ from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
-from maxent.solvers.solve.checked import solve_checked
+from maxent.solvers.solve.checked import Solver
 from maxent.solvers.solve.slack import Loose, relax_internal
 
 MANY_STARTS = 5
@@ -190,6 +190,7 @@ def _search(
     retries = RETRIES if small else 1
     best: Solution | None = None
     value = Derivatives(program)
+    solver = Solver(backend, task.part, program)
     iterations, message, stopped = 0, "", None
     stuck: FloatArray | None = None
     for number in range(begin, wanted + retries):
@@ -197,7 +198,7 @@ def _search(
         if stopped is not None:
             break
         masses = _begin(task, program, number, stuck, rng)
-        solution = solve_checked(backend, task.part, program, task.part.point(masses), options)
+        solution = solver.solve(task.part.point(masses), options)
         iterations += solution.iterations
         message = solution.message
         stuck = None
@@ -246,7 +247,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
     if program.convex and said is Stop.CONVERGED and gap > near:
         tight = replace(options, tolerance=TIGHTER * options.tolerance)
-        finer = solve_checked(backend, task.part, program, np.asarray(best.point), tight)
+        finer = Solver(backend, task.part, program).solve(np.asarray(best.point), tight)
         iterations += finer.iterations
         if finer.point is not None and finer.violation <= options.tolerance:
             gap, best = min((_gap(program, finer, options), finer), (gap, best), key=lambda pair: pair[0])
@@ -265,5 +266,5 @@ def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
 
     assert solution.point is not None
     point = solution.point
-    found = in_time(options.clock, lambda: gap(program, point, options.clock))
+    found = in_time(options.clock, lambda: gap(program, point, options.clock, solution.multipliers))
     return max(found, 0.0) if found is not None and np.isfinite(found) else np.inf

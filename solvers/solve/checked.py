@@ -2,58 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
-from maxent.solvers.backend import Backend, Options
+from maxent.solvers.backend import Backend, Keeps, Options
 from maxent.solvers.clock import in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
 
-def solve_checked(
-    backend: Backend, part: LiftedPart, program: LiftedProgram, start: FloatArray, options: Options
-) -> Solution:
-    """A back end's solution of a program over the variables of ``part``, with a violation that can be relied on.
+@dataclass(slots=True)
+class Solver:
+    """A back end at work on a program over the variables of ``part``; what it keeps for further starts is kept here."""
 
-    The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
-    left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
-    another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time.
+    backend: Backend
+    part: LiftedPart
+    program: LiftedProgram
+    _state: Any = None
 
-    Raises
-    ------
-    MaxentError, MemoryError
-        From the back end: what is missing on this machine is no matter of this program.
-    """
-    try:
-        found = in_time(options.clock, lambda: backend.solve(program, start, options))
-    except (MaxentError, MemoryError):
-        raise
-    except Exception as error:
-        return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
-    late = options.clock.stop() if found is None else None
-    if late is not None:
-        return _nothing(backend, late, "did not stop in time")
-    if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
-        return _nothing(backend, Stop.NUMERICAL, f"returned {type(found).__name__} without a reason to stop")
-    masses = _masses(found.point, program)
-    if masses is None:
-        stop = Stop.NUMERICAL if found.stop is Stop.CONVERGED else found.stop
-        return _nothing(backend, stop, found.message or "returned no point")
-    point = part.point(part.masses(masses))
-    violation = Derivatives(program).violation(point)
-    trusted = found.stop is not Stop.CONVERGED or violation <= options.tolerance
-    return Solution(
-        point,
-        found.stop if trusted else Stop.NUMERICAL,
-        violation,
-        int(found.iterations),
-        found.message,
-        found.by or backend.name,
-    )
+    def solve(self, start: FloatArray, options: Options) -> Solution:
+        """The back end's solution from a start, with a violation that can be relied on.
+
+        The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
+        left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
+        another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time.
+
+        Raises
+        ------
+        MaxentError, MemoryError
+            From the back end: what is missing on this machine is no matter of this program.
+        """
+        backend, program = self.backend, self.program
+        try:
+            found = in_time(options.clock, lambda: self._solve(start, options))
+        except (MaxentError, MemoryError):
+            raise
+        except Exception as error:
+            return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
+        late = options.clock.stop() if found is None else None
+        if late is not None:
+            return _nothing(backend, late, "did not stop in time")
+        if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
+            return _nothing(backend, Stop.NUMERICAL, f"returned {type(found).__name__} without a reason to stop")
+        masses = _masses(found.point, program)
+        if masses is None:
+            stop = Stop.NUMERICAL if found.stop is Stop.CONVERGED else found.stop
+            return _nothing(backend, stop, found.message or "returned no point")
+        point = self.part.point(self.part.masses(masses))
+        violation = Derivatives(program).violation(point)
+        trusted = found.stop is not Stop.CONVERGED or violation <= options.tolerance
+        return replace(
+            found,
+            point=point,
+            stop=found.stop if trusted else Stop.NUMERICAL,
+            violation=violation,
+            iterations=int(found.iterations),
+            by=found.by or backend.name,
+        )
+
+    def _solve(self, start: FloatArray, options: Options) -> Solution:
+        if not isinstance(self.backend, Keeps):
+            return self.backend.solve(self.program, start, options)
+        if self._state is None:
+            self._state = self.backend.init(self.program, options)
+        return self.backend.solve_from(self._state, start, options)
 
 
 def _nothing(backend: Backend, stop: Stop, message: str) -> Solution:

@@ -17,8 +17,10 @@ from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerg
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.dual import bound
 from maxent.solvers.dual.bound import entropy_bound, gap, relaxed_optimum
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
@@ -72,6 +74,24 @@ def solved(program):
 
 def entropy(program, point):
     return -Derivatives(program).objective(point)
+
+
+def test_multipliers_spare_the_bound_from_finding_its_own(monkeypatch):
+    linear = replace(program_of("gini counts"), terms=(), nl_const=np.empty(0), nl_size=np.empty(0), nl_origins=())
+    found = NewtonBackend().solve(linear, middle(linear), Options())
+    monkeypatch.setattr(bound, "minimise", None)
+    assert entropy_bound(linear, found.point, Clock(), found.multipliers) == pytest.approx(
+        entropy(linear, found.point), abs=1e-9
+    )
+    worse = 1.1 * found.multipliers  # which any others are
+    assert entropy_bound(linear, found.point, Clock(), worse) > entropy(linear, found.point)
+
+
+def test_multipliers_that_bound_nothing_are_left_aside():
+    linear = replace(program_of("gini counts"), terms=(), nl_const=np.empty(0), nl_size=np.empty(0), nl_origins=())
+    found = relaxed_optimum(linear, middle(linear), Clock())
+    for nonsense in (np.empty(0), np.full_like(found.multipliers, np.nan)):
+        assert entropy_bound(linear, found.point, Clock(), nonsense) == pytest.approx(found.bound, abs=1e-9)
 
 
 def without_convex_rows(program):

@@ -10,13 +10,17 @@ from maxent.constraints.presolve.closed_form import solve_leafwise
 from maxent.constraints.presolve.merge import known_totals, needed, unmerged
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
+from maxent.solvers.backends import newton_
+from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
 from maxent.solvers.solve.attempt import Task, attempt_part
-from maxent.solvers.solve.checked import solve_checked
+from maxent.solvers.solve.checked import Solver
 
 OPTIONS = Options()
 
@@ -124,6 +128,14 @@ def test_a_split_gives_each_class_one_branch(open_task):
 # --- How often, and which answer is kept -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [NewtonBackend, AutoBackend])
+def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, monkeypatch, open_task):
+    made = []
+    monkeypatch.setattr(newton_, "build_form", lambda program: made.append(program) or build_form(program))
+    assert attempt_part(open_task, make(), replace(OPTIONS, starts=3)).best.by == "newton"
+    assert made == [open_task.part.program]
+
+
 def test_the_best_of_several_starts_is_kept(open_task):
     solved = [attempt_part(open_task, IpoptBackend("own"), replace(OPTIONS, starts=n)) for n in (1, 2, 4)]
     values = [Derivatives(open_task.part.program).objective(attempt.best.point) for attempt in solved]
@@ -179,11 +191,11 @@ def test_the_violation_is_that_of_the_masses(open_task):
     ).point
     broken = point.copy()
     broken[program.n_masses :] += 1.0  # aggregates that are not the sums of their masses
-    repaired = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program, point, OPTIONS)
+    repaired = Solver(Recorder(Solution(broken, Stop.CONVERGED, 7.0, 1)), part, program).solve(point, OPTIONS)
     assert repaired.stop is Stop.CONVERGED
     assert repaired.violation == Derivatives(program).violation(repaired.point) <= 1e-8
     broken[0] += 1.0
-    missed = solve_checked(Recorder(Solution(broken, Stop.CONVERGED, 0.0, 1)), part, program, point, OPTIONS)
+    missed = Solver(Recorder(Solution(broken, Stop.CONVERGED, 0.0, 1)), part, program).solve(point, OPTIONS)
     assert missed.stop is Stop.NUMERICAL
     assert missed.violation > 0.1
 
