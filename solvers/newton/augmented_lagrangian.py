@@ -78,10 +78,9 @@ class Found:
 
 @dataclass(slots=True)
 class _Search:
-    """What the rounds share."""
+    """What the rounds share: the trust region's ``radius``, its ``widest``, and Newton steps taken, ``most`` in all."""
 
     problem: Problem
-    accuracy: Accuracy
     rng: np.random.Generator
     most: int
     radius: float
@@ -89,6 +88,41 @@ class _Search:
     steps: int = 0
     stuck: bool = False
     stopped: bool = False
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """How far the rounds have come since they last began: anew from a state, without multipliers.
+
+    ``bound`` is on the natural gradient; ``apart`` how far each constraint was from being met, or from having no pull,
+    per individual; ``worst`` the violation, and ``stalled`` rounds in which it came no closer to 0.
+    """
+
+    state: State
+    penalty: Penalty
+    apart: FloatArray
+    bound: float = FIRST
+    worst: float = np.inf
+    stalled: int = 0
+
+    @classmethod
+    def begin(cls, state: State, rho: FloatArray) -> _Rounds:
+        """The first round from a state, with penalties."""
+        return cls(state, Penalty(np.zeros(len(rho)), rho), np.full(len(rho), np.inf))
+
+    def count(self, violation: float, accuracy: Accuracy) -> None:
+        """Take note of the violation that a round ended with."""
+        self.stalled = self.stalled + 1 if violation > max(accuracy.violation, 0.9 * self.worst) else 0
+        self.worst = violation
+
+    def tighten(self, model: Model, apart: FloatArray, accuracy: Accuracy, largest: FloatArray) -> None:
+        """The next round's multipliers, penalties and bound."""
+        rho = self.penalty.rho
+        # Where the minimum was not reached, how far the constraints are from being met says nothing about penalties.
+        reached = model.norm <= 10.0 * self.bound
+        lazy = reached & (apart > accuracy.closer * self.apart) & (apart > 0.1 * accuracy.violation)
+        self.penalty = Penalty(model.a, np.where(lazy, np.minimum(rho * accuracy.growth, largest), rho))
+        self.apart, self.bound = np.maximum(apart, 1e-12), max(accuracy.gradient, 0.1 * self.bound)
 
 
 def solve(
@@ -105,47 +139,37 @@ def solve(
     ``most`` is a limit on all Newton steps.
     """
     people, scale = problem.people, np.sqrt(problem.individuals)
-    search = _Search(problem, accuracy, rng, most or ROUNDS * STEPS, scale, 30.0 * scale)
-    state = problem.at(start)
-    first = PENALTY / people
-    penalty = Penalty(np.zeros(len(people)), first)
-    bound, before, worst, stalled, jolts = FIRST, np.full(len(people), np.inf), np.inf, 0, 0
-    converged, settled, objective = False, 0, np.inf
+    search = _Search(problem, rng, most or ROUNDS * STEPS, scale, 30.0 * scale)
+    now = _Rounds.begin(problem.at(start), PENALTY / people)
+    converged, settled, objective, jolts = False, 0, np.inf, 0
     for _ in range(ROUNDS):
-        state, model = _minimise(search, state, penalty, bound)
-        pull = model.a
-        violation = float(problem.violation(state).max(initial=0.0))
-        apart = np.abs(np.minimum(state.c, pull / penalty.rho)) / people
+        now.state, model = _minimise(search, now.state, now.penalty, now.bound)
+        violation = float(problem.violation(now.state).max(initial=0.0))
+        apart = np.abs(np.minimum(now.state.c, model.a / now.penalty.rho)) / people
         converged = (
             violation <= accuracy.violation
             and model.norm <= 3.0 * accuracy.gradient
             and float(apart.max(initial=0.0)) <= 10.0 * accuracy.violation
         )
         # Where masses have to vanish the gradient may stop falling, at a point with nothing left to gain.
-        still = violation <= accuracy.violation and abs(state.objective - objective) <= STILL * problem.individuals
-        settled, objective = settled + 1 if still else 0, state.objective
+        still = violation <= accuracy.violation and abs(now.state.objective - objective) <= STILL * problem.individuals
+        settled, objective = settled + 1 if still else 0, now.state.objective
         converged |= settled >= SETTLED
         if converged or search.stopped:
             break
-        stalled = stalled + 1 if violation > max(accuracy.violation, 0.9 * worst) else 0
-        worst = violation
-        search.stuck = stalled > 0
-        if stalled >= STALLED and (convex or jolts == JOLTS):
+        now.count(violation, accuracy)
+        search.stuck = now.stalled > 0
+        if now.stalled < STALLED:
+            now.tighten(model, apart, accuracy, MOST / people)
+            search.radius = max(search.radius, 0.3 * scale)
+        elif convex or jolts == JOLTS:
             break  # as near as it gets: the constraints contradict each other, at least around here
-        if stalled >= STALLED:
+        else:
             jolts += 1
             change = _sides(problem.comparisons, rng) + NOISE * rng.standard_normal(start.shape)
-            state, penalty = problem.step(problem.at(start), change), Penalty(np.zeros(len(people)), FIRMER * first)
-            bound, before, worst, stalled, search.radius = FIRST, np.full(len(people), np.inf), np.inf, 0, scale
-            continue
-        # Where the minimum was not reached, how far the constraints are from being met says nothing about penalties.
-        reached = model.norm <= 10.0 * bound
-        lazy = reached & (apart > accuracy.closer * before) & (apart > 0.1 * accuracy.violation)
-        penalty = Penalty(pull, np.where(lazy, np.minimum(penalty.rho * accuracy.growth, MOST / people), penalty.rho))
-        before = np.maximum(apart, 1e-12)
-        bound = max(accuracy.gradient, 0.1 * bound)
-        search.radius = max(search.radius, 0.3 * scale)
-    return Found(state, pull, search.steps, converged)
+            now = _Rounds.begin(problem.step(problem.at(start), change), FIRMER * (PENALTY / people))
+            search.radius = scale
+    return Found(now.state, model.a, search.steps, converged)
 
 
 def _sides(comparisons: Comparisons, rng: np.random.Generator) -> FloatArray:
