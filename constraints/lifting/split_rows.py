@@ -186,11 +186,10 @@ class _Lifter:
             factors.append((whole, (1 / split_u - 1 / split_t) / people))
         else:
             factors = [(b, 1 / people) for b in chosen] + [(b, -1 / people) for b in candidate]
-        total: dict[int, float] = {}
+        total: dict[Block, float] = {}
         for block, factor in factors:
-            total[id(block)] = total.get(id(block), 0.0) + factor
-        blocks = {id(block): block for block, _ in factors}
-        return tuple((blocks[key], factor) for key, factor in total.items() if abs(factor) > 1e-15)
+            total[block] = total.get(block, 0.0) + factor
+        return tuple((block, factor) for block, factor in total.items() if abs(factor) > 1e-15)
 
 
 def lift_comparisons(
@@ -235,10 +234,10 @@ def _split_information(blocks: list[Block], n: float) -> float:
 
 def _laid_out(rows: Sequence[_Row]) -> Comparisons:
     """Rows as arrays: a term per row, block and class whose mass is a variable; what is known goes to the constant."""
-    blocks = list({id(block): block for row in rows for block, _ in row.factors}.values())
-    number = {id(block): i for i, block in enumerate(blocks)}
+    number: dict[Block, int] = {}
     row_of = np.repeat(np.arange(len(rows)), np.array([len(row.factors) for row in rows], np.int64))
-    block_of = np.array([number[id(block)] for row in rows for block, _ in row.factors], np.int64)
+    block_of = np.array([number.setdefault(block, len(number)) for row in rows for block, _ in row.factors], np.int64)
+    blocks = list(number)
     factor = np.array([factor for row in rows for _, factor in row.factors], np.float64)
     const = np.zeros(len(rows))
     terms = []
