@@ -27,14 +27,14 @@ class Range:
 
 
 def whole(least: int, unit: str = "", below: int | None = None) -> Range:
-    """Whole numbers from ``least`` on, of a unit such as records."""
+    """Whole numbers from ``least`` on, of a unit such as records; ``below`` is a power of 2."""
 
     def holds(value: Any) -> bool:
         from maxent.models.text.arguments import is_whole
 
         return is_whole(value, least) and (below is None or value < below)
 
-    of, end = f" of {unit}" if unit else "", "" if below is None else f" and below {below}"
+    of, end = f" of {unit}" if unit else "", "" if below is None else f" and below 2**{below.bit_length() - 1}"
     return Range(f"a whole number{of}, at least {least}{end}", holds)
 
 

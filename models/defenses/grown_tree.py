@@ -62,7 +62,8 @@ class GrownTree(Method):
 
     def guarantee(self) -> Mapping[str, Any] | None:
         """What the release is guaranteed to keep, None for nothing."""
-        return None if self.promise is None else {"k": getattr(self, "k", None)}
+        k = getattr(self, "k", None)
+        return None if k is None else {"k": k}
 
     def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
         from maxent.models.trees.restate import restate
@@ -87,7 +88,7 @@ class GrownTree(Method):
             yield "guaranteed: " + self.promise.format(k=only_k(rows)) + self.kept()
         tested = (attribute for release in releases for attribute in tested_attributes(release))
         private = dict.fromkeys(attribute.name for attribute in tested if attribute.role == "private")
-        if private and self.promise is not None and not self.anonymous:
+        if private and rows[0]["k"] is not None and not self.anonymous:
             yield (
                 f"this is not k-anonymity: the tree tests {', '.join(private)}, which an adversary does not know, and "
                 "the people whom they cannot tell apart can be fewer than k (maxent audit TREE QI counts them)"
