@@ -104,7 +104,8 @@ def _run(
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.estimate import TREES_ONLY, Knowledge, Solving, estimate_case
     from maxent.disclosure.limits import judge_rows
-    from maxent.results.comparison import attack_numbers, described, estimate_numbers
+    from maxent.disclosure.registry import audited
+    from maxent.results.comparison import described, estimate_numbers
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 
@@ -121,7 +122,7 @@ def _run(
         from maxent.api.audit import audit_case
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-        row |= attack_numbers(audit_case(case, rounding=options["rounding"]).summary)
+        row |= audited(audit_case(case, rounding=options["rounding"]).summary)
     verdict = judge_rows(limits, [row])
     if report.each is not None:
         report.each(result, row)

@@ -7,11 +7,12 @@ a measure of such an array would read as a small risk.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from maxent.models.arrays import FloatArray
 
 TOLERANCE = 1e-6
 """By how much computed probabilities may be off, unless more was allowed when they were computed.
@@ -22,12 +23,31 @@ Where they are compared with a limit, they are taken to be larger by so much.
 BLOCK = 1 << 16
 
 
-def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False)
+class Believed:
+    """A posterior with all that measures are functions of, checked.
+
+    ``posterior`` is P(x|q), shape (n_qi, n_classes), and ``counts`` the individuals, shape (n_qi,); ``surest`` and
+    ``possible``, of the same shape, are the largest P(x|q) at most, by the estimate and as far as published numbers
+    allow. ``prior`` is P(x) before the release; ``divergence`` (nats, shape (n_qi,)) is None
+    without a truth, and ``top`` says how many of the largest are averaged.
+    """
+
+    posterior: FloatArray
+    counts: FloatArray
+    surest: FloatArray
+    possible: FloatArray
+    prior: FloatArray
+    divergence: FloatArray | None
+    top: int
+
+
+def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> FloatArray:
     """Probabilities with the error of computing them: what limits are compared with."""
     return np.minimum(np.asarray(probability, np.float64) + tolerance, 1.0)
 
 
-def checked_posterior(posterior: npt.ArrayLike) -> Floats:
+def checked_posterior(posterior: npt.ArrayLike) -> FloatArray:
     """The posterior as floats, once it is a table of probabilities."""
     p = np.asarray(posterior, dtype=np.float64)
     if p.ndim != 2 or p.size == 0:
@@ -37,7 +57,7 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
     return p
 
 
-def checked_counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
+def checked_counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> FloatArray:
     """The counts as floats, once there is a positive one for every row of ``rows``."""
     n, expected = np.asarray(counts, dtype=np.float64), np.shape(rows)[:1]
     if n.shape != expected:
@@ -47,7 +67,7 @@ def checked_counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
     return n
 
 
-def checked_truth(truth: npt.ArrayLike, posterior: Floats) -> Floats:
+def checked_truth(truth: npt.ArrayLike, posterior: FloatArray) -> FloatArray:
     """The truth as floats, once it has the posterior's shape and somebody in every row."""
     people = np.asarray(truth, dtype=np.float64)
     if people.shape != posterior.shape:
@@ -59,7 +79,7 @@ def checked_truth(truth: npt.ArrayLike, posterior: Floats) -> Floats:
     return people
 
 
-def checked_prior(prior: npt.ArrayLike | None, n_classes: int) -> Floats:
+def checked_prior(prior: npt.ArrayLike | None, n_classes: int) -> FloatArray:
     """The prior as floats, uniform by default, once it is a distribution over the classes."""
     p = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=np.float64)
     if p.shape != (n_classes,):
@@ -69,7 +89,7 @@ def checked_prior(prior: npt.ArrayLike | None, n_classes: int) -> Floats:
     return p
 
 
-def checked_divergences(divergence: npt.ArrayLike) -> Floats:
+def checked_divergences(divergence: npt.ArrayLike) -> FloatArray:
     """The divergences as floats, once they are numbers or ``inf``."""
     d = np.asarray(divergence, dtype=np.float64)
     if d.ndim != 1 or d.size == 0 or np.isnan(d).any() or d.min() < 0:
@@ -77,12 +97,12 @@ def checked_divergences(divergence: npt.ArrayLike) -> Floats:
     return d
 
 
-def mean(values: Floats, counts: Floats) -> float:
+def mean(values: FloatArray, counts: FloatArray) -> float:
     """Sum over q of P(q) values(q)."""
     return float(counts @ values / counts.sum())
 
 
-def by_rows(measured: Callable[[Floats], Floats], p: Floats) -> Floats:
+def by_rows(measured: Callable[[FloatArray], FloatArray], p: FloatArray) -> FloatArray:
     """A number for every row, a block of rows at a time, so that intermediate results stay small."""
     out = np.empty(len(p))
     for begin in range(0, len(p), BLOCK):

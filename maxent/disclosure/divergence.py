@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.checked_arrays import (
-    Floats,
     checked_counts,
     checked_divergences,
     checked_posterior,
     checked_truth,
     mean,
 )
+from maxent.models.arrays import FloatArray
 
 IMPOSSIBLE = 1e-12
 """A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large."""
@@ -40,7 +40,7 @@ class DivergenceSummary:
     infinite: int
 
 
-def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> Floats:
+def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> FloatArray:
     """KL(P(.|q) || P*(.|q)) = sum over x of P(x|q) ln(P(x|q) / P*(x|q)), in nats, for every q.
 
     P is the truth's distribution and P* the adversary's posterior: a *small* divergence means much is disclosed.
@@ -73,7 +73,7 @@ def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> Flo
     # Logarithms are subtracted, not the probabilities divided: p / 1e-310 would overflow.
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     logs -= np.log(estimate, out=np.zeros_like(p), where=(p > 0) & (estimate > 0))
-    divergence: Floats = np.maximum(np.einsum("qx,qx->q", p, logs), 0.0)  # round-off can leave -1e-17
+    divergence: FloatArray = np.maximum(np.einsum("qx,qx->q", p, logs), 0.0)  # round-off can leave -1e-17
     divergence[ruled_out] = np.inf
     return divergence
 

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.checked_arrays import (
-    Floats,
     at_most,
     by_rows,
     checked_counts,
@@ -22,6 +21,7 @@ from maxent.disclosure.checked_arrays import (
     checked_prior,
     mean,
 )
+from maxent.models.arrays import FloatArray
 
 CERTAIN = 0.999
 """A class of at least this probability is certain."""
@@ -119,7 +119,7 @@ def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool =
     p, n = checked_posterior(posterior), checked_counts(counts, posterior)
     population = n @ p / n.sum()
 
-    def distance(rows: Floats) -> Floats:
+    def distance(rows: FloatArray) -> FloatArray:
         if ordered:
             return np.asarray(np.abs(np.cumsum(rows - population, axis=1)).sum(axis=1) / max(p.shape[1] - 1, 1))
         return np.asarray(np.abs(rows - population).sum(axis=1) / 2)
@@ -154,17 +154,17 @@ def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.
     )
 
 
-def _row_entropy(p: Floats) -> Floats:
+def _row_entropy(p: FloatArray) -> FloatArray:
     """H(X|q) of every row, in nats."""
 
-    def entropy(rows: Floats) -> Floats:
+    def entropy(rows: FloatArray) -> FloatArray:
         logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
         return np.asarray(0.0 - np.einsum("qx,qx->q", rows, logs))  # a plain minus would turn 0 into -0.0
 
     return by_rows(entropy, p)
 
 
-def _equal_rows(p: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _equal_rows(p: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Rows in an order in which those that are equal within `SAME_POSTERIOR` are neighbours, and where groups start.
 
     Rounding would part two equal values that lie on both sides of a rounding boundary. Instead the rows of a group are

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.checked_arrays import TOLERANCE, Floats, at_most, checked_counts, checked_posterior
-from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, individual_divergence
-from maxent.disclosure.measures import (
-    CERTAIN,
-    AlphaK,
-    Gain,
-    alpha_k,
-    bayes_vulnerability,
-    conditional_entropy,
-    entropy_l_diversity,
-    gain_over_prior,
-    max_posterior,
-    t_closeness,
+from maxent.disclosure.checked_arrays import (
+    TOLERANCE,
+    Believed,
+    at_most,
+    checked_counts,
+    checked_posterior,
+    checked_prior,
 )
+from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, individual_divergence
+from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, gain_over_prior
+from maxent.disclosure.registry import MEASURES, Number, estimated
+from maxent.models.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,9 @@ class Possible:
 class Disclosure:
     """Everything `measure` computes; ``divergence`` and ``individual`` (nats, shape (n_qi,)) only with the truth.
 
-    ``surest`` is ``max_posterior`` with the error of computing it, the number that a limit is compared with, and
-    ``is_certain``, shape (n_qi,), says whose class is certain.
+    ``measures`` has every measure of an estimate by its key in `maxent.disclosure.registry`. ``surest`` is
+    ``max_posterior`` with the error of computing it, the number that a limit is compared with, and ``is_certain``,
+    shape (n_qi,), says whose class is certain.
     """
 
     certain: int
@@ -51,13 +51,14 @@ class Disclosure:
     alpha_k: AlphaK
     t_closeness: float
     gain: Gain
+    measures: Mapping[str, Number] = field(compare=False, repr=False)
     is_certain: npt.NDArray[np.bool_] = field(compare=False, repr=False)
     divergence: DivergenceSummary | None = None
-    individual: Floats | None = field(default=None, compare=False, repr=False)
+    individual: FloatArray | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The ``disclosure`` part of a summary: keys -> Python numbers, ready for JSON."""
-        return {
+        own = {
             "certain": self.certain,
             "max_posterior": self.max_posterior,
             "tolerance": self.tolerance,
@@ -68,6 +69,7 @@ class Disclosure:
             "t_closeness": self.t_closeness,
             "gain": asdict(self.gain),
         }
+        return own | {key: self.measures[key] for key, m in MEASURES.items() if m.json is None and key in self.measures}
 
 
 def measure(
@@ -105,19 +107,25 @@ def measure(
     individual = None if truth is None else individual_divergence(truth, p)
     sure = at_most(p.max(axis=1), tolerance) if surest is None else np.asarray(surest, np.float64)
     allowed = sure if possible is None else np.asarray(possible, np.float64)
+    found = estimated(Believed(p, n, sure, allowed, checked_prior(prior, p.shape[1]), individual, top))
+    names = (
+        "certain",
+        "max_posterior",
+        "surest",
+        "bayes_vulnerability",
+        "entropy",
+        "entropy_l_diversity",
+        "t_closeness",
+    )
+    named: dict[str, Any] = {name: found[name] for name in names}
     return Disclosure(
-        certain=int(n[sure >= CERTAIN].sum()),
-        max_posterior=max_posterior(p),
-        surest=float(sure.max()),
-        possible=Possible(int(n[allowed >= CERTAIN].sum()), float(allowed.max())),
+        **named,
+        alpha_k=AlphaK(found["max_posterior"], int(found["alpha_k"])),
+        possible=Possible(int(found["possible_certain"]), found["possible_posterior"]),
         tolerance=tolerance,
-        bayes_vulnerability=bayes_vulnerability(p, n),
-        entropy=conditional_entropy(p, n),
-        entropy_l_diversity=entropy_l_diversity(p, n),
-        alpha_k=alpha_k(p, n),
-        t_closeness=t_closeness(p, n),
         gain=gain_over_prior(p, n, prior),
         divergence=None if individual is None else divergence_summary(individual, n, top),
         individual=individual,
+        measures=found,
         is_certain=sure >= CERTAIN,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from maxent.html_report.measures import change
-from maxent.html_report.view import Measure, NodeView, ReleaseView, ReportView, TreeView
+from maxent.html_report.view import NodeView, Number, ReleaseView, ReportView, TreeView
 from maxent.html_report.words import people
 
 LISTED = 20
@@ -32,7 +32,7 @@ class Bar:
 class Bars:
     """One number of all releases."""
 
-    measure: Measure
+    measure: Number
     bars: tuple[Bar, ...]
 
 
@@ -55,11 +55,11 @@ def bars(view: ReportView) -> tuple[Bars, ...]:
 def _side_by_side(view: ReportView, key: str) -> Bars:
     """One number of all releases; those that are no shares are drawn against the largest."""
     found = [next((m for m in release.measures if m.key == key), None) for release in view.releases]
-    values = [m.value for m in found if m is not None and m.value is not None and isfinite(m.value)]
+    values = [m.value for m in found if m is not None and isfinite(m.value)]
     largest = max([value for value in values if value > 0], default=0.0)
     drawn = []
     for release, measure in zip(view.releases, found, strict=True):
-        if measure is None or measure.value is None:
+        if measure is None:
             drawn.append(Bar(release.name, None, "not measured", "", ""))
             continue
         width = measure.share
@@ -79,18 +79,18 @@ def prices(view: ReportView) -> Iterator[str]:
         yield f"{release.name}: " + ("; ".join(parts) or "no change in what is disclosed") + "."
 
 
-def _protected(told: dict[str, tuple[Measure, str]]) -> str:
+def _protected(told: dict[str, tuple[Number, str]]) -> str:
     """How many people are no longer certain."""
     measure, text = told["certain"]
     if not text:
-        return f"as many people are certain as before ({people(int(measure.value or 0))})"
+        return f"as many people are certain as before ({people(int(measure.value))})"
     fewer = text.startswith("-")
     count = int(text[1:].replace(",", ""))
     whom = f"{count:,} {'fewer' if fewer else 'more'} {'person' if count == 1 else 'people'}"
     return f"the class of {whom} is certain"
 
 
-def _paid(told: dict[str, tuple[Measure, str]]) -> str:
+def _paid(told: dict[str, tuple[Number, str]]) -> str:
     """What that costs in accuracy."""
     parts = []
     for key, where in (("test_accuracy", "test"), ("train_accuracy", "training")):

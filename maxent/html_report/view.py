@@ -8,24 +8,23 @@ from typing import Literal
 
 from maxent.disclosure.limits import Judged, Verdict
 from maxent.disclosure.nodes import NodeDisclosure
-
-Better = Literal["low", "high", "none"]
+from maxent.disclosure.registry import Better
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Number:
     """One number of a release.
 
-    ``value`` is None where it is not known, infinite ones included as ``inf``; ``text`` is how it is written, and
-    ``share`` its bar, from 0 to 1, None for none. ``better`` says which direction protects more (of accuracies: serves
-    more); ``says`` explains the number in plain language.
+    ``value`` may be ``inf``; ``text`` is how it is written, and ``share`` its bar, from 0 to 1, None for none. ``unit``
+    and ``better`` are those of its measure; ``says`` explains the number in plain language.
     """
 
     key: str
     title: str
-    value: float | None
+    value: float
     text: str
     share: float | None
+    unit: str
     better: Better
     says: str
 
@@ -100,7 +99,7 @@ class ReleaseView:
     quasi_identifiers: int
     baseline: float
     row: Mapping[str, object]
-    measures: tuple[Measure, ...]
+    measures: tuple[Number, ...]
     exposed: tuple[Person, ...]
     people: tuple[Person, ...]
     trees: tuple[TreeView, ...]

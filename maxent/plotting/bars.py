@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from maxent.disclosure.registry import MEASURES, Measure
 from maxent.plotting.figures import color_of, name_of, tidy
 
 if TYPE_CHECKING:
@@ -12,38 +14,33 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-MEASURES: Mapping[str, tuple[str, Callable[[Row], float | None]]] = {
-    "certain": ("certain individuals", lambda row: _share(row, "certain")),
-    "exposed": ("exposed individuals", lambda row: _share(row, "exposed")),
-    "bayes_vulnerability": ("Bayes vulnerability", lambda row: row["bayes_vulnerability"]),
-    "max_posterior": ("largest posterior", lambda row: row["max_posterior"]),
-    "train_accuracy": ("train accuracy", lambda row: row["train_accuracy"]),
-    "test_accuracy": ("test accuracy", lambda row: row["test_accuracy"]),
-}
-"""Key of a row -> what its bars are called, and how high they are: shares and probabilities, so that one axis does."""
-
 WRITTEN = 8
 """Releases up to which there is room for numbers beside the bars."""
 
 
-def shown_measures(rows: Sequence[Row]) -> list[str]:
-    """Those of `MEASURES` that at least one release has."""
-    return [key for key in MEASURES if any(row.get(key) is not None for row in rows)]
+def shown_measures(rows: Sequence[Row]) -> list[Measure]:
+    """The measures that have bars, and that at least one release has."""
+    known = (m for m in MEASURES.values() if m.bar and any(row.get(m.key) is not None for row in rows))
+    return sorted(known, key=lambda m: m.bar)
 
 
 def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
-    """A group of bars for each measure, in it a bar for each release, the first on top."""
+    """A group of bars for each measure, in it a bar for each release, the first on top.
+
+    Shares and probabilities are as long as they are; other measures are drawn against the largest of the releases.
+    """
     measures, n = shown_measures(rows), len(rows)
     thick = 0.8 / n
+    drawn = [_group(measure, rows) for measure in measures]
     for i, row in enumerate(rows):
-        values = [MEASURES[key][1](row) for key in measures]
         places = [m - 0.4 + (i + 0.5) * thick for m in range(len(measures))]
-        widths = [value or 0.0 for value in values]
+        widths = [group[i][0] for group in drawn]
         bars = axes.barh(places, widths, thick * 0.92, color=color_of(i, n), label=name_of(row["release"]))
         if n <= WRITTEN:
-            texts = ["not known" if value is None else f"{value:.3f}" for value in values]
-            axes.bar_label(bars, texts, padding=3, fontsize="small")
-    axes.set_yticks(range(len(measures)), [MEASURES[key][0] for key in measures])
+            axes.bar_label(bars, [group[i][1] for group in drawn], padding=3, fontsize="small")
+    axes.set_yticks(
+        range(len(measures)), [m.title if _is_share(m) else f"{m.title},\nshare of the largest" for m in measures]
+    )
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(measures) - 0.5, -0.5)
     axes.set_xlim(0, 1.12)
@@ -53,6 +50,22 @@ def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
     tidy(axes, "x")
 
 
-def _share(row: Row, key: str) -> float | None:
-    """A number of individuals as their share."""
-    return None if row[key] is None else row[key] / row["individuals"]
+def _group(measure: Measure, rows: Sequence[Row]) -> list[tuple[float, str]]:
+    """The length of each release's bar, from 0 to 1, and its number."""
+    values = [row.get(measure.key) for row in rows]
+    largest = max((value for value in values if value is not None and isfinite(value)), default=0) or 1
+    found = []
+    for value, row in zip(values, rows, strict=True):
+        share = None if value is None else measure.share(value, row["individuals"])
+        if value is None:
+            found.append((0.0, "not known"))
+        elif share is None:
+            found.append((min(value / largest, 1.0), measure.text(value)))
+        else:
+            found.append((share, f"{share:.3f}"))
+    return found
+
+
+def _is_share(measure: Measure) -> bool:
+    """Whether its values are shares by themselves."""
+    return measure.share(0, 1) is not None

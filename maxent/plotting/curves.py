@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.disclosure.individuals import Individuals
+from maxent.disclosure.measures import CERTAIN
+from maxent.disclosure.registry import MEASURES
 from maxent.plotting.figures import COLORS, legend_beside, name_of, people_axis, tidy
 
 if TYPE_CHECKING:
@@ -30,10 +32,10 @@ def draw_posteriors(axes: Axes, people: Mapping[str, Individuals]) -> None:
     axes.set_xlim(min(lowest, 0.99), 1.01)
     axes.set_ylim(0, highest * 1.05)
     axes.set_xlabel("probability of the most likely class, at least")
-    axes.set_ylabel("individuals")
+    axes.set_ylabel(MEASURES["certain"].unit)
     people_axis(axes.yaxis)
     if len(people) > 1:
-        legend_beside(axes, "certain: 0.999 or more")
+        legend_beside(axes, f"certain: {CERTAIN} or more")
     else:
         (only,) = people.values()
         if only.certain:
@@ -44,10 +46,11 @@ def draw_posteriors(axes: Axes, people: Mapping[str, Individuals]) -> None:
 
 def draw_divergences(axes: Axes, people: Mapping[str, Individuals]) -> None:
     """Mean divergence of the K most disclosed individuals against K; a curve per release, which need a truth."""
+    measure = MEASURES["divergence"]
     for i, (name, found) in enumerate(people.items()):
         k, mean = found.mean_of_top()
         known = np.isfinite(mean)
-        overall = f"{mean[-1]:.4f} nats" if known[-1] else "infinite"
+        overall = f"{measure.text(mean[-1])} {measure.unit}" if known[-1] else "infinite"
         axes.plot(k[known], mean[known], **_line(i), label=f"{name_of(name)} ({overall})")
         axes.plot(k[known][-1:], mean[known][-1:], "o", color=_line(i)["color"], markersize=5)
         if len(people) == 1:
@@ -58,7 +61,7 @@ def draw_divergences(axes: Axes, people: Mapping[str, Individuals]) -> None:
     axes.minorticks_off()
     people_axis(axes.xaxis)
     axes.set_xlabel("K (individuals)")
-    axes.set_ylabel("mean divergence of the K most disclosed, nats")
+    axes.set_ylabel(f"mean divergence of the K most disclosed, {measure.unit}")
     if len(people) > 1:
         legend_beside(axes, "overall divergence")
     tidy(axes)

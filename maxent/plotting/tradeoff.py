@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from maxent.disclosure.registry import MEASURES
 from maxent.plotting.figures import color_of, legend_beside, missing, name_of, tidy
 from maxent.plotting.labels import Label, label_points
 
@@ -61,8 +62,9 @@ def draw_tradeoff(axes: Axes, rows: Sequence[Row]) -> None:
     if left_out:
         axes.set_title(_left_out(left_out), loc="left", fontsize="small")
     axes.margins(0.12)
-    axes.set_xlabel("overall divergence, nats (more: less is disclosed)")
-    axes.set_ylabel(f"{key.removesuffix('_accuracy')} accuracy")
+    disclosed = MEASURES["divergence"]
+    axes.set_xlabel(f"{disclosed.axis} ({'more' if disclosed.better == 'high' else 'less'}: less is disclosed)")
+    axes.set_ylabel(MEASURES[key].title)
     tidy(axes, "both")
     if any(len(line) > 1 for line in lines.values()):
         legend_beside(axes)

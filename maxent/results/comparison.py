@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
     from maxent.disclosure.individuals import Individuals
     from maxent.results.estimate import Estimate
 
-NUMBERS = (
-    *("individuals", "entropy", "certain", "max_posterior", "bayes_vulnerability"),
-    *("surest", "possible_posterior", "possible_certain"),
-    *("divergence", "divergence_max", "divergence_top", "divergence_min", "infinite"),
-    *("unique_leaves", "homogeneous_leaves", "homogeneous_individuals", "background_leaves", "background_individuals"),
-    *("spans", "min_population", "exposed", "removed_leaves", "recovered_leaves"),
-    *("fewest_bits", "mean_bits", "leaves", "gcp", "train_accuracy", "test_accuracy"),
-)
-"""Keys of a row of `Comparison` whose values are numbers."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
@@ -43,19 +34,10 @@ class Comparison(Shown):
 
     - ``release``, its name; ``defense``, what it says was done to it;
     - ``status`` and ``certificate`` of the estimate, which is not to be relied on unless its status is ``optimal``;
-    - ``individuals``, ``entropy`` (nats), ``certain``, ``max_posterior``, ``bayes_vulnerability``: as in the summary of
-      an estimate; ``surest``, the largest posterior with the error of computing it, which limits are compared with; and
-      ``possible_posterior``, ``possible_certain``, what they could be as far as published numbers allow;
-    - with a truth (nats, ``inf`` when infinite): ``divergence`` overall, ``divergence_max``, ``divergence_top`` (the
-      mean of the largest), ``divergence_min``; and ``infinite``, the quasi-identifiers whose divergence is infinite;
-    - what the attacks of `maxent.audit` find: ``unique_leaves``, ``homogeneous_leaves``, ``homogeneous_individuals``,
-      ``background_leaves``, ``background_individuals``, ``spans``, ``min_population``, ``exposed``, ``removed_leaves``,
-      ``recovered_leaves``;
-    - ``fewest_bits``, ``mean_bits``: how much information it takes to re-identify somebody of a leaf, the smallest and
-      the mean over records (Yang et al. 2019, (5)); None of generalised records, and where leaves do not state how
-      many records they have or the range of a number is not known;
-    - ``leaves`` that are published; of generalised records groups of rows that are alike, and ``gcp`` (where there are
-      such), their global certainty penalty; ``train_accuracy`` with a truth, ``test_accuracy`` with a test, of trees;
+    - ``individuals``, and the measures of `maxent.disclosure.registry`, by their keys. Divergences (nats, ``inf`` when
+      infinite) and ``train_accuracy`` are there with a truth, ``test_accuracy`` with a test, ``gcp`` with generalised
+      records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
+      they are where leaves do not state how many records they have or the range of a number is not known;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
       right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``).
 
@@ -79,7 +61,8 @@ class Comparison(Shown):
     def changes(self) -> tuple[Mapping[str, float | None], ...]:
         """For every release each number less that of the first; None where one of them is not known or infinite."""
         first = self.rows[0]
-        return tuple({key: _difference(row[key], first[key]) for key in NUMBERS if key in row} for row in self.rows)
+        keys = ("individuals", *MEASURES)
+        return tuple({key: _difference(row[key], first[key]) for key in keys if key in row} for row in self.rows)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -179,7 +162,7 @@ def comparison_row(
         "release": name,
         "defense": described(release),
         **estimate_numbers(result),
-        **attack_numbers(attacks),
+        **audited(attacks),
         "fewest_bits": bits[0],
         "mean_bits": bits[1],
     }
@@ -193,46 +176,11 @@ def comparison_row(
 
 def estimate_numbers(result: Estimate) -> dict[str, Any]:
     """What a row says of an estimate: how it ended, what it discloses, and with a truth the divergences."""
-    found = result.disclosure
-    row: dict[str, Any] = {
+    return {
         "status": result.outcome.status,
         "certificate": result.certificate,
         "individuals": result.program.table.individuals,
-        "entropy": found.entropy,
-        "certain": found.certain,
-        "max_posterior": found.max_posterior,
-        "bayes_vulnerability": found.bayes_vulnerability,
-        "surest": found.surest,
-        "possible_posterior": found.possible.max_posterior,
-        "possible_certain": found.possible.certain,
-    }
-    if found.divergence is not None and found.individual is not None:
-        individual = found.individual
-        row |= {
-            "divergence": _infinite(found.divergence.overall),
-            "divergence_max": _infinite(found.divergence.max),
-            "divergence_top": _infinite(found.divergence.top_k_average),
-            "divergence_min": float(individual.min()),
-            "infinite": found.divergence.infinite,
-        }
-    return row
-
-
-def attack_numbers(attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says of the structural attacks, from what `maxent.audit` finds with a table."""
-    return {
-        "unique_leaves": attacks["uniqueness"]["leaves"],
-        "homogeneous_leaves": attacks["homogeneity"]["leaves"],
-        "homogeneous_individuals": attacks["homogeneity"]["individuals"],
-        "background_leaves": attacks["background"]["leaves"],
-        "background_individuals": attacks["background"]["individuals"],
-        "spans": attacks["spans"]["count"],
-        "min_population": attacks["spans"]["min_population"],
-        "exposed": attacks["spans"]["exposed"],
-        "removed_leaves": attacks["differencing"]["removed"],
-        "recovered_leaves": attacks["differencing"]["recovered"],
-        "leaves": attacks["leaves"],
-        **{key: attacks[key] for key in ("gcp",) if key in attacks},
+        **result.disclosure.measures,
     }
 
 
@@ -281,11 +229,6 @@ def _difference(value: float | None, first: float | None) -> float | None:
     if value is None or first is None or not (isfinite(value) and isfinite(first)):
         return None
     return value - first
-
-
-def _infinite(value: float | None) -> float:
-    """A divergence as a number: `maxent.disclosure.divergence` says None for infinity."""
-    return inf if value is None else value
 
 
 def _without_people(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

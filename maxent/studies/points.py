@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.bench_process import high_water
+from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.results.reliability import unwarned
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
 
 GUARANTEE = ("k", "kk", "l", "alpha", "epsilon", "delta", "tight_delta")
 
-COLUMNS: Mapping[str, type] = {
-    **{"point": str, "data": str, "seed": int, "fold": int},
-    **OPTIONS,
-    **{"status": str, "certificate": str, "error": str, "solver": str},
-    **{"records": int, "test_records": int, "individuals": int, "distinct_qi": int},
-    **{"leaves_before": int, "leaves": int, "removed_leaves": int, "removed_records": int},
-    **{"train_accuracy": float, "test_accuracy": float, "gcp": float},
-    **{f"guarantee_{name}": float for name in GUARANTEE},
-    **{"unique_leaves": int, "homogeneous_leaves": int, "homogeneous_individuals": int},
-    **{"background_leaves": int, "background_individuals": int, "recovered_leaves": int},
-    **{"spans": int, "min_population": int, "k_anonymous": int, "exposed": int, "unlinked": int},
-    **{"entropy": float, "certain": int, "max_posterior": float},
-    **{"bayes_vulnerability": float, "vulnerability_before": float},
-    **{"divergence": float, "divergence_max": float, "divergence_top": float, "divergence_min": float},
-    **{"infinite": int, "duality_gap": float, "max_violation": float},
-    **{"seconds_release": float, "seconds_attacks": float, "seconds_compile": float, "seconds_solve": float},
-    **{"peak_memory_mb": float},
-}
-"""Columns of the results of a study, and what they hold; docs/sweep.md says what each means."""
-
 FAILED, AUDITED = "failed", "audited"
 """Status of a point that has no results but an ``error``, and of one that was only attacked."""
 
@@ -51,8 +32,23 @@ TIMES = ("seconds_release", "seconds_attacks", "seconds_compile", "seconds_solve
 """Columns that are not the same every time."""
 
 
+def columns() -> dict[str, type]:
+    """Columns of the results of a study, and what they hold; docs/sweep.md says what each means."""
+    return {
+        **{"point": str, "data": str, "seed": int, "fold": int},
+        **OPTIONS,
+        **{"status": str, "certificate": str, "error": str, "solver": str},
+        **{"records": int, "test_records": int, "individuals": int, "distinct_qi": int},
+        **{"leaves_before": int, "removed_records": int},
+        **{f"guarantee_{name}": float for name in GUARANTEE},
+        **{key: measure.kind for key, measure in MEASURES.items() if measure.swept},
+        **{"duality_gap": float, "max_violation": float},
+        **dict.fromkeys(TIMES, float),
+    }
+
+
 def run_point(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
-    """The row of a point, with those of `COLUMNS` that are known.
+    """The row of a point, with those of `columns` that are known.
 
     An error becomes a row that says so, as the other points of a study are worth having.
     """
@@ -94,7 +90,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     """
     from maxent.api.audit import audit
     from maxent.api.estimate import estimate
-    from maxent.results.comparison import attack_numbers, estimate_numbers
+    from maxent.results.comparison import estimate_numbers
 
     options = dict(point.options)
     release = tuple(part(options, RELEASE).items())
@@ -104,8 +100,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     reading = unpack(packed).reading
     attacks = audit(made.published, train, reading=reading, **part(options, ATTACK))
     seconds = {"seconds_release": made.seconds, "seconds_attacks": time.perf_counter() - begin}
-    spans = {name: attacks["spans"][name] for name in ("k_anonymous", "unlinked")}
-    row = {**attack_numbers(attacks), **spans, **made.numbers}
+    row = {**audited(attacks), **made.numbers}
     chosen = part(options, [*ESTIMATE, "rounding"])
     if not chosen.pop("estimate", True):
         return {"status": AUDITED, "individuals": attacks["individuals"], **row, **seconds}
@@ -114,7 +109,6 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
         **estimate_numbers(result),
         "solver": result.backend,
         "distinct_qi": len(result.program.table),
-        "vulnerability_before": result.disclosure.gain.vulnerability_before,
         "duality_gap": result.outcome.duality_gap,
         "max_violation": result.outcome.violation,
         **row,
@@ -149,7 +143,7 @@ def _made(
     made = defend(train, **material.columns, **options, test=given, reading=material.reading)
     seconds = time.perf_counter() - begin
     [found] = made.rows
-    numbers = {name: found[name] for name in COLUMNS if name in found and name not in OPTIONS}
+    numbers = {name: found[name] for name in columns() if name in found and name not in OPTIONS}
     numbers |= {f"guarantee_{name}": value for name, value in (found["guarantee"] or {}).items() if name in GUARANTEE}
     numbers |= {"records": len(train), "test_records": None if given is None else len(given)}
     return _Made(made.tables[0] if made.tables else made.release, numbers, seconds)

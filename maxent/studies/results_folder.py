@@ -20,7 +20,7 @@ from maxent.models.files.json_files import unusable_file
 from maxent.models.files.json_text import as_json_text
 from maxent.models.files.locks import locked
 from maxent.models.files.output import SOURCE, check_apart, remove_leftovers, write_atomically, write_text
-from maxent.studies.points import COLUMNS, FAILED
+from maxent.studies.points import FAILED, columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +123,7 @@ class Folder:
             return None
         if row.get("point") != point or row.get("status") is None:
             return None
-        return {name: row.get(name) for name in COLUMNS}  # options that came later had their defaults
+        return {name: row.get(name) for name in columns()}  # options that came later had their defaults
 
     def describe(self, study: Path, text: str, run: Mapping[str, Any]) -> None:
         """Put the study file, and under what circumstances it ran, beside the results; earlier runs stay."""
@@ -181,8 +181,9 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    arrays = [pa.array([_cell(row.get(name), kind) for row in rows], types[kind]) for name, kind in COLUMNS.items()]
-    return pa.table(arrays, names=list(COLUMNS))
+    return pa.table(
+        {name: pa.array([_cell(row.get(name), kind) for row in rows], types[kind]) for name, kind in columns().items()}
+    )
 
 
 def _cell(value: Any, kind: type) -> Any:

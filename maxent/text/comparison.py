@@ -7,66 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from maxent.disclosure.registry import MEASURES
 from maxent.models.reading import Noticed
 from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
-
-_DECIMALS, _PROBABILITY, _WHOLE = "{:.4f}".format, "{:.3f}".format, "{:,d}".format
-_GROUPS: Sequence[Mapping[str, tuple[str, Callable[[Any], str]]]] = (
-    {
-        "defense": ("defense", str),
-        "status": ("status", str),
-        "certificate": ("certificate", str),
-    },
-    {
-        "divergence": ("divergence overall, nats", _DECIMALS),
-        "divergence_max": ("largest divergence", _DECIMALS),
-        "divergence_top": ("mean of the largest", _DECIMALS),
-        "divergence_min": ("smallest divergence", _DECIMALS),
-        "infinite": ("infinite divergences", _WHOLE),
-        "entropy": ("entropy left, nats", _DECIMALS),
-        "bayes_vulnerability": ("Bayes vulnerability", _PROBABILITY),
-        "max_posterior": ("largest posterior", _PROBABILITY),
-        "certain": ("certain individuals", _WHOLE),
-    },
-    {
-        "unique_leaves": ("unique leaves", _WHOLE),
-        "homogeneous_leaves": ("homogeneous leaves", _WHOLE),
-        "homogeneous_individuals": ("individuals in them", _WHOLE),
-        "background_leaves": ("leaves settled by background", _WHOLE),
-        "background_individuals": ("individuals in them", _WHOLE),
-        "spans": ("spans", _WHOLE),
-        "min_population": ("smallest span's individuals", _WHOLE),
-        "exposed": ("exposed individuals", _WHOLE),
-        "removed_leaves": ("removed leaves", _WHOLE),
-        "recovered_leaves": ("recovered leaves", _WHOLE),
-        "fewest_bits": ("fewest bits to re-identify", _DECIMALS),
-        "mean_bits": ("mean bits", _DECIMALS),
-    },
-    {
-        "leaves": ("leaves", _WHOLE),
-        "gcp": ("global certainty penalty", _DECIMALS),
-        "train_accuracy": ("train accuracy", _DECIMALS),
-        "test_accuracy": ("test accuracy", _DECIMALS),
-    },
-)
-"""Keys of the rows -> what a line is called, and how its values are written; a blank line parts the groups."""
-
-_IF_ANY = ("defense", "infinite", "removed_leaves", "recovered_leaves", "fewest_bits", "mean_bits")
-"""Lines that are left out when no release has anything to say there."""
-
-_BRIEF = (
-    "status",
-    "divergence",
-    "certain",
-    "max_posterior",
-    "bayes_vulnerability",
-    "exposed",
-    "leaves",
-    "test_accuracy",
-)
-"""Lines that are columns where a comparison is shown in brief."""
 
 _NARROWEST = 2
 """Releases side by side however narrow the terminal is."""
@@ -99,11 +44,10 @@ def print_comparison(comparison: Comparison) -> None:
 
 def comparison_display(comparison: Comparison) -> Display:
     """A comparison in a console, a line per release, and in a notebook, a row per release."""
-    forms = {key: (title, form) for group in _GROUPS for key, (title, form) in group.items() if key in _BRIEF}
-    keys = [key for key in _BRIEF if any(row.get(key) is not None for row in comparison.rows)]
-    header = ["release", *(forms[key][0] for key in keys)]
+    shown = sorted((m for m in MEASURES.values() if m.brief and _known(comparison, m.key)), key=lambda m: m.brief)
+    header = ["release", "status", *(m.title for m in shown)]
     rows = [
-        [str(row["release"]), *("-" if row[key] is None else forms[key][1](row[key]) for key in keys)]
+        [str(row["release"]), row["status"], *("-" if row[m.key] is None else m.text(row[m.key]) for m in shown)]
         for row in comparison.rows
     ]
     more = [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
@@ -128,13 +72,25 @@ def _table(comparison: Comparison, shown: Sequence[int]) -> list[str]:
     header = [""]
     for i in shown:
         header += [comparison.rows[i]["release"], *(["change"] if i else [])]
-    lines: list[list[str]] = []
-    for group in _GROUPS:
-        lines.append([""] * len(header))
-        for key, (title, form) in group.items():
-            if key in comparison.rows[0] and (key not in _IF_ANY or any(row[key] for row in comparison.rows)):
-                lines.append([title, *_cells(comparison, shown, key, form)])
+    lines: list[list[str]] = [[""] * len(header)]
+    for key in ("defense", "status", "certificate"):
+        if key != "defense" or any(row[key] for row in comparison.rows):
+            lines.append([key, *_cells(comparison, shown, key, str)])
+    group = ""
+    for measure in MEASURES.values():
+        if measure.line == "never" or measure.key not in comparison.rows[0]:
+            continue
+        if measure.line == "always" or any(row[measure.key] for row in comparison.rows):
+            if measure.group != group:
+                lines.append([""] * len(header))
+            group = measure.group
+            lines.append([measure.title, *_cells(comparison, shown, measure.key, measure.text)])
     return aligned(header, lines, left=1)
+
+
+def _known(comparison: Comparison, key: str) -> bool:
+    """Whether some release has a value."""
+    return any(row.get(key) is not None for row in comparison.rows)
 
 
 def _cells(comparison: Comparison, shown: Sequence[int], key: str, form: Callable[[Any], str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.disclosure.registry import MEASURES
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
 
@@ -80,6 +81,11 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_divergence_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
+        "; ".join(
+            f"{m.title} {m.text(found.measures[m.key])}"
+            for m in MEASURES.values()
+            if m.key in found.measures and m.line == "always" and not m.sentence
+        ),
         "constraints: " + kinds_line(kinds_of(program)),
         f"{_solver(estimate)}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
     ]

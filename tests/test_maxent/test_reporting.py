@@ -14,14 +14,15 @@ import maxent
 from maxent.__main__ import main
 from maxent.api.audit import audit
 from maxent.disclosure.limits import Limits, judge_rows
+from maxent.disclosure.registry import audited
 from maxent.html_report.gather import release_view
-from maxent.html_report.measures import measures
+from maxent.html_report.measures import numbers
 from maxent.html_report.packed import packed, rounded
 from maxent.html_report.provenance import read_inputs, shown_command
 from maxent.html_report.tree_layout import Drawing, draw, opened
 from maxent.html_report.trees import drawn_trees
 from maxent.html_report.words import percent, shown
-from maxent.results.comparison import attack_numbers, estimate_numbers
+from maxent.results.comparison import estimate_numbers
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -75,7 +76,7 @@ def data(text):
 
 def view(*arguments, **options):
     result = maxent.estimate(*arguments, **options)
-    row = {"release": "r", "defense": None, **estimate_numbers(result), **attack_numbers(audit(*arguments))}
+    row = {"release": "r", "defense": None, **estimate_numbers(result), **audited(audit(*arguments))}
     return release_view(result, row)
 
 
@@ -193,7 +194,7 @@ def lone(folder):
 )
 def test_right_guesses_are_those_of_who_guesses_best(predicted, value, text):
     row = {**estimate_numbers(maxent.estimate(*D1)), "bayes_vulnerability": 0.6, "train_accuracy": predicted}
-    found = next(measure for measure in measures(row, "T", 2) if measure.key == "bayes_vulnerability")
+    found = next(measure for measure in numbers(row, "T", 2) if measure.key == "bayes_vulnerability")
     assert (found.value, found.text) == (value, text)
     assert ("known only with the truth" in found.says) == (predicted is None)
 

@@ -17,10 +17,11 @@ from studies import PEOPLE, STUDY, die_at_k_4, people, write_study
 import maxent
 from maxent.__main__ import main
 from maxent.api.defend import defend
+from maxent.disclosure.registry import MEASURES
 from maxent.models.errors import InvalidInput
 from maxent.studies.data import Protocol, split
 from maxent.studies.options import OPTIONS, RELEASE
-from maxent.studies.points import COLUMNS, TIMES
+from maxent.studies.points import TIMES, columns
 from maxent.studies.results_folder import Folder
 from maxent.studies.study_file import load_study
 from maxent.studies.sweep import sweep
@@ -372,7 +373,7 @@ def test_rows_are_what_defend_and_compare_give(tmp_path):
     result = maxent.sweep(write_study(tmp_path, EVERYTHING), tmp_path / "out")
     assert [row["status"] for row in result.rows] == ["optimal"] * 12 + ["audited"] * 2
     assert result.reliable
-    assert result.frame.columns.tolist() == list(COLUMNS)
+    assert result.frame.columns.tolist() == list(columns())
     from sklearn.model_selection import train_test_split
 
     given = {"target": "secret", "qi": ["job", "sex", "age"]}
@@ -387,9 +388,9 @@ def test_rows_are_what_defend_and_compare_give(tmp_path):
         sizes = {name: row[name] or 1 for name in ("min_size", "background")}
         known = {"knowledge": row["knowledge"], "seed": row["seed"], "starts": None if row["estimate"] is None else 1}
         [theirs] = maxent.compare([made.release], train, train, test, **sizes, **known).rows
-        for name in theirs.keys() & COLUMNS.keys() - {"leaves", "removed_leaves"}:
+        for name in theirs.keys() & columns().keys() - {"leaves", "removed_leaves"}:
             if row["status"] == "optimal" or name.endswith(("leaves", "individuals", "spans", "accuracy")):
-                assert row[name] == (theirs[name] if theirs[name] is None else COLUMNS[name](theirs[name])), name
+                assert row[name] == (theirs[name] if theirs[name] is None else columns()[name](theirs[name])), name
         assert row["individuals"] == row["records"] == len(train)
 
 
@@ -578,7 +579,8 @@ def test_the_page_names_every_column():
     page = (ROOT / "docs" / "sweep.md").read_text(encoding="utf-8")
     table = page.split("<!-- columns -->")[1]
     named = [name for row in table.splitlines() if row.startswith("| `") for name in row.split("|")[1].split("`")[1::2]]
-    assert named == list(COLUMNS)
+    assert named == [name for name in columns() if name not in MEASURES]
+    assert "(api/measures.md#measures-of-a-release)" in table
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples" / "studies").glob("*.toml")), ids=lambda path: path.stem)
