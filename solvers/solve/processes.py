@@ -139,15 +139,27 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it."""
+    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it.
+
+    The system gives a signal that one thread holds back to another one, of a library, say, and Python handles it in the
+    main thread whatever that holds back. So its handlers only take note meanwhile.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
+    arrived: list[int] = []
+    ours = threading.current_thread() is threading.main_thread()
+    handled = [n for n in (*ASKED_TO_END, signal.SIGHUP) if ours and callable(signal.getsignal(n))]
+    before = {n: signal.signal(n, lambda number, frame: arrived.append(number)) for n in handled}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in arrived:
+            signal.raise_signal(number)

@@ -1,8 +1,11 @@
 """Independent parts in several processes: the same answer bit for bit, and errors that say what happened."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ import maxent
 from maxent.api import estimate as engine
 from maxent.models.errors import MaxentError
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.solve.processes import deaf
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -120,3 +124,24 @@ def test_a_single_part_needs_no_other_process():
         [sys.executable, "-c", code, D1 / "tree.json", D1 / "qi.csv"], capture_output=True, timeout=120
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="threads hold back signals on POSIX only")
+@pytest.mark.parametrize("others", [0, 1])
+def test_no_signal_is_handled_while_a_process_starts(others):
+    """The system gives one that this thread holds back to another one, and Python handles it here all the same."""
+    heard, over = [], threading.Event()
+    threads = [threading.Thread(target=over.wait) for _ in range(others)]
+    for thread in threads:
+        thread.start()
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with deaf():
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(10):
+                time.sleep(0.01)
+            assert heard == []
+        assert heard == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+        over.set()
