@@ -5,9 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 """Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE)."""
+
+
+def command() -> NoReturn:
+    """What the shell calls: `main`, and the end of the process."""
+    status = main()
+    if "maxent.solvers.clock" in sys.modules:
+        from maxent.solvers.clock import end_process
+
+        end_process(status)
+    sys.exit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,4 +99,4 @@ def fitted(text: str, width: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
@@ -55,11 +55,16 @@ def apart(function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock
         What the function raises.
     """
     with clock.shared():
-        process = _start(pickle.dumps((function, (*arguments, clock))))
+        process = _start()
         try:
-            return _listen(process, clock, heard)
+            return _listen(process, pickle.dumps((function, (*arguments, clock))), clock, heard)
         finally:
             _end(process)
+
+
+def may_be_ended(program: LiftedProgram, clock: Clock) -> bool:
+    """Whether what is done with a program may take so long that the clock has to end it in the middle."""
+    return clock.runs and program.n + len(program.row_lower) + len(program.nl_const) > LARGE
 
 
 class Here(Protocol):
@@ -71,11 +76,11 @@ class Here(Protocol):
 def solve_apart_if_large(
     backend: Here, program: LiftedProgram, start: FloatArray, options: Options, heard: Tell
 ) -> Solution | None:
-    """What ``backend.solve_here`` returns, for a large program that the clock may end in another process.
+    """What ``backend.solve_here`` returns, in another process where it `may_be_ended`.
 
-    None where that had to be ended; what it tells on the way is passed to ``heard``.
+    None where that was ended; what it tells on the way is passed to ``heard``.
     """
-    if not options.clock.runs or program.n + len(program.row_lower) + len(program.nl_const) <= LARGE:
+    if not may_be_ended(program, options.clock):
         return backend.solve_here(program, start, options, heard)
     found: Solution | None = apart(
         _solve_there, (backend, program, start, replace(options, cluster=None)), options.clock, heard
@@ -89,7 +94,7 @@ def _solve_there(
     return backend.solve_here(program, start, replace(options, clock=clock), tell)
 
 
-def _start(call: bytes) -> subprocess.Popen[bytes]:
+def _start() -> subprocess.Popen[bytes]:
     # The same modules as here, whatever the folder we are in.
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     process = subprocess.Popen(
@@ -100,18 +105,13 @@ def _start(call: bytes) -> subprocess.Popen[bytes]:
         start_new_session=True,  # Ctrl-C in a terminal is for us
     )
     _RUNNING.add(process)
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):  # it has ended, as will be noticed
-        process.stdin.write(call)
-        process.stdin.flush()
     return process
 
 
-def _listen(process: subprocess.Popen[bytes], clock: Clock, heard: Tell) -> Any:
-    """Wait for the answer of a process."""
-    assert process.stdout is not None
+def _listen(process: subprocess.Popen[bytes], call: bytes, clock: Clock, heard: Tell) -> Any:
+    """Wait for the answer of a process to a call."""
     messages: SimpleQueue[tuple[int, Any]] = SimpleQueue()
-    threading.Thread(target=_receive, args=(process.stdout, messages), daemon=True).start()
+    threading.Thread(target=_talk, args=(process, call, messages), daemon=True).start()
     while clock.late() <= SOON:
         try:
             kind, what = messages.get(timeout=POLL)
@@ -128,10 +128,16 @@ def _listen(process: subprocess.Popen[bytes], clock: Clock, heard: Tell) -> Any:
     return None
 
 
-def _receive(stream: BinaryIO, messages: SimpleQueue[tuple[int, Any]]) -> None:
-    with stream, suppress(EOFError, OSError, pickle.UnpicklingError):
+def _talk(process: subprocess.Popen[bytes], call: bytes, messages: SimpleQueue[tuple[int, Any]]) -> None:
+    """Hand over a call, which a process takes when it has started, and pass on its messages."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):  # it has ended, as will be noticed
+        process.stdin.write(call)
+        process.stdin.flush()
+    with process.stdout, suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            messages.put(pickle.load(stream))
+            messages.put(pickle.load(process.stdout))
     messages.put((_ENDED, None))
 
 

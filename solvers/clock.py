@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from types import FrameType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from maxent.models.files.scratch import scratch
 from maxent.solvers.solution import Stop
@@ -29,6 +31,12 @@ ASKED_TO_END = (signal.SIGINT, signal.SIGTERM)
 
 POLL = 0.05
 """Seconds between looks at whether to wait any longer."""
+
+
+WORK = "maxent-work"
+"""The name of threads that work while another one looks at the clock."""
+
+_LEFT_BEHIND: list[threading.Thread] = []
 
 
 class OutOfTime(Exception):
@@ -160,7 +168,8 @@ def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
         finally:
             done.set()
 
-    threading.Thread(target=copy_context().run, args=(run,), name="maxent-work", daemon=True).start()
+    thread = threading.Thread(target=copy_context().run, args=(run,), name=WORK, daemon=True)
+    thread.start()
     try:
         while not done.wait(POLL):
             if clock.late() > GRACE:
@@ -168,6 +177,23 @@ def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
     except BaseException:
         clock.interrupt()
         raise
+    finally:
+        if not done.is_set():
+            _LEFT_BEHIND[:] = [thread, *(other for other in _LEFT_BEHIND if other.is_alive())]
     if failed:
         raise failed[0]
     return found[0]
+
+
+def end_process(status: int) -> NoReturn:
+    """End this process with a status, at once where threads that were left behind are still at work.
+
+    Python takes itself down around them, and one that comes back from a library in C++ then aborts the process.
+    """
+    if any(thread.is_alive() for thread in _LEFT_BEHIND):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)

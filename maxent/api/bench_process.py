@@ -201,4 +201,7 @@ def high_water(pid: int | str) -> float | None:
 
 
 if __name__ == "__main__":
+    from maxent.solvers.clock import end_process
+
     main()
+    end_process(0)

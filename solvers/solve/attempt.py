@@ -10,6 +10,7 @@ from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
+from maxent.solvers.apart import Tell, apart, may_be_ended
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.derivatives import Derivatives
@@ -144,7 +145,15 @@ def _tangled(program: LiftedProgram) -> bool:
 
 
 def _restrict(program: LiftedProgram, clock: Clock) -> Restricted | None:
-    return in_time(clock, lambda: restrict(program, clock.left()))
+    """`restrict` in time; the linear program of a large one may look at the clock seldom."""
+    if not may_be_ended(program, clock):
+        return in_time(clock, lambda: restrict(program, clock.left()))
+    found: Restricted | None = apart(_restrict_there, (program,), clock, lambda nothing: None)
+    return found
+
+
+def _restrict_there(program: LiftedProgram, clock: Clock, tell: Tell) -> Restricted | None:
+    return restrict(program, clock.left())
 
 
 def _single(program: LiftedProgram, restricted: Restricted, options: Options) -> Attempt | None:

@@ -17,6 +17,7 @@ from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.packages import installed
+from maxent.solvers.apart import Tell, apart, may_be_ended
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.clock import Clock, in_time
@@ -38,7 +39,14 @@ def relax_linear(program: LiftedProgram, clock: Clock) -> LiftedProgram | None:
 
     None when that is not known in time.
     """
-    return in_time(clock, lambda: _relax_linear(program, clock.left()))
+    if not may_be_ended(program, clock):
+        return in_time(clock, lambda: _relax_linear(program, clock.left()))
+    found: LiftedProgram | None = apart(_relax_linear_there, (program,), clock, lambda nothing: None)
+    return found
+
+
+def _relax_linear_there(program: LiftedProgram, clock: Clock, tell: Tell) -> LiftedProgram | None:
+    return _relax_linear(program, clock.left())
 
 
 def _relax_linear(program: LiftedProgram, seconds: float | None) -> LiftedProgram | None:

@@ -1,0 +1,186 @@
+"""The time limit is kept by every stage: one that does not look at the clock is left behind, whatever it does."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import pytest
+from contested import contested
+from programs import private, public, whole
+
+import maxent
+from maxent.api import estimate as engine
+from maxent.solvers import apart as apart_module
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.clock import WORK, Clock
+from maxent.solvers.dual import bound
+from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.solve import attempt, slack
+
+HOURS = 600.0
+"""Seconds that a stage would take, which nobody waits for."""
+
+
+@dataclass
+class Stage:
+    """A stage that does not look at the clock: time is up when it begins, and it ends when it is told to."""
+
+    clock: Clock = field(default_factory=lambda: Clock(HOURS))
+    begun: threading.Event = field(default_factory=threading.Event)
+    told: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, *arguments, **options):
+        self.begun.set()
+        self.clock._deadline = time.monotonic()
+        self.told.wait(HOURS)
+        self.ended.set()
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    made = Stage()
+    monkeypatch.setattr(engine, "Clock", lambda limit: made.clock)
+    yield made
+    made.told.set()
+    for thread in threading.enumerate():
+        if thread.name == WORK:
+            thread.join()
+
+
+class Stuck(IpoptBackend):
+    def __init__(self, stage):
+        self.stage = stage
+
+    def solve(self, program, start, options):
+        return self.stage()
+
+
+class Hopeless(IpoptBackend):
+    """Finds nothing, so that it is looked into what is wrong with the statements."""
+
+    def solve(self, program, start, options):
+        return Solution(None, Stop.NUMERICAL, np.inf, 0)
+
+
+def contradicting():
+    """The whole table is of one class, and the labels of leaves are of three."""
+    release, frame = private("gini")
+    return release, frame, pd.DataFrame({"X": ["a", "b", "c"], "count": [60, 0, 0]})
+
+
+def given_up(stage, release, frame, marginal=None, status="time_limit"):
+    """The estimate while a stage goes on for hours: it comes back before the stage does."""
+    found = maxent.estimate(release, frame, marginal=marginal)
+    assert stage.begun.is_set()
+    assert not stage.ended.is_set()
+    assert found.summary["status"] == status
+    assert found.probabilities.sum(axis=1) == pytest.approx(1.0)
+    return found
+
+
+def test_a_back_end_is_left_behind(monkeypatch, stage):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Stuck(stage))
+    given_up(stage, *contested("gini"))
+
+
+def test_so_is_what_proves_the_optimum(monkeypatch, stage):
+    monkeypatch.setattr(bound, "gap", stage)
+    found = given_up(stage, *contested("gini", publish="counts"), status="optimal")
+    assert found.certificate in ("gap", "local")
+
+
+def test_so_is_the_search_for_contradictions(monkeypatch, stage):
+    monkeypatch.setattr(attempt, "restrict", stage)
+    given_up(stage, *private("gini"))
+
+
+def test_so_is_their_reconciliation(monkeypatch, stage):
+    monkeypatch.setattr(slack, "_relax_linear", stage)
+    given_up(stage, *contradicting())
+
+
+def test_so_is_that_of_internal_constraints(monkeypatch, stage):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Hopeless())
+    monkeypatch.setattr(slack, "_relax_internal", stage)
+    given_up(stage, *contested("gini"))
+
+
+def test_what_is_large_has_a_process_that_is_ended(monkeypatch):
+    """Of the same stages as above; what they do there is tested with the process itself."""
+    ended = []
+
+    def apart(function, arguments, clock, heard):
+        ended.append(function.__name__)
+        clock.interrupt()
+
+    monkeypatch.setattr(apart_module, "LARGE", 0)
+    for module in (attempt, slack):
+        monkeypatch.setattr(module, "apart", apart)
+    clock = Clock(600.0)
+    program = whole(*public("gini"))[1].program
+    assert attempt._restrict(program, clock) is None
+    assert slack.relax_linear(program, clock) is None
+    assert ended == ["_restrict_there", "_relax_linear_there"]
+    assert attempt._restrict_there(program, Clock(600.0), print).possible
+    assert slack._relax_linear_there(program, Clock(600.0), print).n == program.n
+
+
+def test_comparing_splits_ends_with_what_was_compared(monkeypatch):
+    release, frame = contested("gini")
+    asked = []
+
+    def late(self):
+        asked.append(self)
+        return 0.0 if len(asked) < 3 else 10.0
+
+    whole = maxent.estimate(release, frame)
+    monkeypatch.setattr(Clock, "late", late)
+    found = maxent.estimate(release, frame, time_limit=600.0)
+    assert 0 < len(found.program.internal) < len(whole.program.internal)
+    assert found.summary["status"] == "time_limit"
+    assert any("ended the comparison of splits" in note for note in found.notes)
+
+
+LEFT = """
+import atexit
+import sys
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from maxent.__main__ import command
+from maxent.api import estimate as engine
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+
+class Stuck(IpoptBackend):
+    def solve(self, program, start, options):
+        rng = np.random.default_rng(0)
+        matrix = sparse.random(400, 1500, 0.01, random_state=0, format="csr")
+        while True:
+            linprog(rng.standard_normal(1500), A_eq=matrix, b_eq=matrix @ rng.random(1500), bounds=(0, 5))
+
+engine.load_backend = lambda name: Stuck()
+atexit.register(print, "at exit")
+command()
+"""
+
+
+def test_the_process_ends_in_order_while_work_is_left_behind(tmp_path):
+    """Python would take itself down around the thread, and abort where that is in a library."""
+    release, frame = contested("gini")
+    release.save(tmp_path / "tree.json")
+    frame.to_csv(tmp_path / "qi.csv", index=False)
+    files = [tmp_path / "tree.json", tmp_path / "qi.csv"]
+    call = [sys.executable, "-c", LEFT, "estimate", *map(str, files), "--time-limit", "2", "--json"]
+    ran = subprocess.run(call, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 1, ran.stderr
+    printed, last = ran.stdout.rsplit("}", 1)
+    assert json.loads(printed + "}")["status"] == "time_limit"
+    assert last.strip() == "at exit"
