@@ -10,6 +10,7 @@ EXTRAS = {"distributed": "dask", "matplotlib": "plot", "pyscipopt": "scip"}
 """Modules that are optional, with the extra of maxent that brings them."""
 
 BASE = {
+    "charset_normalizer": "charset-normalizer",
     "cvxpy": "cvxpy",
     "cyipopt": "cyipopt-wheels",
     "pandas": "pandas",

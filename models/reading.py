@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,6 +44,9 @@ _SPREADSHEETS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
 NA = (*_PANDAS, "NaT", *_SPREADSHEETS)
 """Spellings that mean that a value is missing: what R, pandas and spreadsheets write in its place."""
 
+_NO_CHARSETS = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
+"""Python's codecs that are no encodings of plain text."""
+
 MAX_MEMORY = 2_000_000_000
 """Bytes that the cells of a table may take, unless another limit is given."""
 
@@ -65,6 +69,9 @@ class Reading:
         What separates the cells of CSV files; None for as they show.
     csv_decimal : {"point", "comma"}, optional
         What stands before the decimals of numbers in CSV files; None for as their columns show.
+    csv_encoding : str, optional
+        The encoding of CSV files without a byte-order mark, such as ``"cp1252"``, by any name that Python has for it;
+        None for UTF-8, and for what is recognised in text that is no UTF-8.
     format : str, optional
         The format of releases that are read from files, a name of `maxent.models.formats.registry.reader_names`; None
         for as they show.
@@ -80,6 +87,7 @@ class Reading:
     max_memory: int = MAX_MEMORY
     csv_delimiter: Delimiter | None = None
     csv_decimal: Decimal | None = None
+    csv_encoding: str | None = None
     format: str | None = None
 
     def __post_init__(self) -> None:
@@ -97,6 +105,11 @@ class Reading:
         for name, kind in (("csv_delimiter", Delimiter), ("csv_decimal", Decimal)):
             if (value := getattr(self, name)) is not None and value not in get_args(kind):
                 problems.append(Problem(ARGUMENT, name, f"one of {', '.join(get_args(kind))}", repr(value)))
+        if self.csv_encoding is not None:
+            if (encoding := encoding_named(self.csv_encoding)) is None:
+                expected = "an encoding of text, such as cp1252 or utf-16"
+                problems.append(Problem(ARGUMENT, "csv_encoding", expected, repr(self.csv_encoding)))
+            object.__setattr__(self, "csv_encoding", encoding)
         if problems:
             raise InvalidInput("options", problems)
 
@@ -221,6 +234,16 @@ class Reader:
     def count_missing(self, source: str, column: str, rows: int) -> None:
         """Remember how many rows of a column without a value were read as a value of their own."""
         self._missing.setdefault(source, {})[column] = rows
+
+
+def encoding_named(name: object) -> str | None:
+    """Python's own name of an encoding of text, None for anything else."""
+    try:
+        found = codecs.lookup(name).name if isinstance(name, str) else "undefined"
+        "".encode(found)
+    except (LookupError, ValueError):  # ValueError: a null character, or the codec that always fails
+        return None
+    return None if found.replace("-", "_") in _NO_CHARSETS else found
 
 
 def reader_of(reading: Reading | None) -> Reader:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, get_args, get_type_hints
 
 import typer
@@ -66,7 +67,11 @@ class Command(TyperCommand):
         return rest
 
     def invoke(self, ctx: Any) -> Call:
-        return Call(super().invoke(ctx), spellings(self.get_params(ctx)))
+        names = spellings(self.get_params(ctx))
+        try:
+            return Call(super().invoke(ctx), names)
+        except InvalidInput as error:  # a value that has no type of its own, such as a size
+            return Call(partial(_refuse, error), names)
 
     def problems(self, ctx: Any, args: list[str]) -> Iterator[Problem]:
         """Everything that is wrong with arguments, as far as they can be told apart."""
@@ -123,6 +128,11 @@ class Group(TyperGroup):
         known = self.list_commands(ctx)
         found = "nothing" if name is None else f"{name!r}{close_to(name, known)}"
         return WrongCall([Problem(ARGUMENT, self.noun, f"one of {', '.join(known)}", found)], usage(self, ctx))
+
+
+def _refuse(error: InvalidInput) -> int:
+    """The job of a call that is refused before its work begins."""
+    raise error
 
 
 def usage(command: Any, context: Any) -> str:

@@ -75,6 +75,7 @@ def defend_command(
     max_memory: opt.MaxMemory = None,
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
+    csv_encoding: opt.CsvEncoding = None,
     csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
     **options: Any,
@@ -87,7 +88,7 @@ def defend_command(
         "categorical": opt.columns(categorical or ()),
         "missing": missing.value,
         "test": test,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding),
     }
     return partial(_run, method, data, columns, options, as_json, output, csv_literal)
 

@@ -40,6 +40,7 @@ def explain_command(
     max_memory: opt.MaxMemory = None,
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
+    csv_encoding: opt.CsvEncoding = None,
     format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.Output = None,
@@ -49,7 +50,7 @@ def explain_command(
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
         "target": target,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, format),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, format),
     }
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
     return partial(_run, tree, qi, options, (latex, as_json), outputs, csv_literal)

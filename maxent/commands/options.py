@@ -223,6 +223,14 @@ CsvDecimal = Annotated[
         "--csv-decimal", help="What stands before the decimals of numbers in CSV files; default: what columns show."
     ),
 ]
+CsvEncoding = Annotated[
+    str | None,
+    panels.read(
+        "--csv-encoding",
+        metavar="NAME",
+        help="The encoding of CSV files, such as cp1252; default: UTF-8, or what their letters show.",
+    ),
+]
 Format = Annotated[
     str | None,
     panels.read(
@@ -306,6 +314,7 @@ def reading(
     max_memory: str | None,
     csv_delimiter: DelimiterName | None,
     csv_decimal: DecimalMark | None,
+    csv_encoding: str | None,
     format: str | None = None,
 ) -> Reading | None:
     """How files are read, None for as usual."""
@@ -318,6 +327,7 @@ def reading(
             "max_memory": max_memory,
             "csv_delimiter": csv_delimiter and csv_delimiter.value,
             "csv_decimal": csv_decimal and csv_decimal.value,
+            "csv_encoding": csv_encoding,
             "format": format,
         }
     )

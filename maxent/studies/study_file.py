@@ -17,7 +17,7 @@ from typing import Any, get_args
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
-from maxent.models.reading import Decimal, Delimiter, Text, reading_of
+from maxent.models.reading import Decimal, Delimiter, Text, encoding_named, reading_of
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
 from maxent.models.text.hints import close_to
@@ -198,6 +198,9 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
     csv = {
         "csv_delimiter": table.take("csv_delimiter", f"one of {', '.join(delimiters)}", lambda v: v in delimiters),
         "csv_decimal": table.take("csv_decimal", f"one of {', '.join(decimals)}", lambda v: v in decimals),
+        "csv_encoding": table.take(
+            "csv_encoding", "an encoding, such as cp1252", lambda v: encoding_named(v) is not None
+        ),
     }
     given["reading"] = reading_of({"text": text, "na": na, "max_memory": size, **csv})
     test = table.take("test", 'the name of a file, or a column and its value: {fold = "test"}', is_test)

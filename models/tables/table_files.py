@@ -186,6 +186,6 @@ def _open(found: TableInput, reader: Reader) -> TableFile:
     if found.format == "parquet":
         return open_parquet(found.source, found.open, reader.reading.max_memory)
     text = open_csv(found.source, found.open, reader.reading)
-    if text.delimiter != "," and reader.reading.csv_delimiter is None:
-        reader.note(found.source, f"cells are separated by {text.delimiter!r}", "csv_delimiter= names another mark")
+    for note in text.notes:
+        reader.note(found.source, *note)
     return text

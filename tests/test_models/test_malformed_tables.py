@@ -146,14 +146,27 @@ def test_csv_with_one_mistake(tmp_path, text, expected):
 
 
 BYTES = {
-    "latin-1": (
-        "Education,Age,Note\nMasters,3,\nMasters,3,caf\xe9\n".encode("latin-1"),
-        ("line 3", "encoding", "UTF-8", "byte 0xe9 at position 14"),
+    "letters of no encoding": (
+        b"Education,Age,Note\nMasters,3,\nMasters,3,K\xf6ln \x81\x8d\n",
+        (
+            "line 3",
+            "encoding",
+            "an encoding that can be told (name it: csv_encoding='cp1252', say)",
+            "byte 0xf6 at pos",
+        ),
     ),
-    "utf-16": ("Education,Age\nMasters,3\n".encode("utf-16"), ("file", "format", "CSV text in UTF-8", "UTF-16 text")),
-    "zip": (b"PK\x03\x04....", ("file", "format", "CSV text in UTF-8", "Excel workbook")),
-    "parquet": (b"PAR1....", ("file", "format", "CSV text in UTF-8", "a Parquet file (name it .parquet)")),
-    "gzip": (b"\x1f\x8b....", ("file", "format", "CSV text in UTF-8", "a gzip archive")),
+    "utf-16 without a byte-order mark": (
+        "Education,Age\nMasters,3\n".encode("utf-16-le"),
+        (
+            "line 1",
+            "encoding",
+            "CSV text in UTF-8 (csv_encoding= names another",
+            "NUL byte (is it a binary file, or UTF-16",
+        ),
+    ),
+    "zip": (b"PK\x03\x04....", ("file", "format", "CSV text", "Excel workbook")),
+    "parquet": (b"PAR1....", ("file", "format", "CSV text", "a Parquet file (name it .parquet)")),
+    "gzip": (b"\x1f\x8b....", ("file", "format", "CSV text", "a gzip archive")),
     "a byte-order mark alone": (b"\xef\xbb\xbf", ("file", "header", "names of the columns", "an empty file")),
     "byte-order marks and blank lines": (
         b"\xef\xbb\xbf\n\xef\xbb\xbf\r\n",

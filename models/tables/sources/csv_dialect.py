@@ -15,7 +15,7 @@ LOOKED_AT = 100
 """Rows that are looked at, the header among them."""
 
 
-def recognised(widths: Callable[[str], Sequence[int]]) -> str:
+def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
     """What separates the cells of a table: the comma, unless something else clearly does.
 
     That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows

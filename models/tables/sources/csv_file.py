@@ -15,9 +15,10 @@ import numpy as np
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.reading import USUAL, Decimal, Reading
+from maxent.models.reading import USUAL, Decimal, Note, Reading
 from maxent.models.tables.frame import LISTED
-from maxent.models.tables.sources.csv_dialect import DELIMITERS, LOOKED_AT, STATED, recognised
+from maxent.models.tables.sources.csv_dialect import DELIMITERS, LOOKED_AT, STATED, recognised_mark
+from maxent.models.tables.sources.csv_encoding import Encoding, Opener, in_utf8, recognised, stated
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +32,6 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"\x1f\x8b": "a gzip archive (name it .csv.gz)",
     b"PAR1": "a Parquet file (name it .parquet)",
-    b"\xff\xfe": "UTF-16 text (save it as UTF-8)",
-    b"\xfe\xff": "UTF-16 text (save it as UTF-8)",
 }
 _BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n])*")
 """What may stand before the header: blank lines, and byte-order marks, of which Arrow skips one by itself."""
@@ -40,14 +39,14 @@ _BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n])*")
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A CSV file that is known to be UTF-8 text; only its header has been parsed.
+    """A CSV file that is known to be text; only its header has been parsed.
 
     Attributes
     ----------
     source : str
         Its name.
     open : callable
-        Opens its bytes, from the first.
+        Opens its bytes in UTF-8, from the first.
     start, blank : int
         Bytes, and lines, before the header: blank ones, and one that says what separates cells.
     ends : int
@@ -60,6 +59,8 @@ class CsvFile:
         What separates cells.
     decimal : {"point", "comma"}, optional
         What stands before decimals; None for as the columns show.
+    notes : tuple of Note
+        How it is read where that was recognised, and is not the usual way.
     """
 
     source: str
@@ -71,6 +72,7 @@ class CsvFile:
     header: tuple[str, ...] = ()
     delimiter: str = ","
     decimal: Decimal | None = "point"
+    notes: tuple[Note, ...] = ()
     unit: ClassVar[Literal["line"]] = "line"
     times: ClassVar[frozenset[str]] = frozenset()
     rows: ClassVar[int] = 0
@@ -175,29 +177,52 @@ class CsvFile:
         return np.array(lines, dtype=np.int64), problems, rows
 
 
-def open_csv(source: str, opener: Callable[[], BinaryIO], reading: Reading = USUAL) -> CsvFile:
+def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
     """Check every byte of a CSV file, in bounded memory, and parse its header.
 
     What separates cells is what ``reading`` names, else what a line before the header names, else what is recognised.
+    The encoding is that of a byte-order mark, else what ``reading`` names, else UTF-8, else what is recognised.
 
     Raises
     ------
     InvalidInput
-        When it is no UTF-8 text, or has no header.
+        When it is no text, in an encoding that cannot be told, or has no header.
     """
+    with opener() as file:
+        first = file.read(4)
+    _refuse_foreign(source, first)
+    encoding = stated(first, reading.csv_encoding)
+    try:
+        text, mark = _checked(source, opener, encoding)
+    except NoUtf8 as error:
+        if encoding.known != "usual":
+            raise
+        encoding = recognised(source, opener, error)
+        text, mark = _checked(source, opener, encoding)
+    notes = [] if encoding.note is None else [encoding.note]
+    said = DELIMITERS.get(reading.csv_delimiter or "", mark)
+    mark = said or recognised_mark(partial(_widths, text))
+    if mark != "," and reading.csv_delimiter is None:
+        notes.append((f"cells are separated by {mark!r}", "csv_delimiter= names another mark"))
+    decimal = reading.csv_decimal or ("point" if mark == "," else None)
+    text = replace(text, delimiter=mark, decimal=decimal, notes=tuple(notes))
+    return replace(text, header=tuple(next(_records(text))[1]))
+
+
+def _checked(source: str, stored: Opener, encoding: Encoding) -> tuple[CsvFile, str | None]:
+    """Check the bytes of a CSV file; without its header, with what a line before it says that separates cells."""
+    opener = in_utf8(source, stored, encoding)
     offset = blank = ends = passed = quotes = 0
     started = written = False
-    stated: str | None = None
+    mark: str | None = None
     with opener() as file:
-        for number, piece in enumerate(_pieces(file)):
+        for piece in _pieces(file):
             text = piece
-            if number == 0:
-                _refuse_foreign(source, piece)
-            _refuse_bytes(source, piece, passed)
+            _refuse_bytes(source, piece, passed, encoding.expected)
             if not started:
                 text = _BEFORE.sub(b"", piece, count=1)
-                if stated is None and (line := STATED.match(text)):
-                    stated = line[1].decode()
+                if mark is None and (line := STATED.match(text)):
+                    mark = line[1].decode()
                     text = _BEFORE.sub(b"", text[line.end() :], count=1)
                 started = bool(text)
                 offset += len(piece) - len(text)
@@ -210,11 +235,7 @@ def open_csv(source: str, opener: Callable[[], BinaryIO], reading: Reading = USU
             quotes += text.count(b'"') if b'"' in text else 0
     if not written:
         raise invalid(source, "file", "header", "a line with the names of the columns", "an empty file")
-    result = CsvFile(source, opener, offset, blank, ends, quotes % 2 == 0)
-    mark = DELIMITERS.get(reading.csv_delimiter or "", stated) or recognised(partial(_widths, result))
-    decimal = reading.csv_decimal or ("point" if mark == "," else None)
-    result = replace(result, delimiter=mark, decimal=decimal)
-    return replace(result, header=tuple(next(_records(result))[1]))
+    return CsvFile(source, opener, offset, blank, ends, quotes % 2 == 0), mark
 
 
 def _widths(text: CsvFile, delimiter: str) -> list[int]:
@@ -252,14 +273,18 @@ def _refuse_foreign(source: str, data: bytes) -> None:
     """Refuse files of other formats."""
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
-            raise invalid(source, "file", "format", "CSV text in UTF-8", what)
+            raise invalid(source, "file", "format", "CSV text", what)
 
 
-def _refuse_bytes(source: str, piece: bytes, passed: int) -> None:
+class NoUtf8(InvalidInput):
+    """Bytes that are no UTF-8."""
+
+
+def _refuse_bytes(source: str, piece: bytes, passed: int, expected: str) -> None:
     """Refuse bytes that are no text, and lines without an end; ``passed`` lines ended before this piece."""
     if (at := piece.find(b"\0")) >= 0:
-        line = passed + _ends(piece[:at]) + 1
-        raise invalid(source, f"line {line}", "encoding", "CSV text in UTF-8", "a NUL byte (is it a binary file?)")
+        found = "a NUL byte (is it a binary file, or UTF-16 without a byte-order mark?)"
+        raise invalid(source, f"line {passed + _ends(piece[:at]) + 1}", "encoding", expected, found)
     if len(piece) >= _CHUNK and not _ends(piece):
         raise _too_long(source, passed + 1)
     if not piece.isascii():
@@ -269,8 +294,8 @@ def _refuse_bytes(source: str, piece: bytes, passed: int) -> None:
             before = piece[: error.start]
             line = passed + _ends(before) + 1
             column = error.start - max(before.rfind(b"\n"), before.rfind(b"\r"))
-            found = f"byte 0x{piece[error.start]:02x} at position {column} (save the file as UTF-8)"
-            raise invalid(source, f"line {line}", "encoding", "CSV text in UTF-8", found) from error
+            found = f"byte 0x{piece[error.start]:02x} at position {column}"
+            raise NoUtf8(source, [Problem(f"line {line}", "encoding", expected, found)]) from error
 
 
 def _too_long(source: str, line: int) -> InvalidInput:
