@@ -125,7 +125,7 @@ def compare(
     tables = Tables(qi, truth, facts, marginal, count, reading)
     loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
-    found: list[tuple[Case, Mapping[str, Any], Scores]] = []
+    found: list[tuple[Case, dict[str, Any], Scores]] = []
     # What is quick comes first, so that what is wrong with a table is told before hours of solving.
     for i, (name, bare) in enumerate(loaded.items()):
         told(f"{name}: attacks", i, len(loaded))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, methods, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import parameters_of
-from maxent.models.reading import Reading, reader_of
+from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
-from maxent.models.tables.training import read_training
+from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.accuracy import cases_of, read_cases, score
 from maxent.results.defended import Defended
 
@@ -81,18 +82,23 @@ def defend(
         found = Problem(ARGUMENT, "test", "none for records, which do not predict", shorten(test))
         raise InvalidInput("options", [found])
     reader = reader_of(reading)
-    first = asked[0].read(target, [*_names(qi), *_names(private)])
-    training = read_training(
-        data,
-        target=target,
-        qi=qi,
-        private=private,
-        categorical=categorical,
-        domains=first.domains_known,
-        order=first.domain_order,
-        missing=missing,
-        reader=reader,
-    )
+    columns = {"target": target, "qi": qi, "private": private, "categorical": categorical, "missing": missing}
+    first, training = read_for(asked[0], data, columns, reader)
+    return defend_training(method, [first, *asked[1:]], training, test, reader)
+
+
+def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:
+    """Read the files of a method, and the records as it codes them; ``columns`` are arguments of `defend`."""
+    method = asked.read(columns["target"], [*_names(columns["qi"]), *_names(columns["private"])])
+    domains, order = method.domains_known, method.domain_order
+    return method, read_training(data, **columns, domains=domains, order=order, reader=reader)
+
+
+def defend_training(
+    method: str, asked: Sequence[Method], training: Training, test: Source | None, reader: Reader
+) -> Defended:
+    """Defend records that were read, for each of the k asked for; the first of these has read the method's files."""
+    first = asked[0]
     cases = None if test is None else read_cases(test, "test", training.target, training.attributes, reader=reader)
     known, grown, predict = cases_of(training), first.grow(training), first.predictor()
     releases: list[Release] = []

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api.bench_process import high_water
 from maxent.disclosure.registry import MEASURES, audited
-from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
+from maxent.models.defenses.registry import asked_for
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, check_unused
 from maxent.models.packages import absent
+from maxent.models.reading import reader_of
+from maxent.models.tables.qi_table import people_of
 from maxent.results.reliability import unwarned
 from maxent.studies.data import Packed, Protocol, split, unpack
 from maxent.studies.options import ATTACK, ESTIMATE, FILES, OPTIONS, RELEASE, method_of, part
@@ -20,8 +23,7 @@ from maxent.studies.study_file import Point
 from maxent.text.spelling import in_study, respelled
 
 if TYPE_CHECKING:
-    from maxent.models.records.generalized_table import GeneralizedTable
-    from maxent.models.release import Release
+    from maxent.api.case import Case
 
 GUARANTEE = ("k", "kk", "l", "alpha", "epsilon", "delta", "tight_delta")
 
@@ -88,23 +90,25 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     MaxentError
         When the defense, an attack or the estimate refuses what it is given.
     """
-    from maxent.api.audit import audit
-    from maxent.api.estimate import estimate
+    from maxent.api.audit import audit_case
+    from maxent.api.case import taken
+    from maxent.api.estimate import Knowledge, Solving, estimate_case
     from maxent.results.comparison import estimate_numbers
 
     options = dict(point.options)
     release = tuple(part(options, RELEASE).items())
     made = _made(packed, protocol, point.seed, point.fold, release)
-    train = split(packed, protocol, point.seed, point.fold)[0]
     begin = time.perf_counter()
-    reading = unpack(packed).reading
-    attacks = audit(made.published, train, reading=reading, **part(options, ATTACK))
+    attacks = audit_case(made.case, **part(options, ATTACK)).summary
     seconds = {"seconds_release": made.seconds, "seconds_attacks": time.perf_counter() - begin}
     row = {**audited(attacks), **made.numbers}
     chosen = part(options, [*ESTIMATE, "rounding"])
     if not chosen.pop("estimate", True):
         return {"status": AUDITED, "individuals": attacks["individuals"], **row, **seconds}
-    result = estimate(made.published, train, train, seed=point.seed, reading=reading, **chosen)
+    if made.case.records is not None:
+        check_unused("trees, and these are records", knowledge=chosen.get("knowledge"))
+    how = taken(Solving, {**chosen, "seed": point.seed})
+    result = estimate_case(made.case, taken(Knowledge, chosen), how)
     return {
         **estimate_numbers(result),
         "solver": result.backend,
@@ -121,7 +125,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
 class _Made:
     """What a defense made of the records, what is known of that, and how long it took."""
 
-    published: Release | GeneralizedTable
+    case: Case
     numbers: Mapping[str, Any]
     seconds: float
 
@@ -131,22 +135,29 @@ def _made(
     packed: Packed, protocol: Protocol, seed: int, fold: int | None, release: tuple[tuple[str, Any], ...]
 ) -> _Made:
     """Defend the records; the last results are remembered, as adversaries of several kinds share them."""
-    from maxent.api.defend import defend
+    from maxent.api.case import Case, Tables
+    from maxent.api.defend import defend_training, read_for
 
     material, options = unpack(packed), dict(release)
     train, test = split(packed, protocol, seed, fold)
     asked = method_of(options)
+    method = options.pop("method", "none")
     options |= {name: getattr(material, name) for name in FILES if options.get(name)}
     options |= {"seed": seed} if hasattr(asked, "seed") else {}
     given = test if asked.predicts else None
-    begin = time.perf_counter()
-    made = defend(train, **material.columns, **options, test=given, reading=material.reading)
+    begin, reader = time.perf_counter(), reader_of(material.reading)
+    first, training = read_for(asked_for(method, options)[0], train, material.columns, reader)
+    made = defend_training(method, [first], training, given, reader)
     seconds = time.perf_counter() - begin
     [found] = made.rows
     numbers = {name: found[name] for name in columns() if name in found and name not in OPTIONS}
     numbers |= {f"guarantee_{name}": value for name, value in (found["guarantee"] or {}).items() if name in GUARANTEE}
     numbers |= {"records": len(train), "test_records": None if given is None else len(given)}
-    return _Made(made.tables[0] if made.tables else made.release, numbers, seconds)
+    table, truth = people_of(training)
+    if made.releases and (made.release.public, made.release.target) == (table.attributes, training.target):
+        return _Made(Case(made.release, table, truth=truth), numbers, seconds)
+    tables = Tables(train, train, reading=material.reading)
+    return _Made(tables.case(made.tables[0] if made.tables else made.release), numbers, seconds)
 
 
 @contextmanager

@@ -23,6 +23,8 @@ from maxent.models.tables.table_files import large_files, read_frame
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from maxent.models.tables.training import Training
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QITable:
@@ -151,6 +153,28 @@ def read_qi(source: Source, release: Release, *, count: str | None = None, reade
         source=records.source,
         unit=records.unit,
     )
+
+
+def people_of(training: Training) -> tuple[QITable, IntArray]:
+    """The adversary's table about records that were read, and their classes, shape (n_distinct, n_classes).
+
+    Both are what `read_qi` and `maxent.models.tables.truth_and_facts.read_truth` make of a DataFrame of these records,
+    for a release over the same attributes and classes.
+    """
+    pairs = [pair for pair in zip(training.attributes, training.columns, strict=True) if pair[0].role == "public"]
+    coded = [
+        np.unique(column, return_inverse=True) if a.values is None else (np.array(a.values, dtype=object), column)
+        for a, column in pairs
+    ]
+    levels = tuple(level for level, _ in coded)
+    codes = np.column_stack([codes for _, codes in coded])
+    keys = row_keys(codes, [len(level) for level in levels])
+    _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    public = tuple(attribute for attribute, _ in pairs)
+    table = QITable(public, codes[first], levels, counts.astype(np.int64), first + 1, "qi", "row")
+    truth = np.zeros((len(first), len(training.target.classes)), np.int64)
+    np.add.at(truth, (inverse, training.y), 1)
+    return table, truth
 
 
 def read_records(

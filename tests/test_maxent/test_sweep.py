@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from studies import PEOPLE, STUDY, die_at_k_4, people, write_study
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import case
+from maxent.api import defend as api_defend
 from maxent.api.defend import defend
 from maxent.disclosure.registry import MEASURES
 from maxent.models.errors import InvalidInput
@@ -392,6 +395,26 @@ def test_rows_are_what_defend_and_compare_give(tmp_path):
             if row["status"] == "optimal" or name.endswith(("leaves", "individuals", "spans", "accuracy")):
                 assert row[name] == (theirs[name] if theirs[name] is None else columns()[name](theirs[name])), name
         assert row["individuals"] == row["records"] == len(train)
+
+
+def test_the_records_of_a_point_are_coded_once(tmp_path, monkeypatch):
+    people(tmp_path)
+    text = STUDY + '[[grid]]\nmethod = "prune-leaf"\nk = 2\nknowledge = ["label", "label,rate"]\n'
+    study, calls = load_study(write_study(tmp_path, text)), Counter()
+
+    def counted(name, module):
+        whole = getattr(module, name)
+
+        def call(*arguments, **options):
+            calls[name] += 1
+            return whole(*arguments, **options)
+
+        monkeypatch.setattr(module, name, call)
+
+    for name, module in (("read_training", api_defend), ("read_qi", case), ("build_cells", case)):
+        counted(name, module)
+    assert len(sweep(study, tmp_path / "out").rows) == 3
+    assert calls == {"read_training": 2, "build_cells": 2}
 
 
 @pytest.mark.slow

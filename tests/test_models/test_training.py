@@ -1,10 +1,15 @@
+from dataclasses import fields
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import NOTHING, Reader
+from maxent.models.release import Release
+from maxent.models.tables.qi_table import people_of, read_qi
 from maxent.models.tables.training import read_training
+from maxent.models.tables.truth_and_facts import read_truth
 
 DATA = pd.DataFrame(
     {
@@ -17,6 +22,23 @@ DATA = pd.DataFrame(
     }
 )
 QI = ["city", "age", "code"]
+
+
+@pytest.mark.parametrize("order", ["sorted", "appearance"])
+def test_the_table_of_a_training_is_what_is_read_of_its_records(order):
+    data = pd.concat([DATA, DATA[::-1]], ignore_index=True)
+    data.loc[5, "city"] = None
+    options = {"missing": "category", "categorical": ["code"], "domains": {"code": ["10", "9", "8"]}, "order": order}
+    training = read_training(data, target="ill", qi=[*QI, "dose"], private=["flag"], **options)
+    table, truth = people_of(training)
+    release = Release(training.target, training.attributes, ())
+    expected = read_qi(data, release)
+    assert truth.tolist() == read_truth(data, release, expected).tolist()
+    for field in fields(table):
+        ours, theirs = getattr(table, field.name), getattr(expected, field.name)
+        assert (
+            [list(o) for o in ours] == [list(t) for t in theirs] if field.name == "levels" else np.all(ours == theirs)
+        )
 
 
 def kinds(training):
