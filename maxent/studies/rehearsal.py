@@ -126,12 +126,14 @@ def _problems_of_run(output: str | PathLike[str] | None, jobs: int, dask: str | 
         except InvalidInput as error:
             yield from error.problems
         else:
-            there = next(each for each in (folder, *folder.parents) if each.exists())
+            there = next(each for each in (folder, *folder.parents) if os.path.exists(each))
             if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
                 yield Problem(ARGUMENT, "output", "a folder that can be made and written to", repr(str(output)))
     if dask is not None:
         try:
             with connected(dask):
                 pass
+        except InvalidInput as error:
+            yield from error.problems
         except MaxentError as error:
             yield Problem(ARGUMENT, "dask", "a cluster that can be used", str(error))

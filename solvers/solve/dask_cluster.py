@@ -19,7 +19,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from maxent.models.errors import MaxentError
+from maxent.models.errors import ARGUMENT, MaxentError, invalid
 from maxent.models.packages import need
 from maxent.solvers.threads import one_thread
 
@@ -123,6 +123,19 @@ def _result(future: Future[bytes]) -> Any:
         raise ClusterLost("several workers of the cluster did not survive it, perhaps for want of memory") from error
 
 
+def _is_address(text: str) -> bool:
+    """Whether a text is an address as distributed has them, with a port that there can be."""
+    from distributed.comm import get_address_host_port
+
+    if re.fullmatch(r"(inproc|ucx)://\S+", text):  # which name no port
+        return True
+    try:
+        host, port = get_address_host_port(text)  # type: ignore[no-untyped-call]
+    except ValueError:
+        return False
+    return bool(re.fullmatch(r"\S+", host)) and 0 < port < 2**16
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``.
@@ -131,14 +144,17 @@ def connected(address: str) -> Iterator[Cluster]:
     ------
     MissingExtra
         When distributed is not installed.
+    InvalidInput
+        When it is no address.
     ClusterLost
         When there is no such scheduler, it has no worker, or workers do not have this version of maxent.
     """
     need("distributed", "a Dask cluster needs distributed")
     from distributed import Client
 
-    if not re.fullmatch(r"[a-z]+://\S+|\S+:[0-9]+", address):  # distributed would complain for twenty seconds
-        raise ClusterLost(f"no address of a Dask scheduler, such as tcp://host:8786: {address!r}")
+    if not _is_address(address):  # distributed would complain for twenty seconds, and once more at the end
+        expected = "the address of a Dask scheduler, such as tcp://host:8786"
+        raise invalid("options", ARGUMENT, "dask", expected, repr(address))
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError
