@@ -11,6 +11,9 @@ from maxent.text.spelling import on_command_line, respell, respelled
 LISTED = 50
 """Problems that are printed; of more, the number. JSON has all of them."""
 
+LONGEST = 1000
+"""Characters of a line that is printed, about; of a longer one its beginning and its end. JSON has all of it."""
+
 CALL = "command line"
 """The source of a problem that is about an argument of the call."""
 
@@ -46,7 +49,13 @@ def as_object(status: int, problems: Sequence[Entry]) -> dict[str, object]:
 
 def lines(problems: Sequence[Entry]) -> list[str]:
     """Problems as they are printed, of very many only the first."""
-    shown = [str(problem["message"]) for problem in problems[:LISTED]]
+    shown = [_cut(str(problem["message"])) for problem in problems[:LISTED]]
     if len(problems) > LISTED:
         return [*shown, f"and {len(problems) - LISTED} more problems, {len(problems)} in all"]
     return [*shown, f"{len(problems)} problems"] if len(problems) > 1 else shown
+
+
+def _cut(line: str) -> str:
+    """A line, without the middle of a very long one: names of files and columns may have any length."""
+    half = LONGEST // 2
+    return line if len(line) <= LONGEST else f"{line[:half]} ... {line[-half:]}"

@@ -62,7 +62,7 @@ class Command(TyperCommand):
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
-            problems = [*self.problems(ctx, given)] or [_problem(error, self, ctx)]
+            problems = [*self.problems(ctx, given, getattr(error, "param", None))] or [_problem(error, self, ctx)]
             raise WrongCall(problems, usage(self, ctx)) from None
         return rest
 
@@ -73,8 +73,11 @@ class Command(TyperCommand):
         except InvalidInput as error:  # a value that has no type of its own, such as a size
             return Call(partial(_refuse, error), names)
 
-    def problems(self, ctx: Any, args: list[str]) -> Iterator[Problem]:
-        """Everything that is wrong with arguments, as far as they can be told apart."""
+    def problems(self, ctx: Any, args: list[str], blamed: Any = None) -> Iterator[Problem]:
+        """Everything that is wrong with arguments, as far as they can be told apart.
+
+        ``blamed`` is the parameter, if any, that Click stopped at: it takes fewer spellings of numbers than Python.
+        """
         try:
             given, rest, _ = self.make_parser(ctx).parse_args(args=args)
         except UsageError:  # which is all that is known
@@ -86,9 +89,10 @@ class Command(TyperCommand):
             if param.required and not values:
                 yield Problem(ARGUMENT, spelled(param), "a value", "nothing")
             kind = _kind(kinds.get(param.name, str))
-            for text in values:
-                if isinstance(text, str) and (wrong := _mistake(text, kind)) is not None:
-                    yield Problem(ARGUMENT, spelled(param), *wrong)
+            wrong = [found for text in values if isinstance(text, str) and (found := _mistake(text, kind)) is not None]
+            if not wrong and values and blamed is not None and param.name == blamed.name and kind in _NUMBERS:
+                wrong = [(f"{_NUMBERS[kind]} in digits, such as 10", ", ".join(map(repr, values)))]
+            yield from (Problem(ARGUMENT, spelled(param), *found) for found in wrong)
         if rest:
             yield Problem(
                 ARGUMENT, "command line", f"no more arguments of {ctx.command_path!r}", ", ".join(map(repr, rest))

@@ -83,9 +83,9 @@ def defend_command(
     """What `defend` is to do: the arguments of all methods, and those of one."""
     columns = {
         "target": target,
-        "qi": opt.columns(qi),
-        "private": opt.columns(private or ()),
-        "categorical": opt.columns(categorical or ()),
+        "qi": opt.columns("qi", qi),
+        "private": opt.columns("private", private or ()),
+        "categorical": opt.columns("categorical", categorical or ()),
         "missing": missing.value,
         "test": test,
         "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxent.command_line import panels
+from maxent.models.errors import ARGUMENT, invalid
 
 if TYPE_CHECKING:
     from maxent.models.reading import Reading
@@ -303,9 +304,19 @@ def problem(
     }
 
 
-def columns(lists: Iterable[str]) -> list[str]:
-    """Names from lists of them; a name with a comma in it is quoted, as in CSV."""
-    return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
+def columns(parameter: str, lists: Iterable[str]) -> list[str]:
+    """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV.
+
+    Raises
+    ------
+    InvalidInput
+        When there is a line break in a name that is not quoted, or a name of an absurd length.
+    """
+    try:
+        return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
+    except csv.Error:
+        expected = "names with commas between; in quotes where they have a comma, a quote or a line break"
+        raise invalid("options", ARGUMENT, parameter, expected, "text that cannot be read as such a list") from None
 
 
 def reading(
@@ -323,7 +334,7 @@ def reading(
     return reading_of(
         {
             "text": text and text.value,
-            "na": na and columns(na),
+            "na": na and columns("na", na),
             "max_memory": max_memory,
             "csv_delimiter": csv_delimiter and csv_delimiter.value,
             "csv_decimal": csv_decimal and csv_decimal.value,

@@ -146,7 +146,7 @@ def now() -> str:
 def check_folder(path: str | PathLike[str]) -> Folder:
     """A folder for results, which need not be there yet; refuses what is a file."""
     folder = Path(path)
-    if "\0" in str(path) or (folder.exists() and not folder.is_dir()):
+    if "\0" in str(path) or (os.path.exists(folder) and not os.path.isdir(folder)):
         raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", repr(str(path)))])
     return Folder(folder)
 

@@ -174,7 +174,7 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
         if not isinstance(value, str):
             return None
         paths = [folder / value for folder in folders]
-        found = next((path for path in paths if "\0" not in value and path.exists()), None)
+        found = next((path for path in paths if os.path.exists(path)), None)
         if found is None:
             there = "" if os.environ.get(DATA) else f" (the environment variable {DATA} is not set)"
             table.note(key, "a file or folder that exists", f"no {shorten(value)} in {_listed(folders)}{there}")
@@ -278,7 +278,7 @@ def _values(table: Table) -> dict[str, list[Value]]:
     for key, given in table.content.items():
         if key not in OPTIONS:
             if key not in table.taken:
-                table.note(key, f"an option of the grid{close_to(key, OPTIONS)}", "an unknown key")
+                table.note(key, "an option of the grid", f"an unknown key{close_to(key, OPTIONS)}")
             continue
         values = given if isinstance(given, list) else [given]
         wrong = [problem for value in values if (problem := value_problem(key, value)) is not None]

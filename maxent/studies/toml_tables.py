@@ -79,7 +79,7 @@ class Table:
         for key in self.content:
             if key not in self.taken:
                 known = sorted(self.taken)
-                self.note(key, f"one of {', '.join(known)}{close_to(key, known)}", "an unknown key")
+                self.note(key, f"one of {', '.join(known)}", f"an unknown key{close_to(key, known)}")
 
 
 def is_text(value: object) -> bool:

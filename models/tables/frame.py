@@ -161,7 +161,7 @@ def has_any(header: Iterable[str], names: Iterable[str]) -> bool:
 
 def other_columns(header: Sequence[str]) -> str:
     """Say how many columns there are in what may be any file, without what they are called."""
-    return f"{len(header)} column{'s' * (len(header) > 1)} of other names (is it the right file?)"
+    return f"{len(header)} column{'s' * (len(header) != 1)} of other names (is it the right file?)"
 
 
 def alike(name: str, header: Sequence[str]) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -104,11 +105,12 @@ def hierarchy_files(folder: str | PathLike[str], columns: Sequence[str]) -> dict
     InvalidInput
         When there is no such folder, or none of the columns has a file in it.
     """
-    found = {name: Path(folder) / f"{name}.csv" for name in columns if (Path(folder) / f"{name}.csv").is_file()}
+    paths = {name: os.path.join(folder, f"{name}.csv") for name in columns}
+    found = {name: path for name, path in paths.items() if os.path.isfile(path)}
     if not found:
         expected = f"a folder with a file COLUMN.csv for some of {shorten(', '.join(columns))}"
-        raise invalid(str(folder), "folder", "hierarchies", expected, "none" if Path(folder).is_dir() else "no folder")
-    return {name: str(path) for name, path in found.items()}
+        raise invalid(str(folder), "folder", "hierarchies", expected, "none" if os.path.isdir(folder) else "no folder")
+    return found
 
 
 def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
@@ -133,7 +135,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
     except OSError as error:
         raise invalid(str(path), "file", "path", "a readable file", error.strerror or type(error).__name__) from error
     except UnicodeDecodeError as error:
-        raise invalid(str(path), "file", "encoding", "UTF-8", f"byte {error.start} that is not") from error
+        raise invalid(str(path), "file", "encoding", *_not_utf8(error)) from None
     lines = text.splitlines(keepends=True)
     delimiter = ";" if lines and ";" in lines[0] else ","
     reader = csv.reader(lines, delimiter=delimiter)
@@ -143,20 +145,27 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         raise invalid(str(path), f"line {reader.line_num}", "row", "comma-separated values", str(error)) from error
 
 
+def _not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:
+    """What was expected and found where bytes are no UTF-8."""
+    found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+    return "text in UTF-8", f"{found} (save the file as UTF-8)"
+
+
 def _problems(rows: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Problem]:
     """Yield what is wrong with the rows, of each kind at most as many as are worth listing."""
     width = len(rows[0][1])
-    found: dict[str, int] = {}
+    found: dict[str, list[Problem]] = {}
     value_of: dict[str, int] = {}
     parent_of: dict[tuple[int, str], tuple[str, int]] = {}
     for line, row in rows:
         for problem in _row_problems(line, row, width, value_of, parent_of):
-            found[problem.field] = found.get(problem.field, 0) + 1
-            if found[problem.field] <= LISTED:
+            alike = found.setdefault(problem.field, [])
+            alike.append(problem)
+            if len(alike) <= LISTED:
                 yield problem
-    for field, count in found.items():
-        if count > LISTED:
-            yield Problem("file", field, "none of these", f"{count - LISTED} more")
+    for alike in found.values():
+        if len(alike) > LISTED:
+            yield replace(alike[-1], where=f"and {len(alike) - LISTED} more lines", found="the like")
 
 
 def _row_problems(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -151,7 +152,7 @@ def large_files(source: Source, reader: Reader | None = None) -> tuple[Path, ...
     if not isinstance(source, (str, PathLike)):
         return ()
     path = Path(source)
-    if any(mark in fspath(source) for mark in "*?[") and not path.exists():
+    if any(mark in fspath(source) for mark in "*?[") and not os.path.exists(path):
         return matching_files(fspath(source))
     return (path,) if _is_large(path, _max_memory(reader)) else ()
 

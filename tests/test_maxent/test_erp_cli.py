@@ -175,7 +175,7 @@ REFUSED = {
         ["none", "--publish", "records", "-o", "r.csv"],
         ["--publish: expected one of labels, rates, counts, found 'records'"],
     ),
-    "distance of trees": (["erp", "--distance", "gower"], ["distance: expected none but for records"]),
+    "distance of trees": (["erp", "--distance", "gower"], ["distance: expected none: it needs --publish records"]),
     "test of records": (["erp", "--publish", "records", "--test", "data.csv", "-o", "r.csv"], ["test: expected none"]),
     "options of kadet": (
         ["erp", "--l", "2", "--class-public"],
@@ -371,10 +371,12 @@ def test_uniform_records_are_alike_in_the_leaves_of_the_pruned_tree(folder, caps
 def test_options_of_one_generalisation_are_refused_for_the_other(folder, capsys):
     records = ["--publish", "records", "-o", "rows.csv"]
     uniform = [*records, "--generalization", "uniform", "--distance", "gower"]
-    assert "distance: expected none but for records in tiers" in refused(
+    assert "distance: expected none: it needs --publish records, and --generalization tiered" in refused(
         capsys, "defend", "erp", "data.csv", *CALL, *uniform
     )
     tiers = [*records, "--generalization", "tiered", "--rule", "twig"]
     assert "rule: expected none for records in tiers" in refused(capsys, "defend", "erp", "data.csv", *CALL, *tiers)
     tree = ["-o", "t.json", "--generalization", "uniform"]
-    assert "generalization: expected none but for records" in refused(capsys, "defend", "erp", "data.csv", *CALL, *tree)
+    assert "generalization: expected none: it needs --publish records" in refused(
+        capsys, "defend", "erp", "data.csv", *CALL, *tree
+    )

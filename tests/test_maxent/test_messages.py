@@ -28,6 +28,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("tree.json", "qi.csv", "truth.csv"):
         shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
     (tmp_path / "gaps.csv").write_text("A,B,T\nx,,no\n,2,yes\ny,3,no\n", encoding="utf-8")
+    (tmp_path / "semicolons.csv").write_text("Education;Country;Gender\nMasters;USA;Male\nx\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -110,6 +111,32 @@ CALLS = {
         ["estimate", *TREE, "--enforce"],
         ["--enforce: expected a limit: --max-posterior, --min-k or --max-certain, found none"],
     ),
+    "separators": (
+        ["audit", "tree.json", "semicolons.csv"],
+        ["a column of this name (is the mark between cells a semicolon? Then give --csv-delimiter semicolon)"],
+    ),
+    "size": (["audit", *TREE, "--max-memory", "lots"], ["--max-memory: expected a size, such as 500MB", "'lots'"]),
+    "a size of many digits": (["audit", *TREE, "--max-memory", "9" * 99], ["--max-memory: expected a size, such as"]),
+    "a line break in a list": (
+        ["defend", "none", "truth.csv", "--target", "Salary", "--qi", "Education\rCountry", "-o", "out.json"],
+        ["--qi: expected names with commas between; in quotes where they have", "found text that cannot be read"],
+    ),
+    "a list of one endless name": (["audit", *TREE, "--na", "x" * 140_000], ["--na: expected names with commas"]),
+    "a whole number in other digits": (
+        ["defend", "none", *DEFEND, "--max-depth", "\u0661\u0660"],
+        ["--max-depth: expected a whole number in digits, such as 10, found '\u0661\u0660'"],
+    ),
+    "a number in other digits": (
+        ["estimate", *TREE, "--confidence", "\u0660.\u0665"],
+        ["--confidence: expected a number in digits, such as 10, found '\u0660.\u0665'"],
+    ),
+    "records in place of a tree": (
+        ["defend", "erp", *DEFEND, "--distance", "ranks", "--generalization", "uniform"],
+        [
+            "--distance: expected none: it needs --publish records, and --generalization tiered, the default",
+            "--generalization: expected none: it needs --publish records, found 'uniform'",
+        ],
+    ),
     "plot": (["estimate", *TREE, "--plot", "leaves"], ["--plot: expected -o with a file name that ends in .svg"]),
     "truth of a plot": (["estimate", *TREE, "--plot", "divergence", "-o", "a.svg"], ["--truth: expected"]),
     "two forms": (["explain", *TREE, "--json", "--latex"], ["--latex: expected not to be with --json: both print"]),
@@ -150,6 +177,18 @@ def test_a_mistake_in_a_call_is_told_in_the_words_of_the_command_line(folder, ca
     assert sorted(os.listdir(folder)) == before
 
 
+def test_of_a_long_line_the_middle_is_left_out(folder, capsys):
+    name = "a" + "b" * 5000 + "c.json"
+    assert main(["audit", name, "--json"]) == 2
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert len(line) < 1100
+    assert line.startswith("maxent: abbb")
+    assert "bbb ... bbb" in line
+    assert line.endswith("bc.json: file: path: expected a file that can be read, found File name too long")
+    assert json.loads(printed.out)["error"]["problems"][0]["source"] == name
+
+
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
 def test_with_json_the_error_is_json(folder, capsys, case):
     call, expected = case
@@ -169,7 +208,7 @@ def test_with_json_the_error_is_json(folder, capsys, case):
         assert problem["message"].endswith(
             f"{problem['field']}: expected {problem['expected']}, found {problem['found']}"
         )
-        assert problem["source"] in ("command line", "gaps.csv")
+        assert problem["source"] in ("command line", "gaps.csv", "semicolons.csv")
         assert f"maxent: {problem['message']}\n" in printed.err
 
 

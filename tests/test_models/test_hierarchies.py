@@ -13,7 +13,7 @@ from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Target
-from maxent.models.tables.hierarchies import Hierarchy, read_hierarchy
+from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy
 from maxent.models.tables.training import Training
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "hierarchies"
@@ -52,12 +52,19 @@ def test_every_problem_of_the_rows_is_named() -> None:
         "line 5: parent: expected one parent of the group in cell 2, found another than in line 1",
     ]
     assert problems([["a"]]) == ["line 1: cells: expected a value and at least one parent, found 1"]
-    assert len(problems([["a", "b"]] + [["a", "b"]] * 30)) == 11
+    many = problems([["a", "b"]] + [["a", "b"]] * 30)
+    assert len(many) == 11
+    assert many[-1] == "and 20 more lines: value: expected each value once, found the like"
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [(b"", "file: rows"), (b"\n \n", "file: rows"), (b"a;\xff", "file: encoding"), (b'a;"b\n', "parent")],
+    [
+        (b"", "file: rows"),
+        (b"\n \n", "file: rows"),
+        (b"a;\xff", "text in UTF-8, found byte 0xff at position 2"),
+        (b'a;"b\n', "parent"),
+    ],
 )
 def test_unreadable_files_are_refused(tmp_path: Path, content: bytes, expected: str) -> None:
     file = tmp_path / "h.csv"
@@ -67,6 +74,12 @@ def test_unreadable_files_are_refused(tmp_path: Path, content: bytes, expected: 
     else:
         assert expected in problems(file)[0]
     assert "file: path: expected a readable file" in problems(tmp_path / "none.csv")[0]
+
+
+def test_a_folder_whose_name_is_no_name_is_none() -> None:
+    for folder in ("x" * 300, "x" * 5000, "a\0b", "none", ""):
+        with pytest.raises(InvalidInput, match=r"folder: hierarchies: expected a folder with a file COLUMN\.csv"):
+            hierarchy_files(folder, ["job"])
 
 
 def people(hierarchy: Any, k: int) -> tuple[Any, list[Step]]:

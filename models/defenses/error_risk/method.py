@@ -65,11 +65,11 @@ class ErrorRiskPruned(PrunedLeaves):
 
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
-        only_in_tiers = "none but for records in tiers, of which it finds neighbours"
+        only_in_tiers = "none: it needs publish='records', and generalization='tiered', the default"
         for name, fits, expected in (
             ("rule", self.predicts or not self.in_tiers, "none for records in tiers, which do not depend on pruning"),
             ("distance", not self.predicts and self.in_tiers, only_in_tiers),
-            ("generalization", not self.predicts, "none but for records"),
+            ("generalization", not self.predicts, "none: it needs publish='records'"),
         ):
             if (given := getattr(self, name)) is not None and not fits:
                 yield Problem(ARGUMENT, name, expected, repr(given))
