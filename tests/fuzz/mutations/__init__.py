@@ -1,0 +1,1 @@
+"""Ways of making something wrong: odd values, documents, columns, bytes."""
