@@ -124,4 +124,4 @@ def _foreign(name: str, option: str, value: object) -> Problem:
     instead = methods()[name].instead.get(option)
     takers = ", ".join(each for each, kind in methods().items() if option in parameters_of(kind))
     expected = f"none for {name}: {instead}" if instead else f"none for the method {name}: it is an option of {takers}"
-    return Problem(ARGUMENT, option, expected, ", ".join(map(shorten, listed(value))))
+    return Problem(ARGUMENT, option, expected, ", ".join(map(shorten, listed(value))) or "one, which is empty")

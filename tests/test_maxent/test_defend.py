@@ -277,6 +277,10 @@ def test_python_refuses_what_the_command_line_cannot_say():
         ({"k": True}, "found True"),
         ({"publish": "everything"}, "publish: expected one of labels"),
         ({"encoding": "hashed"}, "encoding: expected one of ordinal"),
+        (
+            {"domains": {}},
+            "domains: expected none for the method prune-leaf: it is an option of rdt, found one, which is",
+        ),
     ):
         with pytest.raises(maxent.InvalidInput, match=fragment):
             maxent.defend(people(), "prune-leaf", **COLUMNS, **wrong)
