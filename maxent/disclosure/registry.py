@@ -125,7 +125,7 @@ def _certain(of: Believed, largest: FloatArray) -> int:
 # fmt: off
 _ALL = (
     Measure("divergence", "divergence overall, nats", "nats", "high",
-        "divergence of the truth from the estimate over everybody (D_overall): 0 is full disclosure",
+        "Kullback-Leibler divergence of the truth from the posterior over everybody (D_overall); 0 when they are equal",
         _of_truth(lambda divergence, of: mean(divergence, of.counts)), json="divergence.overall", sentence=True,
         brief=1, report=8, axis="overall divergence, nats",
         says="Distance of the estimate from the truth: How far the adversary's estimate is from the confidential "
@@ -144,18 +144,18 @@ _ALL = (
         _of_truth(lambda divergence, of: int(np.isinf(divergence).sum())), json="divergence.infinite", line="if any",
         sentence=True),
     Measure("entropy", "entropy left, nats", "nats", "high",
-        "what the adversary does not know of a person, on average: 0 to ln(classes)",
+        "the adversary's mean uncertainty about a class: 0 to ln(number of classes)",
         _of(conditional_entropy), json="entropy", sentence=True, report=4,
         says="Doubt that is left: The average uncertainty (entropy) about a person's {target} that remains by the "
         "estimate. 0 means that it is sure of everybody; {most} nats, that it prefers no class. What the "
         "release predicts may be right more often than that suggests."),
     Measure("bayes_vulnerability", "Bayes vulnerability", "probability", "low",
-        "share of right guesses, by the estimate, of an adversary who guesses everybody's class",
+        "expected share of right guesses when an adversary guesses everybody's most probable class",
         _of(bayes_vulnerability), sentence=True, brief=4, bar=3, report=2,
         says="Right guesses: How often somebody is right who guesses everybody's most likely {target} {how} A blind "
         "guess, one of {classes}, is right {blind} of the time."),
     Measure("vulnerability_before", "Bayes vulnerability without the release", "probability", "none",
-        "share of right guesses without the release", lambda of: float(of.prior.max()),
+        "the same without the release", lambda of: float(of.prior.max()),
         json="disclosure.gain.vulnerability_before", line="never"),
     Measure("max_posterior", "largest posterior", "probability", "low", "the largest probability of anybody's class",
         lambda of: max_posterior(of.posterior), sentence=True, brief=3, bar=4, report=3,
@@ -168,27 +168,27 @@ _ALL = (
         "estimate gives one class a probability of {certain} or more, or everybody in their leaf or group has the "
         "same class, whichever are more{proved}. For them, publishing the release is publishing the answer."),
     Measure("surest", "largest posterior at most", "probability", "low",
-        "the largest posterior with the error of computing it, which limits are compared with",
+        "the largest posterior with the error of computing it: what limits are compared with",
         lambda of: float(of.surest.max()), json="", line="never"),
     Measure("possible_posterior", "largest posterior allowed", "probability", "low",
-        "the largest posterior as far as published numbers allow, with leaves as uneven as they can be",
+        "the largest posterior for leaves as uneven as what is published allows",
         lambda of: float(of.possible.max()),
         json="disclosure.possible.max_posterior", line="never"),
     Measure("possible_certain", "certain individuals allowed", "individuals", "low",
-        "certain individuals as far as published numbers allow", lambda of: _certain(of, of.possible),
+        "certain individuals for leaves as uneven as what is published allows", lambda of: _certain(of, of.possible),
         json="disclosure.possible.certain", line="never"),
     Measure("entropy_l_diversity", "entropy l-diversity", "classes", "high",
-        "for the person most exposed: as unsure as among this many equally likely classes",
+        "exp(entropy) of the most exposed person: the number of equally probable classes with the same uncertainty",
         _of(entropy_l_diversity), bar=6, report=5,
         says="Classes left for the person most exposed: The estimate leaves as much doubt about the person it is "
         "surest of as there is among this many equally likely classes (entropy l-diversity). 1 means no doubt."),
     Measure("alpha_k", "k of (alpha, k)-anonymity", "group", "high",
-        "people of the smallest group whom the posterior does not tell apart; alpha is the largest posterior",
+        "people in the smallest group with equal posteriors; alpha is `max_posterior`",
         _of(lambda posterior, counts: alpha_k(posterior, counts).k), json="disclosure.alpha_k.k", bar=7, report=6,
         says="Smallest group with one estimate: The fewest people for whom the probabilities of the estimate are the "
         "same. This is the k of (alpha, k)-anonymity, whose alpha is the largest probability of the estimate."),
     Measure("t_closeness", "t-closeness", "probability", "low",
-        "largest distance of a person's posterior from that of the whole table, 0 to 1",
+        "largest distance between a person's posterior and that of the whole table, 0 to 1",
         _of(t_closeness), bar=5, report=7,
         says="Largest distance from everybody: The largest distance, from 0 to 1, of the estimate for one person from "
         "the shares of the classes among all people (t-closeness). 0 means that the release tells nobody apart."),

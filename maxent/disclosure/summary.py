@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -108,23 +108,14 @@ def measure(
     sure = at_most(p.max(axis=1), tolerance) if surest is None else np.asarray(surest, np.float64)
     allowed = sure if possible is None else np.asarray(possible, np.float64)
     found = estimated(Believed(p, n, sure, allowed, checked_prior(prior, p.shape[1]), individual, top))
-    names = (
-        "certain",
-        "max_posterior",
-        "surest",
-        "bayes_vulnerability",
-        "entropy",
-        "entropy_l_diversity",
-        "t_closeness",
-    )
-    named: dict[str, Any] = {name: found[name] for name in names}
+    named: dict[str, Any] = {f.name: found[f.name] for f in fields(Disclosure) if f.name in found}
+    named["alpha_k"] = AlphaK(found["max_posterior"], int(found["alpha_k"]))
+    named["divergence"] = None if individual is None else divergence_summary(individual, n, top)
     return Disclosure(
         **named,
-        alpha_k=AlphaK(found["max_posterior"], int(found["alpha_k"])),
         possible=Possible(int(found["possible_certain"]), found["possible_posterior"]),
         tolerance=tolerance,
         gain=gain_over_prior(p, n, prior),
-        divergence=None if individual is None else divergence_summary(individual, n, top),
         individual=individual,
         measures=found,
         is_certain=sure >= CERTAIN,

@@ -603,7 +603,7 @@ def test_the_page_names_every_column():
     table = page.split("<!-- columns -->")[1]
     named = [name for row in table.splitlines() if row.startswith("| `") for name in row.split("|")[1].split("`")[1::2]]
     assert named == [name for name in columns() if name not in MEASURES]
-    assert "(api/measures.md#measures-of-a-release)" in table
+    assert "(results.md#measures)" in table
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples" / "studies").glob("*.toml")), ids=lambda path: path.stem)
