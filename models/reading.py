@@ -247,8 +247,22 @@ def encoding_named(name: object) -> str | None:
 
 
 def reader_of(reading: Reading | None) -> Reader:
-    """A new reader that reads as asked, or as usual."""
-    return Reader(reading or USUAL)
+    """A new reader that reads as asked, or as usual.
+
+    Raises
+    ------
+    InvalidInput
+        When ``reading`` is no `Reading`.
+    """
+    if problems := list(reading_problems(reading)):
+        raise InvalidInput("options", problems)
+    return Reader(USUAL if reading is None else reading)
+
+
+def reading_problems(reading: object) -> Iterator[Problem]:
+    """What is wrong with an argument that says how to read."""
+    if reading is not None and not isinstance(reading, Reading):
+        yield Problem(ARGUMENT, "reading", "a maxent.Reading", f"a {type(reading).__name__}")
 
 
 def reading_of(options: Mapping[str, Any]) -> Reading | None:

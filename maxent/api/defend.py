@@ -89,7 +89,7 @@ def defend(
 
 def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:
     """Read the files of a method, and the records as it codes them; ``columns`` are arguments of `defend`."""
-    method = asked.read(columns["target"], [*_names(columns["qi"]), *_names(columns["private"])])
+    method = asked.read(columns["target"], [*_names(columns["qi"]), *_names(columns["private"])], reader)
     domains, order = method.domains_known, method.domain_order
     return method, read_training(data, **columns, domains=domains, order=order, reader=reader)
 

@@ -135,7 +135,7 @@ def read_material(data: DataSet) -> Material:
     files, hierarchies = [data.file, data.test], {}
     if data.hierarchies is not None:
         found_files = hierarchy_files(data.hierarchies, [*qi, *data.private])
-        hierarchies = {name: read_hierarchy(path, name) for name, path in found_files.items()}
+        hierarchies = {name: read_hierarchy(path, name, reader) for name, path in found_files.items()}
         files += [Path(path) for path in found_files.values()]
     if data.domains is not None:
         files.append(data.domains)

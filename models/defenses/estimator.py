@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.reading import Reading, reader_of
+from maxent.models.reading import Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Order, Training, read_training
@@ -52,6 +52,7 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         """What is wrong with the parameters."""
         if isinstance(self.private, str) or not isinstance(self.private, Collection):
             yield Problem("argument", "private", "a list of columns", shorten(self.private))
+        yield from reading_problems(self.reading)
 
     def _order(self) -> Order:
         """How values of categorical attributes are ordered."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from maxent.models.errors import Problem
 
 if TYPE_CHECKING:
+    from maxent.models.reading import Reader
     from maxent.models.records.generalized_table import GeneralizedTable
     from maxent.models.release import Release
     from maxent.models.tables.training import Order, Training
@@ -66,8 +67,8 @@ class Method(ABC):
         """Parameters whose defaults depend on others, as they are used: the rows of a study state them."""
         return {}
 
-    def read(self, target: str, columns: Sequence[str]) -> Self:
-        """The same with the files among its parameters read, of data with these columns."""
+    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
+        """The same with the files among its parameters read, of data with these columns, as the data are."""
         return self
 
     @abstractmethod

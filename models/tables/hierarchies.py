@@ -15,8 +15,12 @@ import numpy.typing as npt
 
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
-from maxent.models.tables.frame import LISTED, shorten
+from maxent.models.reading import Reader
+from maxent.models.tables.columns.spellings import ONLY_SPELLING
+from maxent.models.tables.frame import LISTED, listed, shorten
+from maxent.models.tables.sources.csv_encoding import decoded
 from maxent.models.text.sizes import size_text
+from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -64,26 +68,32 @@ HierarchySource: TypeAlias = "Hierarchy | str | PathLike[str] | Sequence[Sequenc
 """A hierarchy, a file of one, or its rows."""
 
 
-def read_hierarchy(source: HierarchySource, name: str = "hierarchy") -> Hierarchy:
+def read_hierarchy(source: HierarchySource, name: str = "hierarchy", reader: Reader | None = None) -> Hierarchy:
     """Read a hierarchy: a row per value, which is followed by its parent, its parent's parent, and so on.
 
     Parameters
     ----------
     source : Hierarchy, path or sequence of rows
-        A file is CSV without a header (UTF-8), as ARX writes it; its cells are separated by semicolons, or by commas
-        when its first line has no semicolon. The last column may stand for all values (``*``).
+        A file is CSV without a header, as ARX writes it, in the encodings that tables may have; its cells are separated
+        by semicolons, or by commas when its first line has no semicolon. The last column may stand for all values
+        (``*``).
     name : str
         What problems call a source that is no file.
+    reader : Reader, optional
+        Says what becomes of names that differ only by blanks or Unicode form, which are refused within a level unless
+        other text is asked for; takes notes of those that differ by case.
 
     Raises
     ------
     InvalidInput
-        With every problem: ragged rows, empty cells, a value in two rows, a group with two parents.
+        With every problem: ragged rows, empty cells, a value in two rows, a group with two parents, names of a level
+        that look alike.
     """
+    reader = reader or Reader()
     if isinstance(source, Hierarchy):
         return source
     if isinstance(source, (str, PathLike)):
-        name, rows = str(source), _read(Path(source))
+        name, rows = str(source), _read(Path(source), reader)
     elif not isinstance(source, Sequence) or any(
         isinstance(row, str) or not isinstance(row, Iterable) for row in source
     ):
@@ -92,7 +102,8 @@ def read_hierarchy(source: HierarchySource, name: str = "hierarchy") -> Hierarch
         rows = [(i, [str(cell) for cell in row]) for i, row in enumerate(source, 1)]
     if not rows:
         raise invalid(name, "file", "rows", "at least one value and its parents", "no rows")
-    if problems := list(_problems(rows)):
+    rows = [(line, [reader.reading.form(cell) for cell in row]) for line, row in rows]
+    if problems := [*_problems(rows), *_spelling_problems(name, rows, reader)]:
         raise InvalidInput(name, problems)
     return Hierarchy(tuple(zip(*(row for _, row in rows), strict=True)))
 
@@ -125,30 +136,22 @@ def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[st
             yield Problem(where, "hierarchies", "a row for every value", f"none for {shorten(', '.join(missing))}")
 
 
-def _read(path: Path) -> list[tuple[int, list[str]]]:
+def _read(path: Path, reader: Reader) -> list[tuple[int, list[str]]]:
     """The lines of a file that are not blank, with their numbers."""
     try:
         content = read_input(path, MAX_BYTES)
         if content is None:
             raise invalid(str(path), "file", "size", f"at most {size_text(MAX_BYTES)}", "a larger one")
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise invalid(str(path), "file", "path", "a readable file", error.strerror or type(error).__name__) from error
-    except UnicodeDecodeError as error:
-        raise invalid(str(path), "file", "encoding", *_not_utf8(error)) from None
-    lines = text.splitlines(keepends=True)
+    lines = decoded(str(path), content, reader).splitlines(keepends=True)
     delimiter = ";" if lines and ";" in lines[0] else ","
-    reader = csv.reader(lines, delimiter=delimiter)
+    cells = csv.reader(lines, delimiter=delimiter)
     try:
-        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
+        form = str if reader.reading.text == "exact" else str.strip
+        return [(cells.line_num, [form(cell) for cell in row]) for row in cells if any(map(str.strip, row))]
     except csv.Error as error:
-        raise invalid(str(path), f"line {reader.line_num}", "row", "comma-separated values", str(error)) from error
-
-
-def _not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:
-    """What was expected and found where bytes are no UTF-8."""
-    found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-    return "text in UTF-8", f"{found} (save the file as UTF-8)"
+        raise invalid(str(path), f"line {cells.line_num}", "row", "comma-separated values", str(error)) from error
 
 
 def _problems(rows: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Problem]:
@@ -166,6 +169,25 @@ def _problems(rows: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Problem]:
     for alike in found.values():
         if len(alike) > LISTED:
             yield replace(alike[-1], where=f"and {len(alike) - LISTED} more lines", found="the like")
+
+
+def _spelling_problems(source: str, rows: Sequence[tuple[int, Sequence[str]]], reader: Reader) -> list[Problem]:
+    """Names of a level that differ only by blanks or Unicode form; notes those that differ only by case."""
+    if reader.reading.text == "exact":
+        return []
+    problems = []
+    for level in range(max(len(row) for _, row in rows)):
+        lines: dict[str, int] = {}
+        for line, row in rows:
+            lines.setdefault(row[level] if level < len(row) else "", line)
+        for group in spelled_alike({cleaned(name): name for name in lines}.values(), folded)[:LISTED]:
+            names = " and ".join(map(told_apart, group))
+            reader.note(source, f"{names} in cell {level + 1} differ only by case, and are read as different names")
+        for group in spelled_alike(lines, cleaned):
+            place = f"line {max(lines[name] for name in group)}"
+            found = " and ".join(map(told_apart, group))
+            problems.append(Problem(place, f"cell {level + 1}", ONLY_SPELLING, found))
+    return listed(problems, len(problems), "names")
 
 
 def _row_problems(

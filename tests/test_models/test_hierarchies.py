@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from maxent import defend
+from maxent.models.defenses import KADETClassifier
 from maxent.models.defenses.kadet.grow import Step
 from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import InvalidInput
+from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Target
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy
 from maxent.models.tables.training import Training
@@ -62,7 +66,7 @@ def test_every_problem_of_the_rows_is_named() -> None:
     [
         (b"", "file: rows"),
         (b"\n \n", "file: rows"),
-        (b"a;\xff", "text in UTF-8, found byte 0xff at position 2"),
+        (b"a;b\n\x81\x8d;b", "line 2: encoding: expected CSV text in UTF-8, or in an encoding that can be told"),
         (b'a;"b\n', "parent"),
     ],
 )
@@ -80,6 +84,56 @@ def test_a_folder_whose_name_is_no_name_is_none() -> None:
     for folder in ("x" * 300, "x" * 5000, "a\0b", "none", ""):
         with pytest.raises(InvalidInput, match=r"folder: hierarchies: expected a folder with a file COLUMN\.csv"):
             hierarchy_files(folder, ["job"])
+
+
+def test_a_file_may_have_the_encodings_of_tables(tmp_path: Path) -> None:
+    file = tmp_path / "h.csv"
+    for encoding, note in (("cp1252", "is read as cp1252"), ("utf-16", "UTF-16-LE"), ("utf-8", "")):
+        file.write_bytes("Köln;Süden;*\nBonn;Süden;*\n".encode(encoding))
+        reader = Reader()
+        assert read_hierarchy(file, reader=reader).levels[:2] == (("Köln", "Bonn"), ("Süden", "Süden"))
+        assert all(note in told for told in reader.noticed.notes)
+        assert bool(reader.noticed.notes) == bool(note)
+    file.write_bytes("žena;Praha;*\n".encode("cp1250"))
+    assert read_hierarchy(file, reader=Reader(Reading(csv_encoding="cp1250"))).values == ("žena",)
+
+
+def test_names_of_a_level_that_look_alike_are_refused_read_as_one_or_kept_apart(tmp_path: Path) -> None:
+    rows = [["a", "one", "*"], ["a ", "two ", "*"], ["b", "two", "* "], ["B", "One", "*"]]
+    assert [problem.partition(": expected")[0] for problem in problems(rows)] == [
+        "line 2: cell 1",
+        "line 3: cell 2",
+        "line 3: cell 3",
+    ]
+    assert "'two ' and 'two'" in problems(rows)[1]
+    reader = Reader(Reading(text="strip"))
+    assert read_hierarchy(rows[2:], reader=reader).levels == (("b", "B"), ("two", "One"), ("*", "*"))
+    assert reader.noticed.notes == (
+        "hierarchy: 'b' and 'B' in cell 1 differ only by case, and are read as different names",
+    )
+    with pytest.raises(InvalidInput, match="each value once"):
+        read_hierarchy(rows, reader=reader)
+    file = tmp_path / "h.csv"
+    file.write_text("\n".join(map(";".join, rows)))
+    exact = Reader(Reading(text="exact"))
+    assert (
+        read_hierarchy(rows, reader=exact)
+        == read_hierarchy(file, reader=exact)
+        == Hierarchy((*zip(*rows, strict=True),))
+    )
+    assert exact.noticed.notes == ()
+
+
+def test_defenses_read_hierarchies_as_the_data_are(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"A": ["a\u00a0x"] * 9 + ["b"] * 9, "Y": ["no", "yes", "no"] * 6})
+    for values in (["a x", "b"], ["a\u00a0x", "b"]):
+        file = tmp_path / "A.csv"
+        file.write_text("".join(f"{value};*\n" for value in values), encoding="utf-8")
+        reading = Reading(text="strip")
+        made = defend(frame, "kadet", target="Y", qi=["A"], k=5, hierarchies={"A": file}, reading=reading)
+        (release,) = made.releases
+        model = KADETClassifier(k=5, hierarchies={"A": file}, reading=reading).fit(frame[["A"]], frame["Y"])
+        assert release.attributes[0].values == model.release_.attributes[0].values == ("a x", "b")
 
 
 def people(hierarchy: Any, k: int) -> tuple[Any, list[Step]]:

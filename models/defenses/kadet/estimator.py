@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import pandas as pd
@@ -14,10 +15,10 @@ from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.parameters import Selection
 from maxent.models.parameters import picked, problems_of, unknown_choice
-from maxent.models.reading import USUAL, Reading
+from maxent.models.reading import USUAL, Reading, reader_of
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.columns.missing_values import MISSING
-from maxent.models.tables.hierarchies import HierarchySource
+from maxent.models.tables.hierarchies import HierarchySource, read_hierarchy
 from maxent.models.tables.training import Missing, Training
 from maxent.models.trees.draft import Publish
 
@@ -127,7 +128,9 @@ class KADETClassifier(PublishedTreeClassifier):
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
-        return kadet(training, self._asked(), publish=self.publish)
+        asked, reader = self._asked(), reader_of(self.reading)
+        read = {name: read_hierarchy(source, name, reader) for name, source in asked.hierarchies.items()}
+        return kadet(training, replace(asked, hierarchies=read), publish=self.publish)
 
     def _frame(self, X: Any, *, reset: bool = False) -> pd.DataFrame:
         frame = super()._frame(X, reset=reset)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, growth, published
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
@@ -17,6 +17,7 @@ from maxent.models.release import Impurity
 from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:
+    from maxent.models.reading import Reader
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
 
@@ -71,6 +72,12 @@ class KadetTree(GrownTree):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from picked(Kadet, self, impurity="entropy", hierarchies=self.hierarchies or {}).conflicts()
+
+    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
+        from maxent.models.tables.hierarchies import read_hierarchy
+
+        given = self.hierarchies or {}
+        return replace(self, hierarchies={name: read_hierarchy(each, name, reader) for name, each in given.items()})
 
     def grow(self, training: Training) -> Release:
         from maxent.models.defenses.kadet.release import kadet

@@ -13,6 +13,7 @@ from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
 from maxent.models.parameters import parameter, picked, same
 
 if TYPE_CHECKING:
+    from maxent.models.reading import Reader
     from maxent.models.records.generalized_table import GeneralizedTable
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
@@ -57,7 +58,7 @@ class RandomForest(Method):
         known: Mapping[str, Sequence[str]] = self.domains.values
         return known
 
-    def read(self, target: str, columns: Sequence[str]) -> Self:
+    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.tables.domains import read_domains
 
         return replace(self, domains=read_domains(self.domains, target, columns))

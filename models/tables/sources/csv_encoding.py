@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.reading import Note
+from maxent.models.reading import Note, Reader
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -200,6 +200,33 @@ def _script(letter: str) -> str:
     """The script of a letter; those of East Asia, which stand together, are one."""
     name = "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
     return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL") else name
+
+
+def decoded(source: str, data: bytes, reader: Reader) -> str:
+    """Text that is there as a whole, in the encoding that a CSV file has; notes which, as it does.
+
+    Raises
+    ------
+    InvalidInput
+        When it is no text, or in an encoding that cannot be told.
+    """
+    opener = partial(io.BytesIO, data)
+    encoding = stated(data[:4], reader.reading.csv_encoding)
+    with in_utf8(source, opener, encoding)() as file:
+        text = file.read()
+    try:
+        found = text.decode()
+    except UnicodeDecodeError as error:
+        place, byte = f"line {_ends(text[: error.start].decode()) + 1}", f"byte 0x{text[error.start]:02x}"
+        wrong = invalid(source, place, "encoding", encoding.expected, byte)
+        if encoding.known != "usual":
+            raise wrong from error
+        encoding = recognised(source, opener, wrong)
+        with in_utf8(source, opener, encoding)() as file:
+            found = file.read().decode()
+    if encoding.note is not None:
+        reader.note(source, *encoding.note)
+    return found.lstrip("\ufeff")
 
 
 # --- Decoding --------------------------------------------------------------------------------------------------
