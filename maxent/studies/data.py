@@ -24,7 +24,7 @@ from maxent.models.tables.domains import read_domains
 from maxent.models.tables.frame import Column, Frame, missing_columns
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy
 from maxent.models.tables.table_files import read_frame
-from maxent.models.tables.training import Missing
+from maxent.models.tables.training import Missing, date_problems
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -106,7 +106,9 @@ def read_material(data: DataSet) -> Material:
     if data.target in numeric and _are_names(frame, data.target):
         numeric.remove(data.target)
     texts = [name for name in names if name not in numeric]
-    if problems := [problem for name in texts for problem in spelling_problems(frame, name)]:
+    unnamed = [name for name in texts if name not in data.categorical and name not in declared]
+    problems = [problem for name in unnamed for problem in date_problems(frame, name)]
+    if problems := [*problems, *(problem for name in texts for problem in spelling_problems(frame, name))]:
         raise InvalidInput(frame.source, problems)
     for name in texts:
         if name not in data.categorical:

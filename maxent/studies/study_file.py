@@ -223,7 +223,8 @@ def _material(data: DataSet, table: Table, protocol: Protocol) -> Material | Non
     try:
         material = read_material(data)
     except InvalidInput as error:
-        table.problems.extend(replace(p, where=f"{table.where()}: {error.source}: {p.where}") for p in error.problems)
+        found = (respelled(problem, in_study) for problem in error.problems)
+        table.problems.extend(replace(p, where=f"{table.where()}: {error.source}: {p.where}") for p in found)
         return None
     try:  # without records only the columns are looked at
         read_training(DataFrame(), **material.columns)

@@ -208,8 +208,7 @@ def _coded(
     elif domain is not None:
         values = tuple(map(frame.reader.reading.form, map(str, domain)))
         problems += _domain_problems(frame, name, values)
-    if column.dated and not named:
-        problems.append(Problem(where, "type", f"categories or numbers: {_ADVICE}", "dates or times"))
+    problems += [] if named else date_problems(frame, name)
     problems += spelling_problems(frame, name)
     texts = column.texts()
     if (column.codes < 0).any():
@@ -239,6 +238,12 @@ def _domain_problems(frame: Frame, name: str, values: Sequence[str]) -> Iterator
         occurring = [text for text in frame.columns[name].texts() if text not in values]
         for group in spelled_alike([*values, *occurring], cleaned)[:LISTED]:
             yield Problem(where, "domains", ONLY_SPELLING, " and ".join(map(told_apart, group)))
+
+
+def date_problems(frame: Frame, name: str) -> Iterator[Problem]:
+    """Dates and times of a column whose type says so, which are no categories unless they are named as such."""
+    if frame.columns[name].dated:
+        yield Problem(f"column {shorten(name)}", "type", f"categories or numbers: {_ADVICE}", "dates or times")
 
 
 def _missing_problems(frame: Frame, name: str) -> Iterator[Problem]:

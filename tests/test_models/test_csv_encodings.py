@@ -12,6 +12,7 @@ from maxent.models.reading import Reader, Reading
 from maxent.models.tables.out_of_core import aggregate
 from maxent.models.tables.sources import csv_encoding
 from maxent.models.tables.table_files import read_frame
+from maxent.studies.study_file import load_study
 
 GERMAN = ["Köln", "München", "Führungskraft", "Straße", "Ärztin", "Nürnberg", "weiß nicht"]
 FRENCH = ["employé", "à l\u2019étranger", "ouvrière", "Île", "garçon", "célibataire"]
@@ -149,6 +150,18 @@ def test_what_is_no_encoding_is_refused(name):
         InvalidInput, match="csv_encoding: expected an encoding of text, such as cp1252 or utf-16, found"
     ):
         Reading(csv_encoding=name)
+
+
+def test_studies_name_an_encoding(tmp_path):
+    (tmp_path / "people.csv").write_bytes("A,T\nžena,x\nmuž,y\nřidič,y\n".encode("cp1250"))
+    study = tmp_path / "study.toml"
+    text = '[data.people]\nfile = "people.csv"\ntarget = "T"\ncsv_encoding = "NAME"\n[[grid]]\nmethod = "none"\n'
+    study.write_text(text.replace("NAME", "windows-1250"), encoding="utf-8")
+    records = load_study(study).data["people"].records
+    assert records["A"].tolist() == ["žena", "muž", "řidič"]
+    study.write_text(text.replace("NAME", "letters"), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="csv_encoding: expected an encoding, such as cp1252, found 'letters'"):
+        load_study(study)
 
 
 def test_commands_take_and_tell_the_encoding(tmp_path, monkeypatch, capsys):

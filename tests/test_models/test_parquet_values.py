@@ -13,6 +13,7 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
+from maxent.studies.study_file import load_study
 
 TARGET = Target("T", ("0", "1"))
 
@@ -204,6 +205,17 @@ def test_dates_are_no_categories_to_train_on(tmp_path, kind):
     with pytest.raises(InvalidInput, match=r"column 'A': type: expected categories or numbers.*found dates or times"):
         read_training(path, target="T", qi=["A"])
     assert read_training(path, target="T", qi=["A"], categorical=["A"]).attributes[0].type == "categorical"
+
+
+def test_dates_are_no_categories_of_a_study_either(tmp_path):
+    path = saved(tmp_path / "data.parquet", A=raw([1, 2, 3], pa.date32()), T=["a", "b", "a"])
+    study = tmp_path / "study.toml"
+    text = f'[data.people]\nfile = "{path.name}"\ntarget = "T"\n[[grid]]\nmethod = "none"\n'
+    study.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"column 'A': type: .* name it in categorical when .*found dates or times"):
+        load_study(study)
+    study.write_text(text.replace("[[grid]]", 'categorical = ["A"]\n[[grid]]'), encoding="utf-8")
+    assert len(load_study(study).points) == 1
 
 
 UNITS = ["s", "ms", "us", "ns"]
