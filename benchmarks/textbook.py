@@ -112,7 +112,7 @@ def _splits(program: Program, comparison: Internal) -> tuple[list[IntArray], lis
     """The branches of the chosen split, and those of every candidate that it is compared with."""
     held = program.cells.trees[comparison.tree]
     chosen = [
-        held.at(child) for child in held.layout.children[comparison.place] if held.stop[child] > held.start[child]
+        held.at(child) for child in held.places.children[comparison.place] if held.stop[child] > held.start[child]
     ]
     here = held.at(comparison.place)
     codes = program.table.codes[program.cells.owner[here], comparison.column]

@@ -17,7 +17,8 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.tables.qi_table import QITable
-from maxent.models.trees.routing import EVERYWHERE, Interval, Layout, branch_of_code, divided, interval_of, layout
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.routing import EVERYWHERE, Interval, branch_of_code, divided, interval_of
 
 Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
 
@@ -26,7 +27,7 @@ Box = dict[str, frozenset[str] | Interval]  # values of the private attributes t
 class TreeCells:
     """Which cells each place of a tree holds: ``order[start[i]:stop[i]]``; children's cells are consecutive."""
 
-    layout: Layout
+    places: Places
     order: IntArray
     start: IntArray
     stop: IntArray
@@ -38,8 +39,7 @@ class TreeCells:
     @property
     def rank(self) -> IntArray:
         """The rank of the leaf of each cell of ``order``, shape (n_cells,), increasing."""
-        leaves = np.flatnonzero([not below for below in self.layout.children])
-        leaves = leaves[np.argsort(self.layout.first[leaves])]
+        leaves = self.places.leaves[np.argsort(self.places.first[self.places.leaves])]
         return np.repeat(np.arange(len(leaves)), self.stop[leaves] - self.start[leaves])
 
 
@@ -96,7 +96,7 @@ class _Router:
         self.boxes: list[Box] = [{}]
         self._codes: dict[int, IntArray] = {}
 
-    def route(self, tree: Tree, places: Layout, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    def route(self, tree: Tree, places: Places, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,).
 
         They come in depth-first order of the leaves, then in the order of the rows.
@@ -166,15 +166,15 @@ def build_cells(release: Release, table: QITable) -> Cells:
     owner = np.arange(len(table), dtype=np.int64)
     box = np.zeros(len(table), np.int64)
     leaf = np.empty((len(table), 0), np.int64)
-    layouts = [layout(tree) for tree in release.trees]
-    for tree, places in zip(release.trees, layouts, strict=True):
+    indexed = [number_places(tree) for tree in release.trees]
+    for tree, places in zip(release.trees, indexed, strict=True):
         row, place, box = router.route(tree, places, owner, box)
         owner, leaf = owner[row], np.column_stack([leaf[row], place])
-    if len(layouts) > 1:  # a single tree's cells are in this order already
-        canonical = np.lexsort((*leaf.T[::-1], owner, layouts[0].first[leaf[:, 0]]))
+    if len(indexed) > 1:  # a single tree's cells are in this order already
+        canonical = np.lexsort((*leaf.T[::-1], owner, indexed[0].first[leaf[:, 0]]))
         owner, leaf = owner[canonical], leaf[canonical]
     trees = []
-    for t, places in enumerate(layouts):
+    for t, places in enumerate(indexed):
         rank = places.first[leaf[:, t]]
         order = np.argsort(rank, kind="stable")
         start = np.searchsorted(rank[order], places.first, side="left")
@@ -203,7 +203,7 @@ def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.
 
     ``owner`` are those of the tree's cells in depth-first order.
     """
-    rank, places = held.rank, held.layout
+    rank, places = held.rank, held.places
     low, high = np.empty(n_owners, np.int64), np.empty(n_owners, np.int64)
     low[owner[::-1]], high[owner] = rank[::-1], rank
     n_ranks = int(places.last[0])

@@ -83,8 +83,7 @@ class CellSums:
         """Sums over every inner node that holds cells, by the code of a public attribute."""
         if (tree, column) not in self._kept:
             held = self._cells.trees[tree]
-            inner = np.array([bool(children) for children in held.layout.children])
-            places = np.flatnonzero(inner & (held.stop > held.start))
+            places = np.flatnonzero((held.places.n_branches > 0) & (held.stop > held.start))
             code = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
             self._kept[tree, column] = _sums(held, places, code, self._sizes[column], self._ones)
         return self._kept[tree, column]
@@ -124,14 +123,14 @@ def _sums(held: TreeCells, places: IntArray, code: IntArray, n_values: int, ones
 def _preorder(held: TreeCells) -> IntArray:
     """The number of each place in depth-first order."""
     number = np.empty(len(held.start), np.int64)
-    number[list(held.layout.top_down)] = np.arange(len(number))
+    number[list(held.places.top_down)] = np.arange(len(number))
     return number
 
 
 def _nesting(held: TreeCells, places: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Of places in depth-first order: the one around each, how many are around it; and the deepest around each leaf."""
-    first, last = held.layout.first[places].tolist(), held.layout.last[places].tolist()
-    deepest = np.full(int(held.layout.last[0]), -1, np.int64)
+    first, last = held.places.first[places].tolist(), held.places.last[places].tolist()
+    deepest = np.full(int(held.places.last[0]), -1, np.int64)
     above: list[int] = []
     depth: list[int] = []
     for i, (begin, end) in enumerate(zip(first, last, strict=True)):

@@ -28,8 +28,8 @@ from maxent.models.records.coverage import covering_pairs
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.trees.places import number_places
 from maxent.models.trees.printed_rates import RateReader
-from maxent.models.trees.routing import layout
 
 NAMED = 5
 """Lines that are named of a contradiction; of more, the number."""
@@ -120,7 +120,7 @@ def compile_records(
 
 def _cells(release: Release, owner: IntArray, group: IntArray) -> Cells:
     """Cells sorted by group, then by quasi-identifier, as the pairs are."""
-    places = layout(release.trees[0])
+    places = number_places(release.trees[0])
     leaf = group + 1
     start = np.searchsorted(leaf, np.arange(len(places.first)))
     stop = np.searchsorted(leaf, np.arange(len(places.first)), side="right")

@@ -121,8 +121,8 @@ class _Branches:
 
 
 def _branches(held: TreeCells) -> _Branches:
-    pairs = [(place, child) for place, below in enumerate(held.layout.children) for child in below]
-    return _Branches(*np.array(pairs, np.int64).reshape(-1, 2).T)
+    below = held.places.below
+    return _Branches(held.places.parent[below], below)
 
 
 class InternalRows:

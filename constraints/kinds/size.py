@@ -13,7 +13,7 @@ from maxent.models.defenses.stated import stated
 from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.sparse_counts import total_count
-from maxent.models.trees.routing import Layout
+from maxent.models.trees.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SizeBound:
     says: str
 
 
-def pruned_sizes(release: Release, places: Layout) -> Iterator[SizeBound]:
+def pruned_sizes(release: Release, places: Places) -> Iterator[SizeBound]:
     """Bounds on the records of leaves (Wakabayashi et al. 2024, section 4); ``places`` are those of the only tree.
 
     Method 1 removed the leaves of fewer than k records and no others; method 2 left none, unless the root is the only
@@ -68,7 +68,7 @@ def sizes(context: Context) -> Iterator[Linear]:
             continue
         n = np.array([float(node.n)])
         yield Linear("n", context.origin(t, node), context.region(t, place), ones, n, n, f"n {node.n}")
-    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+    for bound in pruned_sizes(context.release, context.cells.trees[0].places):
         if context.size(0, bound.place) is None:
             region, lower, upper = context.region(0, bound.place), np.array([bound.low]), np.array([bound.high])
             yield Linear("n", bound.origin, region, ones, lower, upper, bound.says)
@@ -88,7 +88,7 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
                 yield Contradiction(
                     context.origin(t, node), f"{said:,} records, but {size:,.0f} individuals of the table reach it", off
                 )
-    for bound in pruned_sizes(context.release, context.cells.trees[0].layout):
+    for bound in pruned_sizes(context.release, context.cells.trees[0].places):
         size = context.size(0, bound.place)
         if size is not None and not bound.low <= size <= bound.high:
             off = max(bound.low - size, size - bound.high)

@@ -17,7 +17,8 @@ from maxent.constraints.program import Internal
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.release import Node, Tree
-from maxent.models.trees.routing import Layout, branch_of_code
+from maxent.models.trees.places import Places
+from maxent.models.trees.routing import branch_of_code
 
 FEATURE_GAP = 2.0**-23
 """No cut is taken for granted between numbers that are closer, when compared in single precision.
@@ -66,7 +67,7 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
     if not places:
         return
     spans = FinalSpans(context.cells, context.table, t, tree.induction.k) if by_spans and not context.single else None
-    used = _used_on_path(tree, context.cells.trees[t].layout) if candidates in {"unused", "mixed"} else {}
+    used = _used_on_path(tree, context.cells.trees[t].places) if candidates in {"unused", "mixed"} else {}
     weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
     found: list[tuple[int, int, str, IntArray]] = []
     for column, attribute in enumerate(context.table.attributes):
@@ -116,11 +117,11 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
     """The inner nodes whose chosen split tells something, numbered depth-first."""
     held = context.cells.trees[t]
     places: dict[int, int] = {}
-    for number, place in enumerate(held.layout.top_down):
+    for number, place in enumerate(held.places.top_down):
         if place >= len(tree.nodes) or tree.nodes[place].is_leaf:
             continue
         node = tree.nodes[place]
-        if sum(held.stop[child] > held.start[child] for child in held.layout.children[place]) < 2:
+        if sum(held.stop[child] > held.start[child] for child in held.places.children[place]) < 2:
             continue  # the chosen split divides nobody in the table: it compares with nothing
         if _is_cut(context, tree, node) and len(node.branches) != 2:
             continue  # not a split that such an algorithm makes: what it was compared with is unknown
@@ -147,7 +148,7 @@ def _splits_privately(context: Context, node: Node) -> bool:
     return any(a.name == node.attribute for a in context.release.private)
 
 
-def _used_on_path(tree: Tree, places: Layout) -> dict[int, frozenset[str]]:
+def _used_on_path(tree: Tree, places: Places) -> dict[int, frozenset[str]]:
     """Attributes tested on the way to each inner node, its own included."""
     used: dict[int, frozenset[str]] = {}
     above: dict[int, frozenset[str]] = {0: frozenset()}

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.presolve.part_view import PartView
-from maxent.constraints.presolve.placed import run_ends
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)

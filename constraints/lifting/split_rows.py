@@ -78,7 +78,7 @@ class _Node:
     @cached_property
     def branches(self) -> list[_Node]:
         """The branches that groups take."""
-        children = self._view.program.cells.trees[self.tree].layout.children[self.place]
+        children = self._view.program.cells.trees[self.tree].places.children[self.place]
         return [child for child in _nodes(self._view, self.tree, children) if child.low < child.high]
 
     def rest(self, spans: Iterable[tuple[int, int]]) -> BoolArray:

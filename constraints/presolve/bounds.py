@@ -6,8 +6,7 @@ import numpy as np
 
 from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
-from maxent.constraints.presolve.placed import ranges
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
 FIXED = 1e-12
 """Bounds closer than this share of the quasi-identifier's individuals are one value."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from maxent.constraints.cells import TreeCells
-from maxent.constraints.presolve.placed import placed, run_ends, spans_of
+from maxent.constraints.presolve.placed import placed, spans_of
 from maxent.constraints.presolve.signatures import Signatures, alike, by_first, tell_apart
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.constraints.residuals import InternalRows, LinearRows
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 
 EXACT = 1e-9
 """Individuals by which two statements may differ and still agree."""
@@ -219,21 +218,13 @@ def _complement(own: FloatArray, size: FloatArray, places: IntArray) -> None:
 
 def _levels(held: TreeCells) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Inner places that hold cells, by depth, the deepest first: (places, all their children, where each's start)."""
-    children = held.layout.children
-    depth = [0] * len(children)
-    for place in held.layout.top_down:
-        for child in children[place]:
-            depth[child] = depth[place] + 1
-    inner = np.flatnonzero([len(below) > 0 for below in children] & (held.stop > held.start))
-    level = np.array(depth)[inner]
-    inner = inner[np.argsort(-level, kind="stable")]
-    below = [children[place] for place in inner.tolist()]
-    ends = run_ends(np.array([len(b) for b in below], np.int64))
-    found = np.fromiter(chain.from_iterable(below), np.int64, int(ends[-1]))
-    for some in np.split(np.arange(len(inner)), np.flatnonzero(np.diff(np.sort(-level))) + 1):
-        if len(some):
-            start, stop = ends[some[0]], ends[some[-1] + 1]
-            yield inner[some], found[start:stop], ends[some] - start
+    places = held.places
+    start = run_ends(places.n_branches)
+    for level in reversed(places.levels):
+        inner = level[(places.n_branches[level] > 0) & (held.stop[level] > held.start[level])]
+        if len(inner):
+            children = places.below[ranges(start[inner], start[inner + 1])]
+            yield inner, children, run_ends(places.n_branches[inner])[:-1]
 
 
 def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> IntArray:
@@ -271,5 +262,5 @@ def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:
     known = []
     for held, of_tree in zip(program.cells.trees, totals, strict=True):
         complete: list[bool] = [not missing for missing in np.isnan(of_tree.own).sum(axis=1).tolist()]
-        known.append([all(complete[child] for child in below) for below in held.layout.children])
+        known.append([all(complete[child] for child in below) for below in held.places.children])
     return np.array([known[c.tree][c.place] for c in program.internal], bool)

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import Merged, Part
-from maxent.constraints.presolve.placed import placed, run_ends, spans_of
+from maxent.constraints.presolve.placed import placed, spans_of
 from maxent.constraints.presolve.statements import StatementRows, statement_rows
 from maxent.constraints.program import Program
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, run_ends
 
 
 def add_up(label: IntArray, amount: FloatArray, n: int) -> FloatArray:

@@ -14,19 +14,6 @@ from maxent.constraints.cells import Cells
 from maxent.models.arrays import BoolArray, IntArray
 
 
-def ranges(start: IntArray, stop: IntArray) -> IntArray:
-    """``start[0], ..., stop[0] - 1, start[1], ..., stop[1] - 1, ...``."""
-    length = stop - start
-    before = np.cumsum(length) - length
-    result: IntArray = np.repeat(start - before, length) + np.arange(int(length.sum()))
-    return result
-
-
-def run_ends(length: IntArray) -> IntArray:
-    """0 and the cumulative sums of ``length``, shape (n + 1,): where runs of these lengths start and end."""
-    return np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedInTree:
     """Groups by the leaves of one tree: those below a place are ``order[low:high]`` for its `span`."""
@@ -63,9 +50,9 @@ def placed(cells: Cells, examples: IntArray) -> tuple[PlacedInTree, ...]:
     """Where groups lie in every tree, from one cell of each."""
     found = []
     for t, tree in enumerate(cells.trees):
-        rank = tree.layout.first[cells.leaf[examples, t]]
+        rank = tree.places.first[cells.leaf[examples, t]]
         order = np.argsort(rank, kind="stable")
-        found.append(PlacedInTree(order, rank[order], tree.layout.first, tree.layout.last))
+        found.append(PlacedInTree(order, rank[order], tree.places.first, tree.places.last))
     return tuple(found)
 
 

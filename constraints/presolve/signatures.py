@@ -8,10 +8,9 @@ from itertools import groupby
 import numpy as np
 
 from maxent.constraints.cells import TreeCells
-from maxent.constraints.presolve.placed import run_ends
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
-from maxent.models.arrays import IntArray
+from maxent.models.arrays import IntArray, run_ends
 
 Looks = dict[tuple[int, str], IntArray]
 """What comparisons tell apart: the codes that they name, by (column, form), see `Internal`."""
@@ -72,7 +71,7 @@ def _innermost(held: TreeCells, nodes: dict[int, Looks]) -> Iterator[tuple[IntAr
 
     Every cell comes once at most, however deep the tree.
     """
-    places = np.array(sorted(nodes, key=lambda place: (held.start[place] - held.stop[place], held.layout.first[place])))
+    places = np.array(sorted(nodes, key=lambda place: (held.start[place] - held.stop[place], held.places.first[place])))
     inner = np.full(len(held.order), -1, np.int64)
     seen: list[Looks] = []
     for i, place in enumerate(places.tolist()):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxent.constraints.presolve.placed import ranges, run_ends
 from maxent.constraints.program import Linear
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)

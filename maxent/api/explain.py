@@ -44,7 +44,7 @@ def explain(program: Program) -> dict[str, Any]:
 def in_tree_order(program: Program) -> list[Linear | Internal]:
     """All constraints: node by node from the root of the first tree on, then those that are about no node."""
     position = {
-        (t, place): (t, i) for t, held in enumerate(program.cells.trees) for i, place in enumerate(held.layout.top_down)
+        (t, place): (t, i) for t, held in enumerate(program.cells.trees) for i, place in enumerate(held.places.top_down)
     }
     last = (len(program.cells.trees), 0)
 

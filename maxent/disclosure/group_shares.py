@@ -16,7 +16,6 @@ from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.trees.routing import Layout
 
 STATED = ("label", "rate", "counts", "marginal")
 """Kinds of statements about the classes of a group."""
@@ -127,7 +126,7 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
         if constraint.kind in STATED and place is not None:
             stated[place[0]].append(constraint)
     for t, tree in enumerate(program.cells.trees):
-        above, leaf = _Above.of(tree.layout), program.cells.leaf[:, t]
+        above, leaf = _Above(tree.places.parent, tree.places.levels[1:]), program.cells.leaf[:, t]
         mass = np.zeros((len(above), program.n_classes))
         np.add.at(mass, leaf, masses)
         above.add_up(mass)
@@ -195,15 +194,6 @@ class _Above:
 
     parent: IntArray
     levels: tuple[IntArray, ...]
-
-    @classmethod
-    def of(cls, layout: Layout) -> _Above:
-        parent, depth = np.zeros(len(layout.children), np.int64), np.zeros(len(layout.children), np.int64)
-        for place in layout.top_down:
-            for child in layout.children[place]:
-                parent[child], depth[child] = place, depth[place] + 1
-        order = np.argsort(depth, kind="stable")
-        return cls(parent, tuple(np.split(order, np.searchsorted(depth[order], np.arange(1, depth.max() + 1)))[1:]))
 
     def __len__(self) -> int:
         return len(self.parent)

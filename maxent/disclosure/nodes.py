@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from maxent.constraints.presolve.placed import run_ends
 from maxent.constraints.program import Program
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, run_ends
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference
@@ -51,7 +50,7 @@ class PeopleByPlace:
 
 
 def people_by_place(program: Program, tree: int = 0) -> PeopleByPlace:
-    """Whose quasi-identifier can be at each place of a tree, as `maxent.models.trees.routing.layout` numbers them."""
+    """Whose quasi-identifier can be at each place of a tree, as `maxent.models.trees.places.Places` numbers them."""
     held = program.cells.trees[tree]
     owner = program.cells.owner[held.order]
     if program.single:

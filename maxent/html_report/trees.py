@@ -17,7 +17,7 @@ from maxent.html_report.view import NodeView, Said, TreeView
 from maxent.html_report.words import plural, shown
 from maxent.models.arrays import IntArray
 from maxent.models.release import Node
-from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.places import Places
 from maxent.results.estimate import Estimate
 
 PEOPLE = 3
@@ -78,8 +78,7 @@ def _tree_view(
 ) -> TreeView:
     """One tree."""
     program = result.program
-    places = number_places(program.release.trees[tree])
-    layout = program.cells.trees[tree].layout
+    places = program.cells.trees[tree].places
     people = people_by_place(program, tree)
     counts = program.table.counts.astype(np.float64)
     masses = np.column_stack([sums_by_place(people, counts * p) for p in result.probabilities.T])
@@ -94,7 +93,7 @@ def _tree_view(
                 name="removed leaf" if node is None else shown(node.id),
                 kind="removed leaf" if node is None else "leaf" if node.is_leaf else "node",
                 parent=int(places.parent[place]),
-                children=layout.children[place],
+                children=places.children[place],
                 condition=conditions[place],
                 title=titles[place],
                 stated=_stated(node),

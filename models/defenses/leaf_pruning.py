@@ -29,8 +29,8 @@ from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.sparse_counts import total_count
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_whole, whole_number
+from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
-from maxent.models.trees.routing import Layout, layout
 
 PRUNE_LEAF = "prune-leaf"
 PRUNE_PARENT = "prune-parent"
@@ -159,13 +159,13 @@ def _removed_before(release: Release, expected: str) -> list[Problem]:
     ]
 
 
-def _below(amount: npt.NDArray[np.generic], places: Layout) -> IntArray:
+def _below(amount: npt.NDArray[np.generic], places: Places) -> IntArray:
     """Sums over the leaves below each place, shape (n_places,), of an amount of each leaf in depth-first order."""
     up_to = np.concatenate([[0], np.cumsum(amount, dtype=np.int64)])
     return np.asarray(up_to[places.last] - up_to[places.first])
 
 
-def _records(release: Release, t: int, places: Layout, k: int, problems: list[Problem]) -> IntArray:
+def _records(release: Release, t: int, places: Places, k: int, problems: list[Problem]) -> IntArray:
     """Records in each place of a tree, stated or the sum of what is, else `_UNKNOWN`, shape (n_places,).
 
     A leaf that does not state them is a problem, and so is a root with fewer than k.
@@ -193,7 +193,7 @@ def _records(release: Release, t: int, places: Layout, k: int, problems: list[Pr
 
 def _without_small_leaves(release: Release, t: int, k: int, problems: list[Problem]) -> Tree:
     """One tree by method 1."""
-    tree, places = release.trees[t], layout(release.trees[t])
+    tree, places = release.trees[t], number_places(release.trees[t])
     records = _records(release, t, places, k, problems)
     small = np.array([not below for below in places.children]) & (records < k)  # those removed before are unknown
     removed = np.zeros(int(places.last[0]), bool)
@@ -212,7 +212,7 @@ def _without_small_leaves(release: Release, t: int, k: int, problems: list[Probl
 
 def _without_small_children(release: Release, t: int, k: int, implied: CountsReader, problems: list[Problem]) -> Tree:
     """One tree by method 2."""
-    tree, places = release.trees[t], layout(release.trees[t])
+    tree, places = release.trees[t], number_places(release.trees[t])
     records = _records(release, t, places, k, problems)
     leaves = [tree.nodes[place] for place in places.top_down if not places.children[place]]
     stated = {name for name in STATEMENTS if any(getattr(leaf, name) is not None for leaf in leaves)}

@@ -35,8 +35,9 @@ from maxent.models.records.parameters import Distance
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import listed
 from maxent.models.tables.training import Training
+from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import node_place
-from maxent.models.trees.routing import Layout, assign, layout
+from maxent.models.trees.routing import assign
 
 
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:
@@ -102,7 +103,7 @@ def tiered(
         raise InvalidInput("generalize", problems)
     if len(training) < k:
         raise invalid("generalize", "training", "records", f"at least k = {k}", str(len(training)))
-    places = layout(release.trees[tree])
+    places = number_places(release.trees[tree])
     leaf = _leaf_of_each(training, release, tree, places)
     lent, borrower = _loans(training, places, leaf, k, distance)
     used, subset = np.unique(leaf, return_inverse=True)
@@ -123,7 +124,7 @@ def tiered(
     return table
 
 
-def _leaf_of_each(training: Training, release: Release, tree: int, places: Layout) -> IntArray:
+def _leaf_of_each(training: Training, release: Release, tree: int, places: Places) -> IntArray:
     """The leaf that each record reaches, shape (n,)."""
     nodes = release.trees[tree].nodes
     leaf = assign(release.trees[tree], training.attributes, training.columns)
@@ -139,9 +140,8 @@ def _leaf_of_each(training: Training, release: Release, tree: int, places: Layou
     return leaf
 
 
-def _loans(training: Training, places: Layout, leaf: IntArray, k: int, distance: Distance) -> tuple[IntArray, IntArray]:
+def _loans(training: Training, places: Places, leaf: IntArray, k: int, distance: Distance) -> tuple[IntArray, IntArray]:
     """Which record is lent to which leaf, shapes (n_loans,)."""
-    above = {child: place for place, below in enumerate(places.children) for child in below}
     rank = places.first[leaf]
     order = np.argsort(rank, kind="stable")
     start = np.searchsorted(rank[order], places.first)
@@ -153,7 +153,7 @@ def _loans(training: Training, places: Layout, leaf: IntArray, k: int, distance:
     for place in used[size[used] < k].tolist():
         tier = place
         while size[tier] < k:
-            tier = above[tier]
+            tier = int(places.parent[tier])
         members = order[start[place] : stop[place]]
         others = np.sort(np.append(order[start[tier] : start[place]], order[stop[place] : stop[tier]]))
         far = _distances(training.attributes, coordinates, members, others, 1 if distance == "gower" else 2)

@@ -1,18 +1,20 @@
-"""A tree as arrays: what lies above each of its places, and the places level by level."""
+"""The places of a tree, numbered: what lies above and below each, level by level and depth-first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from maxent.models.arrays import IntArray
+from maxent.models.arrays import IntArray, ranges, run_ends
 from maxent.models.release import Branch, Node, Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Places:
-    """The places of a tree, numbered as `maxent.models.trees.routing.layout` does: its nodes, then its removed leaves.
+    """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
 
     Attributes
     ----------
@@ -43,6 +45,28 @@ class Places:
         """How many places are published; the others are removed leaves."""
         return len(self.tree.nodes)
 
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The places below each, one per branch; none of leaves and removed leaves."""
+        below = self.below.tolist()
+        ends = run_ends(self.n_branches).tolist()
+        return tuple(tuple(below[start:stop]) for start, stop in pairwise(ends))
+
+    @property
+    def first(self) -> IntArray:
+        """The leaves below place i have in depth-first order the ranks ``first[i] <= rank < last[i]``; (n_places,)."""
+        return self._depth_first[0]
+
+    @property
+    def last(self) -> IntArray:
+        """See `first`."""
+        return self._depth_first[1]
+
+    @property
+    def top_down(self) -> tuple[int, ...]:
+        """All places in depth-first order, each before those below."""
+        return self._depth_first[2]
+
     @property
     def leaves(self) -> IntArray:
         """Published and removed leaves, increasing."""
@@ -66,6 +90,29 @@ class Places:
             place = above
         return steps[::-1]
 
+    @cached_property
+    def _depth_first(self) -> tuple[IntArray, IntArray, tuple[int, ...]]:
+        """`first`, `last` and `top_down` (no recursion: trees may be 10,000 deep)."""
+        children = self.children
+        first, last = [0] * len(children), [0] * len(children)
+        rank = 0
+        top_down: list[int] = []
+        stack = [(0, False)]
+        while stack:
+            place, done = stack.pop()
+            if done:
+                last[place] = rank
+                continue
+            first[place] = rank
+            top_down.append(place)
+            if children[place]:
+                stack.append((place, True))
+                stack.extend((child, False) for child in reversed(children[place]))
+            else:
+                rank += 1
+                last[place] = rank
+        return np.array(first, np.int64), np.array(last, np.int64), tuple(top_down)
+
 
 def number_places(tree: Tree) -> Places:
     """Number the places of a tree."""
@@ -82,12 +129,6 @@ def number_places(tree: Tree) -> Places:
     owner = np.repeat(np.arange(len(n_branches)), n_branches)
     parent[below], branch[below] = owner, np.arange(len(below)) - start[owner]
     levels = [np.zeros(1, np.int64)]
-    while len(level := below[_ranges(start[levels[-1]], n_branches[levels[-1]])]):
+    while len(level := below[ranges(start[levels[-1]], start[levels[-1]] + n_branches[levels[-1]])]):
         levels.append(level)
     return Places(tree, parent, branch, n_branches, below, tuple(levels))
-
-
-def _ranges(start: IntArray, length: IntArray) -> IntArray:
-    """The numbers from each start on, as many as its length says, one after the other."""
-    ends = np.cumsum(length)
-    return np.repeat(start - (ends - length), length) + np.arange(ends[-1] if len(ends) else 0)

@@ -19,7 +19,8 @@ from maxent.models.tables.columns.spellings import unknown_spellings
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
-from maxent.models.trees.routing import Layout, assign, layout
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.routing import assign
 
 Removed = Literal["ancestor", "majority"]
 
@@ -198,7 +199,7 @@ def _shares(weights: FloatArray) -> FloatArray:
 
 def _answers(tree: Tree, classes: tuple[str, ...], removed: Removed) -> _Answers:
     """The answers of a tree."""
-    places = layout(tree)
+    places = number_places(tree)
     n_places, code = len(places.children), {c: x for x, c in enumerate(classes)}
     leaves, label = np.zeros((int(places.last[0]) + 1, len(classes))), np.full(n_places, -1)
     sized = all(leaf.n is not None or leaf.counts is not None for leaf in tree.leaves if leaf.label is not None)
@@ -225,7 +226,7 @@ def _leaf_weights(leaf: Node, classes: tuple[str, ...], sized: bool) -> Sequence
     return [n - errors if c == leaf.label else errors / (len(classes) - 1) for c in classes]
 
 
-def _substitutes(places: Layout, answers: BoolArray, removed: Removed) -> IntArray:
+def _substitutes(places: Places, answers: BoolArray, removed: Removed) -> IntArray:
     """The place that answers for each place, shape (n_places,); ``answers`` says which have leaves with an answer."""
     found = np.zeros(len(answers), np.int64)
     if removed == "ancestor":

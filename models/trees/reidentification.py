@@ -19,8 +19,9 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Release, Tree
 from maxent.models.tables.domains import Ranges
 from maxent.models.tables.frame import listed, shorten
+from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import counts_reader, node_place
-from maxent.models.trees.routing import Interval, Layout, interval_of, layout
+from maxent.models.trees.routing import Interval, interval_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -137,7 +138,7 @@ def measure_risk(release: Release, ranges: Ranges | None = None, *, tree: int = 
         Naming every leaf without a number of records and every attribute without a range.
     """
     model, ranges = release.trees[tree], ranges or {}
-    places, size = layout(model), len(model.nodes)
+    places, size = number_places(model), len(model.nodes)
     problems: list[Problem] = []
     n, errors, branch_errors = _records(release, tree, places, problems)
     problems = _range_problems(model, release.attributes, ranges) + listed(problems, len(problems), "nodes")
@@ -177,7 +178,7 @@ def _range_problems(tree: Tree, attributes: Sequence[Attribute], ranges: Ranges)
 
 
 def _records(
-    release: Release, t: int, places: Layout, problems: list[Problem]
+    release: Release, t: int, places: Places, problems: list[Problem]
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Records, errors and branch errors of every place; records of removed leaves are taken to be none."""
     nodes, implied = release.trees[t].nodes, counts_reader(release)
@@ -202,13 +203,13 @@ def _records(
     return records, errors.astype(np.float64), branch_errors.astype(np.float64)
 
 
-def _below(leaves: IntArray, places: Layout) -> IntArray:
+def _below(leaves: IntArray, places: Places) -> IntArray:
     """Sums over the leaves below every place, of rows that are in depth-first order."""
     up_to = np.concatenate([np.zeros_like(leaves[:1]), np.cumsum(leaves, axis=0)])
     return np.asarray(up_to[places.last] - up_to[places.first])
 
 
-def _granularity(tree: Tree, places: Layout, attributes: Sequence[Attribute], ranges: Ranges) -> FloatArray:
+def _granularity(tree: Tree, places: Places, attributes: Sequence[Attribute], ranges: Ranges) -> FloatArray:
     """BIG of every place (1), from the values that are still possible on the way to it.
 
     One walk from the root; a step narrows a single attribute and is undone on the way back.

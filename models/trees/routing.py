@@ -1,9 +1,8 @@
-"""Where records go in a tree: the places of a tree, what its branches take, and the place each record ends at."""
+"""Where records go in a tree: what its branches take, and the place each record ends at."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -12,60 +11,11 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Branch, Tree
+from maxent.models.trees.places import number_places
 
 Interval = tuple[float, float]  # (gt, le]
 
 EVERYWHERE: Interval = (-np.inf, np.inf)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
-
-    ``children[i]`` are the places below node i, one per branch (empty for leaves and removed leaves). The leaves
-    below place i, in depth-first order, are those with ranks ``first[i] <= rank < last[i]``.
-    """
-
-    children: tuple[tuple[int, ...], ...]
-    first: IntArray
-    last: IntArray
-    top_down: tuple[int, ...]
-
-
-def layout(tree: Tree) -> Layout:
-    """Number the places of a tree (no recursion: trees may be 10,000 deep)."""
-    index = {node.id: i for i, node in enumerate(tree.nodes)}
-    n_places = len(tree.nodes)
-    children: list[tuple[int, ...]] = []
-    for node in tree.nodes:
-        below = []
-        for branch in node.branches:
-            if branch.child is None:
-                below.append(n_places)
-                n_places += 1
-            else:
-                below.append(index[branch.child])
-        children.append(tuple(below))
-    children += [()] * (n_places - len(children))
-    first = np.zeros(n_places, np.int64)
-    last = np.zeros(n_places, np.int64)
-    rank = 0
-    top_down: list[int] = []
-    stack = [(0, False)]
-    while stack:
-        place, done = stack.pop()
-        if done:
-            last[place] = rank
-            continue
-        first[place] = rank
-        top_down.append(place)
-        if children[place]:
-            stack.append((place, True))
-            stack.extend((child, False) for child in reversed(children[place]))
-        else:
-            rank += 1
-            last[place] = rank
-    return Layout(tuple(children), first, last, tuple(top_down))
 
 
 def interval_of(branch: Branch) -> Interval:
@@ -126,9 +76,9 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
     Returns
     -------
     int64, shape (n,)
-        Places as `layout` numbers them.
+        Places as `maxent.models.trees.places.Places` numbers them.
     """
-    places = layout(tree)
+    places = number_places(tree)
     column = {attribute.name: j for j, attribute in enumerate(attributes)}
     n = len(columns[0]) if columns else 0
     ended = np.zeros(n, np.int64)

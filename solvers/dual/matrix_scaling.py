@@ -157,7 +157,7 @@ def scale(program: Program, options: Options, progress: Callable[[str, int, int]
 
 def _shares(program: Program) -> FloatArray:
     """The classes of each place, shape (n_places, n_classes): as its counts say, without any all alike."""
-    places = program.cells.trees[0].layout.first
+    places = program.cells.trees[0].places.first
     shares = np.full((len(places), program.n_classes), 1 / program.n_classes)
     for place, node in enumerate(program.release.trees[0].nodes):
         if node.counts is not None:

@@ -28,10 +28,9 @@ from maxent.constraints.presolve.merge import (
     parts,
     unmerged,
 )
-from maxent.constraints.presolve.placed import ranges
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.dual.matrix_scaling import NAME as SCALING

@@ -82,7 +82,7 @@ def test_the_cells_of_a_node_are_those_of_its_branches():
     )
     cells, _ = cells_of(release(nodes))
     held = cells.trees[0]
-    for place, children in enumerate(held.layout.children):
+    for place, children in enumerate(held.places.children):
         if children:
             below = np.concatenate([held.at(child) for child in children])
             np.testing.assert_array_equal(held.at(place), below)

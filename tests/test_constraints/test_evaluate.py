@@ -23,7 +23,7 @@ from maxent.models.tables.truth_and_facts import read_facts
 
 def inside(program: Program, tree: int, place: int) -> Any:
     """Which cells are below a place, found by walking down to its leaves."""
-    children = program.cells.trees[tree].layout.children
+    children = program.cells.trees[tree].places.children
     leaves, stack = [], [place]
     while stack:
         at = stack.pop()
@@ -36,7 +36,7 @@ def inside(program: Program, tree: int, place: int) -> Any:
 def slack(program: Program, constraint: Internal, masses: Any) -> list[float]:
     """How much worse the candidate's splits are than the chosen one, straight from the definition of the impurity."""
     cells = inside(program, constraint.tree, constraint.place)
-    branches = program.cells.trees[constraint.tree].layout.children[constraint.place]
+    branches = program.cells.trees[constraint.tree].places.children[constraint.place]
     chosen = [masses[inside(program, constraint.tree, child)].sum(axis=0) for child in branches]
     code = program.table.codes[program.cells.owner, constraint.column]
     if constraint.form == "values":

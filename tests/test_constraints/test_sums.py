@@ -22,7 +22,7 @@ def test_sums_by_place_and_value_are_those_of_their_cells(case: Case) -> None:
         totals = sums.totals(t, values)
         for place in range(len(held.start)):
             assert totals[place].tolist() == values[held.at(place)].sum(axis=0).tolist()
-        inner = [i for i, below in enumerate(held.layout.children) if below and len(held.at(i))]
+        inner = [i for i, below in enumerate(held.places.children) if below and len(held.at(i))]
         for column in range(table.codes.shape[1] if inner else 0):
             found = sums.by_value(t, column)
             assert sorted(found.places.tolist()) == inner

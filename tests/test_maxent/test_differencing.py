@@ -14,7 +14,6 @@ import maxent
 from maxent.api.audit import audit_release
 from maxent.models.release import Attribute, Defense, Node, Release, Target, Tree
 from maxent.models.trees.places import number_places
-from maxent.models.trees.routing import layout
 
 PRUNED = Style(leaf="counts", inner="counts", removal=True)
 
@@ -23,13 +22,19 @@ PRUNED = Style(leaf="counts", inner="counts", removal=True)
 @given(data=st.data())
 def test_places_are_numbered_as_everywhere(data):
     case = data.draw(cases(kinds=("private", "anyhow"), style=st.just(PRUNED)))
-    places, expected = number_places(case.release.trees[0]), layout(case.release.trees[0])
-    assert len(places) == len(expected.children)
-    for at, children in enumerate(expected.children):
+    tree = case.release.trees[0]
+    places = number_places(tree)
+    removed = sum(branch.child is None for node in tree.nodes for branch in node.branches)
+    assert len(places) == len(places.children) == len(tree.nodes) + removed
+    for node, children in zip(tree.nodes, places.children, strict=False):
+        assert [places.node(child) and places.node(child).id for child in children] == [b.child for b in node.branches]
+    for at, children in enumerate(places.children):
         below = np.flatnonzero(places.parent == at)
         assert below[np.argsort(places.branch[below])].tolist() == list(children)
         assert places.n_branches[at] == len(children)
-    assert sorted(np.concatenate(places.levels).tolist()) == list(range(len(places)))
+    assert sorted(np.concatenate(places.levels).tolist()) == sorted(places.top_down) == list(range(len(places)))
+    leaves = [place for place in places.top_down if not places.children[place]]
+    assert places.first[leaves].tolist() == (places.last[leaves] - 1).tolist() == list(range(len(leaves)))
 
 
 @thorough(40)

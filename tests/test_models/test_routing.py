@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from strategies import Case, cases, leaves_of, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
-from maxent.models.trees.routing import assign, divided, layout
+from maxent.models.trees.places import number_places
+from maxent.models.trees.routing import assign, divided
 
 
 @thorough(60)
@@ -25,7 +26,7 @@ def test_everybody_reaches_the_leaf_that_has_their_values(case: Case) -> None:
 def walk(tree: Tree, attributes: Any, record: Any) -> int:
     """One record's way down, branch by branch."""
     values = dict(zip([a.name for a in attributes], record, strict=True))
-    place, children = 0, layout(tree).children
+    place, children = 0, number_places(tree).children
     while children[place]:
         for branch, child in zip(tree.nodes[place].branches, children[place], strict=True):
             value = values[tree.nodes[place].attribute]

@@ -36,9 +36,9 @@ from maxent.models.parameters import unknown_choice
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.tables.domains import Ranges
 from maxent.models.tables.frame import listed
+from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.reidentification import Risk, error_risk_ratio, measure_risk
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place
-from maxent.models.trees.routing import Layout, layout
 
 ERP = "erp"
 
@@ -94,7 +94,7 @@ def erp_cuts(
     problems = _refusals(release, k, rule, tree)
     if problems:
         raise InvalidInput("erp", problems)
-    risk, places = measure_risk(release, ranges, tree=tree), layout(release.trees[tree])
+    risk, places = measure_risk(release, ranges, tree=tree), number_places(release.trees[tree])
     if risk.n[0] < k:
         where = node_place(release, tree, release.trees[tree].root)
         raise InvalidInput("erp", [Problem(where, "n", f"at least k = {k} records in the whole tree", str(risk.n[0]))])
@@ -106,7 +106,7 @@ def erp_cuts(
 def collapse(release: Release, nodes: Collection[str], *, tree: int = 0) -> Tree:
     """One tree, whose leaves state their counts, with leaves in the place of these nodes."""
     model, implied = release.trees[tree], counts_reader(release)
-    places = layout(model)
+    places = number_places(model)
     leaves = [model.nodes[place] for place in places.top_down if not places.children[place]]
     stated = {name for name in STATEMENTS if any(getattr(leaf, name) is not None for leaf in leaves)}
     kept: dict[int, Node] = {}
@@ -138,14 +138,12 @@ def _refusals(release: Release, k: object, rule: object, t: int) -> list[Problem
 class _Branches:
     """What is left of a tree while it is pruned, by place: the measures of the branch at each."""
 
-    def __init__(self, risk: Risk, places: Layout) -> None:
+    def __init__(self, risk: Risk, places: Places) -> None:
         self.children = list(places.children)
-        self.above = [-1] * len(self.children)
+        self.above = places.parent.tolist()
         self.order = [0] * len(self.children)
         for number, place in enumerate(places.top_down):
             self.order[place] = number
-            for child in self.children[place]:
-                self.above[child] = place
         self.total, self.errors = risk.total.tolist(), risk.errors.tolist()
         self.branch_total, self.branch_errors = risk.branch_total.tolist(), risk.branch_errors.tolist()
         self.n = [n or inf for n in risk.n.tolist()]

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Release
+from maxent.models.trees.places import number_places
 from maxent.models.trees.predict import predict_columns
-from maxent.models.trees.routing import assign, layout
+from maxent.models.trees.routing import assign
 
 
 def vote_shares(
@@ -27,7 +28,7 @@ def vote_shares(
     n_classes = len(release.target.classes)
     votes = np.zeros((n, n_classes), np.int64)
     for tree in release.trees:
-        counts = np.zeros((len(layout(tree).children), n_classes), np.int64)
+        counts = np.zeros((len(number_places(tree).children), n_classes), np.int64)
         for place, node in enumerate(tree.nodes):
             if node.counts is not None:
                 counts[place] = [node.counts[c] for c in release.target.classes]
