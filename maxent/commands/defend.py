@@ -250,13 +250,14 @@ def _command(
 
 def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
     """A parameter of a method as one of its command."""
-    about, hint, default = each.about, str if each.kind is object else each.kind, each.default
+    about, default = each.about, each.default
+    hint: Any = str if each.kind is object else each.kind
     metavar = about.metavar or {int: "N", float: "X"}.get(each.kind) or (about.files.upper() or None)
     if each.choices:
-        hint = StrEnum(each.name, {choice: choice for choice in each.choices})  # type: ignore[misc, assignment]
+        hint = StrEnum(each.name, {choice: choice for choice in each.choices})
         default = None if default is None else hint(default)
     if each.name == "k":
-        hint, default = list[int], [default]  # type: ignore[assignment]
+        hint, default = list[int], [default]
     option = typer.Option(
         "--" + each.name.replace("_", "-"),
         metavar=metavar,

@@ -91,7 +91,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for name, listed in COMMANDS.items():
-    told = {"short_help": listed.text, "epilog": "\n".join(listed.examples)}
+    told: dict[str, Any] = {"short_help": listed.text, "epilog": "\n".join(listed.examples)}
     if isinstance(listed.command, type):
         app.add_typer(typer.Typer(), name=name, cls=listed.command, help=listed.command.__doc__, **told)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -19,6 +20,38 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Order, Training, read_training
 from maxent.models.trees.predict import Removed, predict_columns, predict_proba, read_columns
+
+
+def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> Any:
+    """An ``__init__`` that stores its arguments: those of other classes, with their defaults, and others.
+
+    Parameters
+    ----------
+    kinds : types
+        Dataclasses of parameters, such as methods of defense, and estimators.
+    without : collection of str
+        Arguments of theirs that this one does not have.
+    **others
+        More arguments, or other defaults.
+    """
+    found = {
+        name: each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for kind in kinds
+        for name, each in inspect.signature(kind).parameters.items()
+        if name not in without
+    }
+    for name, default in others.items():
+        found[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+    signature = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *found.values()])
+
+    def __init__(self: Any, **given: Any) -> None:
+        bound = signature.bind(self, **given)
+        bound.apply_defaults()
+        for name in found:
+            setattr(self, name, bound.arguments[name])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
 
 
 class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]

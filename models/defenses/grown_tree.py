@@ -33,7 +33,7 @@ class GrownTree(Method):
     """A tree from the data, defended while it grows or afterwards; ``anonymous`` if that is k-anonymity."""
 
     anonymous: ClassVar[bool] = False
-    publish: str
+    publish: Any
 
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.errors import Problem
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
 class Method(ABC):
     """What a subclass has to say; it is a frozen dataclass whose fields are `maxent.models.parameters.parameter`.
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 
-from maxent.models.defenses.estimator import PublishedTreeClassifier
+from maxent.models.defenses.estimator import PublishedTreeClassifier, constructor
+from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.leaf_pruning import k_problems, prune_leaf, prune_parent
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import CodedAs, Growth, Inducer
+from maxent.models.induction.parameters import Growth
 from maxent.models.parameters import picked, problems_of, unknown_choice
-from maxent.models.reading import Reading
-from maxent.models.release import Impurity, Release
+from maxent.models.release import Release
 from maxent.models.tables.training import Order, Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import Removed
@@ -54,30 +54,10 @@ class PlainTree(PublishedTreeClassifier):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        inducer: Inducer = "cart",
-        impurity: Impurity | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        min_samples_split: int = 2,
-        encoding: CodedAs = "ordinal",
-        private: Sequence[str] = (),
-        publish: Publish = "counts",
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        self.inducer = inducer
-        self.impurity = impurity
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_samples_split = min_samples_split
-        self.encoding = encoding
-        self.private = private
-        self.publish = publish
-        self.random_state = random_state
-        self.reading = reading
+    publish: Publish
+    random_state: int | np.random.RandomState | None
+
+    __init__ = constructor(InducedTree, without=["seed"], private=(), random_state=None, reading=None)
 
     def _growth(self, seed: int | None) -> Growth:
         """How the tree is to be grown."""
@@ -107,34 +87,9 @@ class PlainTree(PublishedTreeClassifier):
 class PrunedTree(PlainTree):
     """A tree that is pruned before it is published."""
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        inducer: Inducer = "cart",
-        impurity: Impurity | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        min_samples_split: int = 2,
-        encoding: CodedAs = "ordinal",
-        private: Sequence[str] = (),
-        publish: Publish = "counts",
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        super().__init__(
-            inducer=inducer,
-            impurity=impurity,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            min_samples_split=min_samples_split,
-            encoding=encoding,
-            private=private,
-            publish=publish,
-            random_state=random_state,
-            reading=reading,
-        )
-        self.k = k
+    k: int
+
+    __init__ = constructor(PlainTree, k=5)
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from k_problems(self.k)
@@ -167,36 +122,7 @@ class LeafPrunedTree(PrunedTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        removed: Removed = "ancestor",
-        inducer: Inducer = "cart",
-        impurity: Impurity | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        min_samples_split: int = 2,
-        encoding: CodedAs = "ordinal",
-        private: Sequence[str] = (),
-        publish: Publish = "counts",
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        super().__init__(
-            k=k,
-            inducer=inducer,
-            impurity=impurity,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            min_samples_split=min_samples_split,
-            encoding=encoding,
-            private=private,
-            publish=publish,
-            random_state=random_state,
-            reading=reading,
-        )
-        self.removed = removed
+    __init__ = constructor(PrunedTree, removed="ancestor")
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()

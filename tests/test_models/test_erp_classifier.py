@@ -59,6 +59,6 @@ def test_parameters_and_data_that_are_refused():
     X, y = people(6)
     with pytest.raises(InvalidInput) as refused:
         ERPTreeClassifier(k=0, rule="greedy", publish="all").fit(X, y)
-    assert [problem.field for problem in refused.value.problems] == ["k", "rule", "publish"]
+    assert [problem.field for problem in refused.value.problems] == ["k", "publish", "rule"]
     with pytest.raises(InvalidInput, match="n_samples = 6"):
         ERPTreeClassifier(k=7).fit(X, y)

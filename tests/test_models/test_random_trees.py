@@ -388,7 +388,7 @@ def test_all_that_is_wrong_is_named() -> None:
     with pytest.raises(InvalidInput) as caught:
         random_trees(crowd(10), wrong, Domains({}, {"b": (-0.5, 0.5), "c": (0.0, 1.0), "e": (0.0, 1.0)}))
     fields = [problem.field for problem in caught.value.problems]
-    assert fields == ["trees", "depth", "k", "seed", "beta", "epsilon", "'b'", "'c'", "'e'"]
+    assert fields == ["trees", "depth", "beta", "k", "epsilon", "seed", "'b'", "'c'", "'e'"]
     with pytest.raises(InvalidInput, match="beta"):
         random_trees(crowd(10), RandomTrees(beta=float("nan")), STATED)
 

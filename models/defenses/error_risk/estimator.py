@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import get_args
-
-import numpy as np
 
 from maxent.models.defenses.error_risk.parameters import Rule
 from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses.estimator import constructor
 from maxent.models.defenses.pruned_trees import PrunedTree
 from maxent.models.errors import Problem
-from maxent.models.induction.parameters import CodedAs, Inducer
 from maxent.models.parameters import unknown_choice
-from maxent.models.reading import Reading
-from maxent.models.release import Impurity, Release
+from maxent.models.release import Release
 from maxent.models.tables.training import Training
-from maxent.models.trees.draft import Publish
 from maxent.models.trees.reidentification import ranges_of
 
 
@@ -42,36 +38,9 @@ class ERPTreeClassifier(PrunedTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        rule: Rule = "twig",
-        inducer: Inducer = "cart",
-        impurity: Impurity | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        min_samples_split: int = 2,
-        encoding: CodedAs = "ordinal",
-        private: Sequence[str] = (),
-        publish: Publish = "counts",
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        super().__init__(
-            k=k,
-            inducer=inducer,
-            impurity=impurity,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            min_samples_split=min_samples_split,
-            encoding=encoding,
-            private=private,
-            publish=publish,
-            random_state=random_state,
-            reading=reading,
-        )
-        self.rule = rule
+    rule: Rule
+
+    __init__ = constructor(PrunedTree, rule="twig")
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()

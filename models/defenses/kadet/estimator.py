@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from maxent.models.defenses.estimator import PublishedTreeClassifier
-from maxent.models.defenses.kadet.parameters import Diversity, Kadet, Order
+from maxent.models.defenses.estimator import PublishedTreeClassifier, constructor
+from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.defenses.kadet.release import kadet
 from maxent.models.errors import Problem, invalid
-from maxent.models.induction.parameters import Selection
 from maxent.models.parameters import picked, problems_of, unknown_choice
-from maxent.models.reading import USUAL, Reading, reader_of
-from maxent.models.release import Impurity, Release
+from maxent.models.reading import USUAL, reader_of
+from maxent.models.release import Release
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchy
 from maxent.models.tables.training import Missing, Training
@@ -31,37 +30,16 @@ class KADETClassifier(PublishedTreeClassifier):
 
     Parameters
     ----------
-    k : int
-        The smallest number of records that may share a span; 1 asks for nothing.
-    l : float, optional
-        Diversity of the classes of every span, above 1; ``diversity`` "entropy": e to the entropy is at least l, or
-        "distinct": there are at least l classes.
-    alpha : float, optional
-        The largest share of a class in a span, above 0 and below 1.
-    impurity : {"entropy", "gini", "gain_ratio"}
-        What splits are compared by. ID3 is "entropy" on categorical columns, C4.5 "gain_ratio" with a ``confidence``.
-    selection : {"gain_ratio", "quinlan"}
-        Of gain_ratio: whether all splits compete by it; or, as in C4.5, numbers are cut where they gain most, and the
-        attributes that gain at least as much as all do on average compete by gain ratio.
-    confidence : float, optional
-        The confidence factor of error-based pruning, 0.25 in C4.5: subtrees are replaced by leaves, which keeps
-        whatever is guaranteed. None: no pruning.
+    k, l, diversity, alpha, impurity, class_public, order, confidence, min_samples_split, max_depth, selection
+        See `maxent.models.defenses.kadet.parameters.Kadet`.
     hierarchies : mapping of column to hierarchy, optional
         How the values of categorical columns are generalised when a split breaches: files, or rows, of a value, its
         parent, its parent's parent..., see `maxent.models.tables.hierarchies.read_hierarchy`.
     private : sequence of str
         Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
-    class_public : bool
-        Whether the class is in the adversary's table.
     missing : {"refuse", "category"}
         What is done with missing values of categorical columns: nothing, which is an error, or make them a category of
         their own, ``(missing)``. That is right only if what is missing here is missing in the adversary's table, too.
-    order : {"gain", "weighted"}
-        Whether candidates of different nodes are compared as they are, or times the records of the node.
-    min_samples_split : int
-        Records, at least 1: nodes with fewer stay leaves.
-    max_depth : int, optional
-        Splits between the root and the deepest leaf, at least 0.
     publish : {"labels", "rates", "counts"}
         What leaves state, and what predictions are made from.
     reading : Reading, optional
@@ -77,42 +55,12 @@ class KADETClassifier(PublishedTreeClassifier):
     .. [1] Friedman, Schuster and Wolff, "k-anonymous decision tree induction", PKDD 2006.
     """
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        l: float | None = None,  # noqa: E741 (the l of l-diversity)
-        diversity: Diversity = "entropy",
-        alpha: float | None = None,
-        impurity: Impurity = "entropy",
-        selection: Selection = "gain_ratio",
-        confidence: float | None = None,
-        hierarchies: Mapping[str, HierarchySource] | None = None,
-        private: Sequence[str] = (),
-        class_public: bool = False,
-        missing: Missing = "refuse",
-        order: Order = "gain",
-        min_samples_split: int = 2,
-        max_depth: int | None = None,
-        publish: Publish = "counts",
-        reading: Reading | None = None,
-    ) -> None:
-        self.k = k
-        self.l = l
-        self.diversity = diversity
-        self.alpha = alpha
-        self.impurity = impurity
-        self.selection = selection
-        self.confidence = confidence
-        self.hierarchies = hierarchies
-        self.private = private
-        self.class_public = class_public
-        self.missing = missing
-        self.order = order
-        self.min_samples_split = min_samples_split
-        self.max_depth = max_depth
-        self.publish = publish
-        self.reading = reading
+    k: int
+    hierarchies: Mapping[str, HierarchySource] | None
+    missing: Missing
+    publish: Publish
+
+    __init__ = constructor(Kadet, hierarchies=None, private=(), missing="refuse", publish="counts", reading=None)
 
     def _asked(self) -> Kadet:
         """The parameters that the algorithm has."""

@@ -74,7 +74,7 @@ class Kadet:
         if self.selection == "quinlan" and self.impurity != "gain_ratio":
             expected = "gain_ratio: only gain ratios are selected from above the average gain"
             yield Problem(ARGUMENT, "selection", expected, "'quinlan'")
-        if self.class_public and (self.l is not None or self.alpha is not None):
+        if self.class_public in (True,) and (self.l is not None or self.alpha is not None):
             expected = "None: a class that is public cannot be kept from anybody"
             yield Problem(ARGUMENT, "l and alpha", expected, "class_public=True")
         if not isinstance(self.hierarchies, Mapping):

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from maxent.models.defenses.estimator import PublishedTreeClassifier
+from maxent.models.defenses.estimator import PublishedTreeClassifier, constructor
 from maxent.models.defenses.random_trees.guarantee import guarantee
+from maxent.models.defenses.random_trees.method import RandomForest
 from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
 from maxent.models.defenses.random_trees.trees import random_trees
 from maxent.models.defenses.random_trees.votes import vote_shares
 from maxent.models.errors import Problem
 from maxent.models.parameters import picked, problems_of, unknown_choice
-from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.domains import DomainSource, read_domains
 from maxent.models.tables.frame import shorten_list
@@ -38,13 +38,8 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
 
     Parameters
     ----------
-    n_trees : int
-    depth : int, optional
-        Splits on every path; default half the number of columns.
-    beta : float
-        Probability with which a record enters the sample of a tree, above 0 and at most 1; 1 guarantees nothing.
-    k : int
-        Counts below are published as 0; at least 0.
+    n_trees, depth, beta, k, epsilon
+        See `maxent.models.defenses.random_trees.parameters.RandomTrees`, where the first is called ``trees``.
     vote : {"sums", "trees"}
         What predictions are made from: the counts of all trees together (Algorithm 2 of [1]_), or a vote of those trees
         that have counts for a record. Where no tree has, the leaves below the nearest ancestors that have some decide,
@@ -54,8 +49,6 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
         The values of columns (strings), and what numbers lie between (two numbers), as they are known without the data;
         the classes go by the name of the target. A file is a JSON object. What is missing is taken from the data, with
         a warning, as trees and counts may then tell that somebody with a rare value is among them.
-    epsilon : float, optional
-        Nats, of all trees together: where the guarantee is stated. Default: the smallest with a delta of at most 1e-6.
     private : sequence of str
         Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
     random_state : int, RandomState instance or None
@@ -75,30 +68,19 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
     .. [1] Waseda, Nojima and Wang, "kAnonToRdt", 2025.
     """
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = 10,
-        depth: int | None = None,
-        beta: float = 0.1,
-        k: int = 20,
-        vote: Vote = "sums",
-        domains: DomainSource | None = None,
-        epsilon: float | None = None,
-        private: Sequence[str] = (),
-        random_state: int | np.random.RandomState | None = None,
-        reading: Reading | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.depth = depth
-        self.beta = beta
-        self.k = k
-        self.vote = vote
-        self.domains = domains
-        self.epsilon = epsilon
-        self.private = private
-        self.random_state = random_state
-        self.reading = reading
+    n_trees: int
+    vote: Vote
+    domains: DomainSource | None
+    random_state: int | np.random.RandomState | None
+
+    __init__ = constructor(
+        RandomForest,
+        without=["trees", "seed", "publish"],
+        n_trees=10,
+        private=(),
+        random_state=None,
+        reading=None,
+    )
 
     def _asked(self, seed: Any) -> RandomTrees:
         """The parameters that the algorithm has."""
