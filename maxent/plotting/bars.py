@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.registry import MEASURES, Measure
@@ -31,16 +30,16 @@ def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
     """
     measures, n = shown_measures(rows), len(rows)
     thick = 0.8 / n
-    drawn = [_group(measure, rows) for measure in measures]
+    largest = [max(row.get(m.key) or 0 for row in rows) or 1 for m in measures]
     for i, row in enumerate(rows):
         places = [m - 0.4 + (i + 0.5) * thick for m in range(len(measures))]
-        widths = [group[i][0] for group in drawn]
+        drawn = [_bar(m, row, most) for m, most in zip(measures, largest, strict=True)]
+        widths = [width for width, _ in drawn]
         bars = axes.barh(places, widths, thick * 0.92, color=color_of(i, n), label=name_of(row["release"]))
         if n <= WRITTEN:
-            axes.bar_label(bars, [group[i][1] for group in drawn], padding=3, fontsize="small")
-    axes.set_yticks(
-        range(len(measures)), [m.title if _is_share(m) else f"{m.title},\nshare of the largest" for m in measures]
-    )
+            axes.bar_label(bars, [text for _, text in drawn], padding=3, fontsize="small")
+    names = [m.title + ("" if m.share(0, 1) is not None else ",\nshare of the largest") for m in measures]
+    axes.set_yticks(range(len(measures)), names)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(measures) - 0.5, -0.5)
     axes.set_xlim(0, 1.12)
@@ -50,22 +49,10 @@ def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
     tidy(axes, "x")
 
 
-def _group(measure: Measure, rows: Sequence[Row]) -> list[tuple[float, str]]:
-    """The length of each release's bar, from 0 to 1, and its number."""
-    values = [row.get(measure.key) for row in rows]
-    largest = max((value for value in values if value is not None and isfinite(value)), default=0) or 1
-    found = []
-    for value, row in zip(values, rows, strict=True):
-        share = None if value is None else measure.share(value, row["individuals"])
-        if value is None:
-            found.append((0.0, "not known"))
-        elif share is None:
-            found.append((min(value / largest, 1.0), measure.text(value)))
-        else:
-            found.append((share, f"{share:.3f}"))
-    return found
-
-
-def _is_share(measure: Measure) -> bool:
-    """Whether its values are shares by themselves."""
-    return measure.share(0, 1) is not None
+def _bar(measure: Measure, row: Row, largest: float) -> tuple[float, str]:
+    """The length of a bar, from 0 to 1, and the number beside it."""
+    value = row.get(measure.key)
+    if value is None:
+        return 0.0, "not known"
+    share = measure.share(value, row["individuals"])
+    return (value / largest, measure.text(value)) if share is None else (share, f"{share:.3f}")

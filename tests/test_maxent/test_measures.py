@@ -157,3 +157,11 @@ def test_the_page_has_the_registry():
     rows = re.search(r"<!-- measures -->\n\n.*\n\| --.*\n((?:\|.*\n)+)\n<!-- /measures -->", page)
     assert rows
     assert rows[1].splitlines() == [documented(measure) for measure in MEASURES.values()]
+
+
+def test_formulas_are_of_measures():
+    page = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    table = page.split("## What is disclosed")[1].split("## ")[0]
+    named = re.findall(r"^\| ([^|]*) \| .*\$", table, re.MULTILINE)
+    titles = {measure.title for measure in MEASURES.values()}
+    assert {"t-closeness", "k of (alpha, k)-anonymity", "entropy l-diversity"} <= {*named} <= titles
