@@ -34,6 +34,7 @@ LONGEST = 3_000
 SAID = re.compile(r"maxent: .+: expected .+, found .+")
 PLAIN = re.compile(r"maxent: (note: .+|the result is not to be relied on.*|\d+ problems|and \d+ more problems.*)")
 USAGE = re.compile(r"Usage: maxent .*| +\S.*|'maxent.* --help' lists all options\.")
+OUTPUTS = ("-o", "--output", "--report", "--plot", "--pyomo", "--nl")
 HELP = {"--help", "-h", "--version", "--install-completion", "--show-completion"}
 
 
@@ -214,7 +215,7 @@ def _left(case: Case, folder: Path, status: int | None) -> Iterator[str]:
         content = path.read_bytes()
         if content == case.files.get(name):
             continue
-        if name in case.files and not name.startswith("old"):
+        if name in case.files and not _is_output(name, case.arguments):
             yield f"{name!r}, an input, was changed"
         if status == 2:
             yield f"a refusal, and {name!r} was written"
@@ -224,6 +225,15 @@ def _left(case: Case, folder: Path, status: int | None) -> Iterator[str]:
             yield f"{name!r} is not whole: {error}"
     if missing := [name for name in case.files if not (folder / name).is_file()]:
         yield f"{missing[0]!r} is gone"
+
+
+def _is_output(name: str, arguments: tuple[str, ...]) -> bool:
+    """Whether a call names a file, and only as one to write."""
+    named = [i for i, argument in enumerate(arguments) if name in argument]
+    told = [
+        arguments[i - 1] in OUTPUTS or arguments[i].startswith(tuple(f"{each}=" for each in OUTPUTS)) for i in named
+    ]
+    return bool(told) and all(told)
 
 
 def check_whole(path: Path, content: bytes) -> None:

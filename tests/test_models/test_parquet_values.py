@@ -153,6 +153,21 @@ def test_the_row_is_counted_through_batches_and_row_groups(tmp_path):
         assert refusals(source, release)[0][:2] == ("row 177777", "A")
 
 
+def test_a_footer_with_any_byte_changed_is_read_or_refused(tmp_path):
+    """And does not end the process, as Arrow does when Python asks for a column of which the footer says too little."""
+    path = saved(tmp_path / "q.parquet", A=pa.array([["x"]]), B=["b"])
+    good = path.read_bytes()
+    length = int.from_bytes(good[-8:-4], "little")
+    refused = set()
+    for i in range(len(good) - 8 - length, len(good) - 8, 2):
+        path.write_bytes(good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :])
+        try:
+            read_frame(path, "qi", ["B"])
+        except InvalidInput as error:
+            refused |= {problem.found for problem in error.problems}
+    assert any("size mismatch" in found for found in refused)
+
+
 def test_a_refused_cell_of_several_files_names_its_file(tmp_path):
     saved(tmp_path / "1.parquet", A=["a"])
     second = saved(tmp_path / "2.parquet", A=NOT_UTF8)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
@@ -126,7 +127,9 @@ def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -
     from pyarrow import parquet
 
     with opener() as data, _refusals(source):
-        file = parquet.ParquetFile(data)
+        footer = _Footer(data)
+        file = parquet.ParquetFile(footer, pre_buffer=True)
+        _check_columns(file, footer)
         schema = file.schema_arrow
         stored = {field.name: field.type for field in reversed(schema)}
         sizes: dict[str, int] = {}
@@ -138,6 +141,46 @@ def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -
                 expanded.add(name)
         rows = file.metadata.num_rows
         return ParquetFile(source, opener, tuple(schema.names), stored, rows, sizes, max_memory, frozenset(expanded))
+
+
+class _Closed(Exception):
+    """More than the footer was asked for."""
+
+
+class _Footer(io.RawIOBase):
+    """The bytes of a file, until its footer has been read."""
+
+    def __init__(self, data: BinaryIO) -> None:
+        self._data = data
+        self.was_read = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._data.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._data.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        if self.was_read:
+            raise _Closed
+        return self._data.read(size)
+
+
+def _check_columns(file: Any, footer: _Footer) -> None:
+    """Have Arrow look at what the footer says of all columns, where it raises an error when that is damaged.
+
+    Where Python asks for a column of a row group, it ends the process. Here it is about to read them all, for which it
+    looks where they are; of their bytes it gets none.
+    """
+    footer.was_read = True
+    with suppress(_Closed):
+        next(file.iter_batches(1), None)
 
 
 def _chunks(metadata: Any) -> Iterator[Any]:
