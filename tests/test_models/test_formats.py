@@ -146,6 +146,8 @@ def test_a_third_party_adds_a_reader(toy, capsys):
     for call in (["audit"], ["estimate"], ["explain"], ["compare"], ["bench", "--backends", "newton", "--repeat", "1"]):
         command, *more = call
         assert main([command, "tree.stump", "qi.csv", "--json", *more]) == 0
+    assert main(["estimate", "unnamed", "qi.csv", "--from", "stump", "--report", "report.html"]) == 0
+    assert "--from stump" in Path("report.html").read_text(encoding="utf-8")
     with pytest.raises(InvalidInput, match="five lines of a stump"):
         load_release("tree.json", Reading(format="stump"))
     for name in ("absent", "wrong"):
