@@ -86,7 +86,7 @@ class Tables:
     marginal: Source | None = None
     count: str | None = None
     reading: Reading | None = None
-    _read: dict[object, Case] = field(default_factory=dict, init=False)
+    _read: list[Case] = field(default_factory=list, init=False)
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
         """The case of a release, or of generalised records whose class is in the column ``target``.
@@ -103,12 +103,13 @@ class Tables:
     def _of_trees(self, release: Release) -> Case:
         if self.qi is None:
             return Case(release)
-        key = (release.target, release.attributes)
-        if key not in self._read:
-            reader = reader_of(self.reading)
-            table = read_qi(self.qi, release, count=self.count, reader=reader)
-            self._read[key] = self._with_companions(Case(release, table), reader)
-        return replace(self._read[key], release=release)
+        for known in self._read:
+            if (known.release.target, known.release.attributes) == (release.target, release.attributes):
+                return replace(known, release=release)
+        reader = reader_of(self.reading)
+        table = read_qi(self.qi, release, count=self.count, reader=reader)
+        self._read.append(self._with_companions(Case(release, table), reader))
+        return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:
         if self.qi is None:
