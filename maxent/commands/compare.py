@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
@@ -18,6 +19,15 @@ EXAMPLES = (
     "maxent compare before.json after.json qi.csv --max-certain 0 --min-k 5 --report report.html",
 )
 """Calls that its help ends with."""
+
+
+class ComparisonPlot(StrEnum):
+    """Choices of ``compare --plot``."""
+
+    bars = "bars"
+    tradeoff = "tradeoff"
+    posterior = "posterior"
+    divergence = "divergence"
 
 
 def compare_command(
@@ -63,7 +73,7 @@ def compare_command(
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
-        opt.ComparisonPlot | None,
+        ComparisonPlot | None,
         panels.output(help="What -o draws; default: bars. tradeoff and divergence need --truth."),
     ] = None,
     report: opt.Report = None,

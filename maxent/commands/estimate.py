@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,14 @@ EXAMPLES = (
     "maxent estimate tree.json qi.csv --truth truth.csv --max-certain 0 --report report.html",
 )
 """Calls that its help ends with."""
+
+
+class EstimatePlot(StrEnum):
+    """Choices of ``estimate --plot``."""
+
+    leaves = "leaves"
+    posterior = "posterior"
+    divergence = "divergence"
 
 
 def estimate_command(
@@ -52,7 +61,7 @@ def estimate_command(
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
-        opt.EstimatePlot | None, panels.output(help="What -o draws; default: leaves. divergence needs --truth.")
+        EstimatePlot | None, panels.output(help="What -o draws; default: leaves. divergence needs --truth.")
     ] = None,
     report: opt.Report = None,
     max_posterior: opt.MaxPosterior = None,

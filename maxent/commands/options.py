@@ -56,23 +56,6 @@ class DecimalMark(StrEnum):
     comma = "comma"
 
 
-class EstimatePlot(StrEnum):
-    """Choices of ``estimate --plot``."""
-
-    leaves = "leaves"
-    posterior = "posterior"
-    divergence = "divergence"
-
-
-class ComparisonPlot(StrEnum):
-    """Choices of ``compare --plot``."""
-
-    bars = "bars"
-    tradeoff = "tradeoff"
-    posterior = "posterior"
-    divergence = "divergence"
-
-
 def completed_backend(incomplete: str) -> list[str]:
     """Back ends that a shell offers; of several with commas between, for the last."""
     from maxent.solvers.registry import backend_names

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 
 import maxent
 from maxent.__main__ import main
-from maxent.commands import options
+from maxent.commands import compare, estimate
 from maxent.disclosure.individuals import Individuals
 from maxent.models.defenses.leaf_pruning import prune_leaf
 from maxent.models.errors import MissingExtra
@@ -431,8 +431,8 @@ def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, 
 
 
 def test_the_command_line_has_all_kinds():
-    assert tuple(kind.value for kind in options.EstimatePlot) == estimates.KINDS
-    assert tuple(kind.value for kind in options.ComparisonPlot) == comparisons.KINDS
+    assert tuple(kind.value for kind in estimate.EstimatePlot) == estimates.KINDS
+    assert tuple(kind.value for kind in compare.ComparisonPlot) == comparisons.KINDS
 
 
 @pytest.mark.slow
