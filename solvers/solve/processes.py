@@ -158,8 +158,8 @@ def deaf() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for held, handler in before.items():
+            signal.signal(held, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number in arrived:
             signal.raise_signal(number)
