@@ -158,14 +158,12 @@ def _parameter(found: Any, hint: Any) -> Parameter:
 def problems_of(values: Any) -> list[Problem]:
     """What no data would make right: values that do not suit, and parameters that do not go together.
 
-    The second come from the method ``conflicts`` of the dataclass, if it has one, and say more than the first.
+    The second come from the method ``conflicts`` of the dataclass, if it has one.
     """
     kind: type = type(values)
     each = ((one, getattr(values, one.name)) for one in parameters_of(kind).values())
     found = [problem for one, value in each if (problem := one.problem(value)) is not None]
-    conflicts = [*getattr(values, "conflicts", tuple)()]
-    named = {problem.field for problem in conflicts}
-    return [*(problem for problem in found if problem.field not in named), *conflicts]
+    return [*found, *getattr(values, "conflicts", tuple)()]
 
 
 def unknown_choice(name: str, value: object, choices: tuple[str, ...]) -> list[Problem]:

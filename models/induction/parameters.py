@@ -111,11 +111,9 @@ class Growth:
 
     def conflicts(self) -> Iterator[Problem]:
         """An impurity that the inducer cannot compare splits by."""
-        from maxent.models.tables.frame import shorten
-
-        if self.inducer not in get_args(Inducer) or self.impurity is None:
+        if self.inducer not in get_args(Inducer) or self.impurity not in get_args(Impurity):
             return
         known = _IMPURITIES[self.inducer]
         if self.impurity not in known:
             expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
-            yield Problem(ARGUMENT, "impurity", f"{expected} for {self.inducer}", shorten(self.impurity))
+            yield Problem(ARGUMENT, "impurity", f"{expected} for {self.inducer}", repr(self.impurity))

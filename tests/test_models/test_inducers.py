@@ -223,7 +223,7 @@ BAD = pd.DataFrame(
         ({"qi": "b"}, ["a list of columns"]),
         ({"qi": ["b", ["t"], 1]}, ["names of columns", "['t']"]),
         ({"qi": []}, ["at least one column"]),
-        ({"qi": ["b"], "impurity": "mse"}, ["one of entropy, gini, gain_ratio for id3", "'mse'"]),
+        ({"qi": ["b"], "impurity": "mse"}, ["impurity: expected None or one of gini, entropy, gain_ratio", "'mse'"]),
         ({"qi": ["b"], "publish": "all", "min_samples_split": 0, "max_depth": -1}, ["publish", "min_samples", "max_d"]),
         ({"qi": ["b"], "min_samples_leaf": 0.5}, ["min_samples_leaf", "a whole number of records, at least 1"]),
         ({"qi": ["b"], "domains": {"b": ["x"]}}, ["every value that occurs", "'y'"]),
