@@ -39,7 +39,7 @@ class Measure:
     Attributes
     ----------
     key : str
-        As in JSON, in rows of a comparison, and of columns of a sweep.
+        As in JSON, in rows of a comparison and in columns of a sweep.
     title : str
         As in texts and plots.
     unit : str
@@ -49,10 +49,10 @@ class Measure:
     meaning : str
         For the documentation.
     value : callable, optional
-        Its value of an estimate, None where that cannot be said; left out of measures of anything else.
+        Its value for an estimate, None where that needs a truth; without it the measure is not one of estimates.
     json : str, optional
         Its place in the summary of `maxent.estimate`: by default ``disclosure.<key>``, ``""`` for none. Without
-        ``value`` its place in what `maxent.audit` finds; with neither, who makes a row of a comparison puts it there.
+        ``value`` its place in what `maxent.audit` finds; with neither, `comparison_row` has the value.
     use : bool
         Whether it says what the release is good for.
     line : {"always", "if any", "never"}
