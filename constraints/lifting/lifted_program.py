@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.impurity_numpy import PHI
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Origin
 
@@ -33,6 +34,17 @@ class Terms:
     size: FloatArray
     size_var: IntArray
     block: IntArray
+
+
+def tangents(phi: str, a: FloatArray, w: FloatArray, sized: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The tangents of ``phi(a, w)`` at some points: slopes by a, slopes by w, constants.
+
+    Where w is a constant, not ``sized``, the slope by it is 0.
+
+    Both phi are convex in both arguments together, so that nowhere a tangent lies above them.
+    """
+    by_a, by_w = PHI[phi].d_a(a, w), np.where(sized, PHI[phi].d_w(a, w), 0.0)
+    return by_a, by_w, PHI[phi].value(a, w) - by_a * a - by_w * w
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms, tangents
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 TOUCH = 1e-9
@@ -156,12 +156,10 @@ class NonlinearRows:
             w = np.where(sized, point[side.size_var], side.size) / side.largest
             w = np.maximum(w, TOUCH)
             a = np.maximum(point[side.var] / side.largest, TOUCH * w)
-            phi = PHI[side.phi]
-            d_a, d_w = phi.d_a(a, w), np.where(sized, phi.d_w(a, w), 0.0)
-            slope.value = d_a
+            slope.value, by_w, const = tangents(side.phi, a, w, sized)
             if slope_w is not None:
-                slope_w.value = d_w
-            offset += side.matrix @ (phi.value(a, w) - d_a * a - d_w * w)
+                slope_w.value = by_w
+            offset += side.matrix @ const
         self._offset.value = offset
 
     def _known(self, terms: Terms) -> BoolArray:

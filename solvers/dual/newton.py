@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
+from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
@@ -213,15 +214,5 @@ def _solve(hessian: FloatArray | sparse.csc_matrix, size: FloatArray, right: Flo
         settings = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
         solution: FloatArray = scale * splu(system, **settings).solve(scale * right)
         return solution
-    from scipy.linalg import solve_triangular
-
-    scaled = hessian * scale[:, None] * scale
-    for ridge in RIDGES:
-        try:
-            factor = np.linalg.cholesky(scaled + ridge * np.identity(len(right)))  # others can run meanwhile
-        except np.linalg.LinAlgError:
-            continue
-        half = solve_triangular(factor, scale * right, lower=True, check_finite=False)
-        dense: FloatArray = scale * solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
-        return dense
-    return scale**2 * right
+    solve = cholesky(hessian * scale[:, None] * scale, RIDGES)
+    return scale**2 * right if solve is None else scale * solve(scale * right)

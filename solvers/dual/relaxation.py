@@ -14,7 +14,7 @@ from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.elimination import Elimination, eliminate
-from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms, tangents
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
@@ -54,9 +54,9 @@ class ConvexRows:
         shape = (self.n_rows, len(self.shift))
         slope, at_zero = sparse.csr_matrix(shape), self.const.copy()
         for terms, a, w in self._arguments(masses):
-            phi, sized = PHI[terms.phi], terms.size_var >= 0
-            by_a, by_w = terms.coef * phi.d_a(a, w), np.where(sized, terms.coef * phi.d_w(a, w), 0.0)
-            at_zero += np.bincount(terms.row, terms.coef * phi.value(a, w) - by_a * a - by_w * w, self.n_rows)
+            sized = terms.size_var >= 0
+            by_a, by_w, const = (terms.coef * part for part in tangents(terms.phi, a, w, sized))
+            at_zero += np.bincount(terms.row, const, self.n_rows)
             slope += sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=shape)
             slope += sparse.csr_matrix((by_w[sized], (terms.row[sized], terms.size_var[sized])), shape=shape)
         slope = slope[rows]

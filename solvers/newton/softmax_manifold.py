@@ -18,10 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import TINY, FloatArray
+from maxent.solvers.cholesky import Solve, cholesky
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.block_form import Form, fast
 
-Solve = Callable[[FloatArray], FloatArray]
 Centre = Callable[[FloatArray], FloatArray]
 
 DENSE = 300_000
@@ -32,6 +32,9 @@ ACCURACY = 1e-11
 
 SMALLEST = -600.0
 """Logarithm of the smallest probability: below, its reciprocal would overflow."""
+
+LARGER = 100.0 ** np.arange(1, 9)
+"""Factors of the ridge on the equations' system, the first that makes it definite."""
 
 PATIENCE = 6
 """Steps that may bring coupled equations no closer, before they count as impossible to meet."""
@@ -157,7 +160,10 @@ class Manifold:
         ridge = 1e-13 * max(float(gram.diagonal().max(initial=0.0)), 1e-12)
         gram = sparse.csc_matrix(gram + ridge * sparse.identity(gram.shape[0]))
         if gram.shape[0] <= 300:
-            return _cholesky(gram.toarray(), ridge)
+            solve = cholesky(gram.toarray(), ridge * LARGER)
+            if solve is None:
+                raise ArithmeticError("the equations' system is not finite")
+            return solve
         from scipy.sparse.linalg import splu
 
         return splu(gram).solve  # type: ignore[no-any-return]
@@ -198,16 +204,3 @@ class Manifold:
             mean = np.add.reduceat(mean, self.form.start, axis=-1)[..., self.form.owner]
         centred: FloatArray = b - (mean / self.total[:, 0])[..., None]
         return centred
-
-
-def _cholesky(gram: FloatArray, ridge: float) -> Solve:
-    """Solves with a positive semidefinite matrix, made definite by the smallest ridge that does."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    while True:
-        ridge *= 100.0
-        try:
-            factor = cho_factor(gram + ridge * np.eye(len(gram)))
-        except LinAlgError:
-            continue
-        return lambda r: np.asarray(cho_solve(factor, r))

@@ -11,8 +11,10 @@ from programs import private, public, whole
 from strategies import SURE, cases, populations, thorough, true_masses
 
 from maxent.api.estimate import compile_release
+from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.constraints.lifting.lift import lift
+from maxent.constraints.lifting.lifted_program import tangents
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
@@ -213,3 +215,13 @@ def test_the_truth_never_has_more_entropy_than_the_bound(case):
         assert again >= entropy(program, truth) - 1e-9
         assert again >= bound - 1e-6 * people or not program.convex
         assert entropy_bound(program, restricted.point, Clock()) == pytest.approx(bound, abs=1e-6 * people)
+
+
+@pytest.mark.parametrize("phi", ["gini", "entropy"])
+def test_tangents_touch_and_never_lie_above(phi):
+    a, w, other, size = np.random.default_rng(0).uniform(0.01, 3.0, (4, 50))
+    sized = np.arange(50) % 2 == 0
+    by_a, by_w, const = tangents(phi, a, w, sized)
+    np.testing.assert_allclose(by_a * a + by_w * w + const, PHI[phi].value(a, w), atol=1e-12)
+    there = np.where(sized, size, w)
+    assert (by_a * other + by_w * there + const <= PHI[phi].value(other, there) + 1e-12).all()

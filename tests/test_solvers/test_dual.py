@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import thorough
 
+from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual import linear_entropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
@@ -235,3 +236,12 @@ def test_a_clock_that_has_run_out_leaves_a_valid_bound():
     found = minimise(held, clock=Clock(0.0))
     assert found.iterations == 0
     assert found.bound == held.value(found.multipliers) > minimise(held).bound
+
+
+def test_a_singular_system_is_solved_with_the_first_ridge_that_does():
+    rows = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 1.0, 1.0]])
+    solve = cholesky(rows @ rows.T, (-1.0, 1e-9, np.nan))
+    wanted = rows @ np.ones((3, 2))
+    np.testing.assert_allclose(rows @ rows.T @ solve(wanted), wanted, atol=1e-6)
+    np.testing.assert_allclose(solve(wanted)[:, 0], solve(wanted[:, 0]))
+    assert cholesky(-np.identity(3), (1e-9, 1e-6)) is None
