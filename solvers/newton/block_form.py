@@ -15,7 +15,7 @@ from scipy import sparse
 
 from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
-from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
+from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, run_ends
 
 DENSE = 20_000
 """Entries up to which a matrix is multiplied densely: a sparse product costs more to begin with."""
@@ -117,12 +117,12 @@ def build_form(program: LiftedProgram) -> Form:
     owners, owner = np.unique(program.owner[variable][first], return_inverse=True)
     held = np.where(fixed, program.lower[:n], 0.0)
     total = (program.total - np.bincount(program.owner, held, len(program.total)))[owners]
-    elimination, _ = eliminate(program, np.zeros(program.n, bool))
-    undefined = np.isnan(elimination.shift)  # such an aggregate is fixed by its bounds
-    elimination = replace(elimination, shift=np.where(undefined, program.lower, elimination.shift))
-    flat, flat_const = elimination.over_free(sparse.identity(program.n, format="csr")[n:])
     spread = sparse.csr_matrix((np.ones(len(at)), (variable, at)), shape=(n, free.size))
-    equal, least = _linear(program, flat, flat_const, spread, held, at, total[owner[group]])
+    elimination = _elimination(program)
+    variables = _expressed(program, elimination, spread, held, n_classes)
+    whole = np.empty(free.size)
+    whole[at] = total[owner[group]]
+    equal, least = _linear(program, variables, whole)
     return Form(
         program=program,
         variable=variable,
@@ -133,27 +133,54 @@ def build_form(program: LiftedProgram) -> Form:
         total=total,
         equal=equal,
         least=least,
-        blocks=_blocks(program, flat, flat_const, spread, held, free),
+        blocks=_blocks(program, variables, free),
         elimination=elimination,
     )
 
 
-def _linear(
-    program: LiftedProgram,
-    flat: sparse.csr_matrix,
-    flat_const: FloatArray,
-    spread: sparse.csr_matrix,
-    held: FloatArray,
-    at: IntArray,
-    people: FloatArray,
-) -> tuple[Rows, Rows]:
-    """Statements as equations and as rows ``>= value``, bounds of single masses among the latter."""
-    n = program.n_masses
+def _elimination(program: LiftedProgram) -> Elimination:
+    """Aggregates as sums of masses, fixed ones included; one without a definition is fixed by its bounds."""
+    elimination, _ = eliminate(program, np.zeros(program.n, bool))
+    shift = np.where(np.isnan(elimination.shift), program.lower, elimination.shift)
+    return replace(elimination, shift=shift)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Variables:
+    """Every variable of a program as ``over @ m.ravel() + const``.
+
+    ``groups``, shape (n, n_groups), counts the free masses of each group in it; ``klass`` is their class, -1 without.
+    """
+
+    over: sparse.csr_matrix
+    const: FloatArray
+    groups: sparse.csr_matrix
+    klass: IntArray
+
+
+def _expressed(
+    program: LiftedProgram, elimination: Elimination, spread: sparse.csr_matrix, held: FloatArray, n_classes: int
+) -> _Variables:
+    """The variables over masses that ``spread``, shape (n_masses, m.size), lays out; the others are ``held``."""
+    sums, const = elimination.over_free(sparse.identity(program.n, format="csr"))
+    klass = np.full(program.n, -1, np.int64)
+    some = np.flatnonzero(np.diff(sums.indptr))
+    klass[some] = program.klass[sums.indices[sums.indptr[some]]]
+    over = sparse.csr_matrix(sums @ spread)
+    size = spread.shape[1]
+    group_of = (np.ones(size), (np.arange(size), np.arange(size) // n_classes))
+    groups = sparse.csr_matrix(over @ sparse.csr_matrix(group_of, shape=(size, size // n_classes)))
+    return _Variables(over, const + sums @ held, groups, klass)
+
+
+def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) -> tuple[Rows, Rows]:
+    """Statements as equations and as rows ``>= value``, bounds of single masses among the latter.
+
+    ``whole`` are the individuals of each mass's quasi-identifier, in the order of ``m.ravel()``.
+    """
     said = np.flatnonzero([origin is not None for origin in program.origins])
     rows = program.matrix[said]
-    in_masses = sparse.csr_matrix(rows[:, :n] + rows[:, n:] @ flat)
-    moved = in_masses @ held + rows[:, n:] @ flat_const
-    matrix = sparse.csr_matrix(in_masses @ spread)
+    matrix, moved = sparse.csr_matrix(rows @ variables.over), rows @ variables.const
     matrix.eliminate_zeros()
     lower, upper = program.row_lower[said] - moved, program.row_upper[said] - moved
     some = np.diff(matrix.indptr) > 0
@@ -161,14 +188,13 @@ def _linear(
     same = lower == upper
     above, below = np.isfinite(lower) & ~same, np.isfinite(upper) & ~same
     # A mass is positive, and at most its quasi-identifier's total, without being told.
-    variable = np.flatnonzero(np.diff(spread.indptr))
-    whole = np.empty(spread.shape[1])
-    whole[at] = people
-    mine = whole[spread.indices]
-    low, high = program.lower[variable] > 0, program.upper[variable] < mine * (1 - 1e-12)
-    alone = spread[variable]
+    masses = variables.over[: program.n_masses]
+    free = np.flatnonzero(np.diff(masses.indptr))
+    mass_lower, mass_upper = program.lower[free], program.upper[free]
+    low, high = mass_lower > 0, mass_upper < whole[masses.indices] * (1 - 1e-12)
+    alone = masses[free]
     least = sparse.vstack([matrix[above], -matrix[below], alone[low], -alone[high]], format="csr")
-    value = np.concatenate([lower[above], -upper[below], program.lower[variable][low], -program.upper[variable][high]])
+    value = np.concatenate([lower[above], -upper[below], mass_lower[low], -mass_upper[high]])
     return (
         Rows(matrix[same], lower[same], _people(matrix[same], whole)),
         Rows(least, value, _people(least, whole)),
@@ -182,52 +208,36 @@ def _people(matrix: sparse.csr_matrix, whole: FloatArray) -> FloatArray:
     return people
 
 
-def _blocks(
-    program: LiftedProgram,
-    flat: sparse.csr_matrix,
-    flat_const: FloatArray,
-    spread: sparse.csr_matrix,
-    held: FloatArray,
-    free: BoolArray,
-) -> Blocks:
+def _blocks(program: LiftedProgram, variables: _Variables, free: BoolArray) -> Blocks:
     """The terms of all nonlinear rows, gathered by block."""
-    n, n_classes = program.n_masses, free.shape[1]
-    everything = sparse.vstack([sparse.identity(n, format="csr"), flat], format="csr")
-    const_of = np.concatenate([np.zeros(n), flat_const]) + everything @ held
-    over_free = sparse.csr_matrix(everything @ spread)  # variables over m.ravel()
-    to_group = sparse.csr_matrix(
-        (np.ones(free.size), (np.arange(free.size), np.arange(free.size) // n_classes)), shape=(free.size, len(free))
-    )
-    klass_of = np.full(program.n, -1, np.int64)
-    klass_of[:n] = program.klass
-    some = np.flatnonzero(np.diff(flat.indptr))
-    klass_of[n + some] = program.klass[flat.indices[flat.indptr[some]]]
-    pieces = []
-    phis, first = [], 0
-    for terms in program.terms:
-        piece = _gather(terms, over_free, const_of, klass_of, to_group, free)
-        phis.append((terms.phi, slice(first, first + len(piece.size))))
-        first += len(piece.size)
-        pieces.append(piece)
-    n_rows = len(program.nl_const)
-    row = np.concatenate([terms.row for terms in program.terms] or [np.empty(0, np.int64)])
-    coef = np.concatenate([terms.coef for terms in program.terms] or [np.empty(0)])
-    place = np.concatenate([part.start + p.of_term for p, (_, part) in zip(pieces, phis, strict=True)] or [row])
-    pair, one = np.unique(row * max(first, 1) + place, return_index=True)
+    n_groups, n_classes = free.shape
+    none = np.empty(0, np.int64)
+    pieces = [_gather(terms, variables, free) for terms in program.terms]
+    ends = run_ends(np.array([len(piece.size) for piece in pieces], np.int64))
+    n_blocks = int(ends[-1])
+    row = np.concatenate([none, *(terms.row for terms in program.terms)])
+    coef = np.concatenate([np.empty(0), *(terms.coef for terms in program.terms)])
+    block = np.concatenate([none, *(begin + piece.of_term for begin, piece in zip(ends[:-1], pieces, strict=True))])
+    # The terms of a block have the same factor in a row, which counts once.
+    pair, one = np.unique(row * max(n_blocks, 1) + block, return_index=True)
     factor = sparse.csr_matrix(
-        ((coef * program.nl_size[row])[one], (pair // max(first, 1), pair % max(first, 1))), shape=(n_rows, first)
+        ((coef * program.nl_size[row])[one], np.divmod(pair, max(n_blocks, 1))),
+        shape=(len(program.nl_const), n_blocks),
     )
-    incidence = sparse.vstack([p.incidence for p in pieces] or [sparse.csr_matrix((0, len(free)))], format="csr")
-    sizes = sparse.vstack([p.size_rows for p in pieces] or [sparse.csr_matrix((0, free.size))], format="csr")
+    incidence = sparse.vstack([sparse.csr_matrix((0, n_groups)), *(p.incidence for p in pieces)], format="csr")
+    sizes = sparse.vstack([sparse.csr_matrix((0, free.size)), *(p.size_rows for p in pieces)], format="csr")
     return Blocks(
         incidence=incidence,
         transposed=incidence.T.tocsr(),
-        const=np.concatenate([p.const for p in pieces] or [np.empty((0, n_classes))]),
-        seen=np.concatenate([p.seen for p in pieces] or [np.empty((0, n_classes), bool)]),
-        size=np.concatenate([p.size for p in pieces] or [np.empty(0)]),
+        const=np.concatenate([np.empty((0, n_classes)), *(p.const for p in pieces)]),
+        seen=np.concatenate([np.empty((0, n_classes), bool), *(p.seen for p in pieces)]),
+        size=np.concatenate([np.empty(0), *(p.size for p in pieces)]),
         size_rows=sizes,
         size_transposed=sizes.T.tocsr(),
-        phis=tuple(phis),
+        phis=tuple(
+            (terms.phi, slice(int(begin), int(end)))
+            for terms, begin, end in zip(program.terms, ends[:-1], ends[1:], strict=True)
+        ),
         factor=factor,
         factor_transposed=factor.T.tocsr(),
         constant=program.nl_const * program.nl_size,
@@ -247,41 +257,35 @@ class _Piece:
     of_term: IntArray
 
 
-def _gather(
-    terms: Terms,
-    over_free: sparse.csr_matrix,
-    const_of: FloatArray,
-    klass_of: IntArray,
-    to_group: sparse.csr_matrix,
-    free: BoolArray,
-) -> _Piece:
-    """Terms of a block share its sum over groups, unless statements fix part of the sum for one class alone.
+def _gather(terms: Terms, variables: _Variables, free: BoolArray) -> _Piece:
+    """The blocks of some terms: those that the program names, and others for terms that these do not fit.
 
-    Such a term's groups are not those of its fellows, and it becomes a block of its own.
+    The terms of a named block are the classes of one set of groups, so that one sum over these groups gives all of
+    them. But where statements fix part of the sum for one class alone, that term is a sum over fewer groups than the
+    block's other terms, and becomes a block of its own.
     """
-    _, block = np.unique(terms.block, return_inverse=True)
-    klass, groups = klass_of[terms.var], over_free[terms.var] @ to_group
-    n_terms, n_blocks = len(block), int(block.max()) + 1
-    union = _zero_one(sparse.csr_matrix((np.ones(n_terms), (block, np.arange(n_terms))), (n_blocks, n_terms)) @ groups)
-    alone = np.diff(groups.indptr) != (union @ free.astype(np.float64))[block, klass]
-    place = block.copy()
-    place[alone] = n_blocks + np.unique(terms.var[alone], return_inverse=True)[1]
-    n_places = int(place.max()) + 1
-    owner = np.full(n_places, -1, np.int64)  # a term of each block
-    owner[place] = np.arange(n_terms)
-    used = np.flatnonzero(owner >= 0)
-    place = np.searchsorted(used, place)
-    owner = owner[used]
-    own = used >= n_blocks
-    incidence = sparse.vstack([union[used[~own]], _zero_one(groups[owner[own]])], format="csr")
+    _, named = np.unique(terms.block, return_inverse=True)
+    klass, groups = variables.klass[terms.var], variables.groups[terms.var]
+    n_terms, n_named = len(named), int(named.max()) + 1
+    terms_of = sparse.csr_matrix((np.ones(n_terms), (named, np.arange(n_terms))), shape=(n_named, n_terms))
+    union = _zero_one(terms_of @ groups)
+    would_have = (union @ free.astype(np.float64))[named, klass]  # groups in which the term's class is free
+    misfit = np.diff(groups.indptr) != would_have
+    number = named.copy()
+    number[misfit] = n_named + np.unique(terms.var[misfit], return_inverse=True)[1]
+    used, block = np.unique(number, return_inverse=True)
+    example = np.empty(len(used), np.int64)  # a term of each block
+    example[block] = np.arange(n_terms)
+    own = used >= n_named
+    incidence = sparse.vstack([union[used[~own]], _zero_one(groups[example[own]])], format="csr")
     const, seen = np.zeros((len(used), free.shape[1])), np.zeros((len(used), free.shape[1]), bool)
-    const[place, klass], seen[place, klass] = const_of[terms.var], True
-    sized = terms.size_var[owner] >= 0
-    keep = sparse.diags(sized.astype(np.float64))
-    size_rows = sparse.csr_matrix(keep @ over_free[np.where(sized, terms.size_var[owner], 0)])
+    const[block, klass], seen[block, klass] = variables.const[terms.var], True
+    size_var = terms.size_var[example]
+    open_ = size_var >= 0
+    size_rows = sparse.csr_matrix(sparse.diags(open_.astype(np.float64)) @ variables.over[np.where(open_, size_var, 0)])
     size_rows.eliminate_zeros()
-    size = np.where(sized, const_of[terms.size_var[owner]], terms.size[owner])
-    return _Piece(incidence, const, seen, size, size_rows, place)
+    size = np.where(open_, variables.const[size_var], terms.size[example])
+    return _Piece(incidence, const, seen, size, size_rows, block)
 
 
 def _zero_one(matrix: sparse.spmatrix) -> sparse.csr_matrix:
