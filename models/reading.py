@@ -72,6 +72,8 @@ class Reading:
     csv_encoding : str, optional
         The encoding of CSV files without a byte-order mark, such as ``"cp1252"``, by any name that Python has for it;
         None for UTF-8, and for what is recognised in text that is no UTF-8.
+    sheet : str, optional
+        The sheet of Excel workbooks that is read; None for the first.
     format : str, optional
         The format of releases that are read from files, a name of `maxent.models.formats.registry.reader_names`; None
         for as they show.
@@ -88,6 +90,7 @@ class Reading:
     csv_delimiter: Delimiter | None = None
     csv_decimal: Decimal | None = None
     csv_encoding: str | None = None
+    sheet: str | None = None
     format: str | None = None
 
     def __post_init__(self) -> None:
@@ -105,6 +108,8 @@ class Reading:
         for name, kind in (("csv_delimiter", Delimiter), ("csv_decimal", Decimal)):
             if (value := getattr(self, name)) is not None and value not in get_args(kind):
                 problems.append(Problem(ARGUMENT, name, f"one of {', '.join(get_args(kind))}", repr(value)))
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            problems.append(Problem(ARGUMENT, "sheet", "the name of a sheet", repr(self.sheet)))
         if self.csv_encoding is not None:
             if (encoding := encoding_named(self.csv_encoding)) is None:
                 expected = "an encoding of text, such as cp1252 or utf-16"

@@ -50,6 +50,7 @@ def audit_command(
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
     csv_encoding: opt.CsvEncoding = None,
+    sheet: opt.Sheet = None,
     format: opt.Format = None,
     as_json: opt.Json = False,
     output: Annotated[
@@ -76,7 +77,7 @@ def audit_command(
         "rounding": rounding.value,
         "risk": risk,
         "target": target,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, format),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, csv_literal)
 

@@ -64,6 +64,7 @@ def bench_command(
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
     csv_encoding: opt.CsvEncoding = None,
+    sheet: opt.Sheet = None,
     format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
@@ -85,7 +86,7 @@ def bench_command(
         "seed": seed,
         "jobs": jobs,
         "floor": floor,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, format),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
     }
     return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 

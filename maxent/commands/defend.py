@@ -76,6 +76,7 @@ def defend_command(
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
     csv_encoding: opt.CsvEncoding = None,
+    sheet: opt.Sheet = None,
     csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
     **options: Any,
@@ -88,7 +89,7 @@ def defend_command(
         "categorical": opt.columns("categorical", categorical or ()),
         "missing": missing.value,
         "test": test,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet),
     }
     return partial(_run, method, data, columns, options, as_json, output, csv_literal)
 

@@ -56,6 +56,7 @@ def estimate_command(
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
     csv_encoding: opt.CsvEncoding = None,
+    sheet: opt.Sheet = None,
     format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
@@ -84,7 +85,7 @@ def estimate_command(
         "dask": dask,
         "floor": floor,
         "top": top,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, format),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)
     return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)

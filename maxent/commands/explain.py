@@ -41,6 +41,7 @@ def explain_command(
     csv_delimiter: opt.CsvDelimiter = None,
     csv_decimal: opt.CsvDecimal = None,
     csv_encoding: opt.CsvEncoding = None,
+    sheet: opt.Sheet = None,
     format: opt.Format = None,
     as_json: opt.Json = False,
     output: opt.Output = None,
@@ -50,7 +51,7 @@ def explain_command(
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
         "target": target,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, format),
+        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
     }
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
     return partial(_run, tree, qi, options, (latex, as_json), outputs, csv_literal)

@@ -215,6 +215,9 @@ CsvEncoding = Annotated[
         help="The encoding of CSV files, such as cp1252; default: UTF-8, or what their letters show.",
     ),
 ]
+Sheet = Annotated[
+    str | None, panels.read("--sheet", metavar="NAME", help="The sheet of Excel workbooks; default: the first.")
+]
 Format = Annotated[
     str | None,
     panels.read(
@@ -309,6 +312,7 @@ def reading(
     csv_delimiter: DelimiterName | None,
     csv_decimal: DecimalMark | None,
     csv_encoding: str | None,
+    sheet: str | None,
     format: str | None = None,
 ) -> Reading | None:
     """How files are read, None for as usual."""
@@ -322,6 +326,7 @@ def reading(
             "csv_delimiter": csv_delimiter and csv_delimiter.value,
             "csv_decimal": csv_decimal and csv_decimal.value,
             "csv_encoding": csv_encoding,
+            "sheet": sheet,
             "format": format,
         }
     )

@@ -194,6 +194,7 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
     text = table.take("text", f"one of {', '.join(get_args(Text))}", lambda v: v in get_args(Text))
     na = table.take("na", "a list of spellings of a missing value", are_spellings)
     size = table.take("max_memory", "a size, such as 500MB or 4GB", lambda v: parse_size(v) is not None)
+    sheet = table.take("sheet", "the name of a sheet", is_text)
     delimiters, decimals = get_args(Delimiter), get_args(Decimal)
     csv = {
         "csv_delimiter": table.take("csv_delimiter", f"one of {', '.join(delimiters)}", lambda v: v in delimiters),
@@ -202,7 +203,7 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
             "csv_encoding", "an encoding, such as cp1252", lambda v: encoding_named(v) is not None
         ),
     }
-    given["reading"] = reading_of({"text": text, "na": na, "max_memory": size, **csv})
+    given["reading"] = reading_of({"text": text, "na": na, "max_memory": size, "sheet": sheet, **csv})
     test = table.take("test", 'the name of a file, or a column and its value: {fold = "test"}', is_test)
     given["test"] = find("test", test)
     given["fold"] = next(iter(test.items())) if isinstance(test, dict) else None

@@ -17,6 +17,7 @@ from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.frame import Frame, Source, from_arrow, from_pandas, heading, repeated_columns
 from maxent.models.tables.sources.csv_file import open_csv
+from maxent.models.tables.sources.excel_file import open_excel
 from maxent.models.tables.sources.memory import Memory, cells_size, too_large
 from maxent.models.tables.sources.parquet_file import open_parquet
 from maxent.models.tables.sources.table_input import TableInput, matching_files, readable, table_input
@@ -79,9 +80,9 @@ def read_frame(
     Parameters
     ----------
     source : DataFrame or path
-        By suffix: .parquet or .pq is Parquet, .gz is compressed CSV, all others are CSV. CSV is UTF-8, with a header
-        line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark. ``-`` is
-        standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
+        By suffix: .parquet or .pq is Parquet, .xlsx or .xlsm Excel, .gz is compressed CSV, all others are CSV, with a
+        header line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark. ``-``
+        is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
     name : str
         What to call a DataFrame in messages; a file goes by its name.
     wanted : iterable of str
@@ -186,6 +187,8 @@ def _open(found: TableInput, reader: Reader) -> TableFile:
     """Open a table by its format; note how a CSV file is read that is no usual one."""
     if found.format == "parquet":
         return open_parquet(found.source, found.open, reader.reading.max_memory)
+    if found.format == "excel":
+        return open_excel(found.source, found.open, reader)
     text = open_csv(found.source, found.open, reader.reading)
     for note in text.notes:
         reader.note(found.source, *note)

@@ -28,8 +28,8 @@ _CHUNK = 8 * _LONGEST_LINE
 """Bytes that are checked at once: no line of as many has as few characters as it may have."""
 
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive or Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"PK\x03\x04": "a zip archive or Excel workbook (name it .xlsx)",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of old (save it as .xlsx)",
     b"\x1f\x8b": "a gzip archive (name it .csv.gz)",
     b"PAR1": "a Parquet file (name it .parquet)",
 }

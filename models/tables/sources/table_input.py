@@ -21,8 +21,10 @@ from maxent.models.tables.sources.memory import too_large
 LARGE_BYTES = 50_000_000
 """A file of more bytes, unpacked, is not kept in memory."""
 
-_EXPECTED = "a CSV or Parquet file that can be read"
-_FORMATS: dict[str, Literal["csv", "parquet"]] = {".parquet": "parquet", ".pq": "parquet"}
+_EXPECTED = "a CSV, Parquet or Excel file that can be read"
+Format = Literal["csv", "parquet", "excel"]
+_FORMATS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}
+_FIRST: dict[bytes, Format] = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
 _GZIP_RATIO = 1032
 """The most bytes that a byte of gzip can stand for."""
 
@@ -39,7 +41,7 @@ class TableInput:
         Opens its bytes, from the first.
     size : int
         How many there are.
-    format : {"csv", "parquet"}
+    format : {"csv", "parquet", "excel"}
         What they are, unpacked.
     packed : bool
         Whether they are in a gzip archive.
@@ -48,7 +50,7 @@ class TableInput:
     source: str
     open_stored: Callable[[], BinaryIO]
     size: int
-    format: Literal["csv", "parquet"]
+    format: Format
     packed: bool
 
     def open(self) -> BinaryIO:
@@ -91,7 +93,7 @@ def table_input(path: Path, max_memory: int) -> TableInput:
     with opener() as file:
         start = file.read(4) if is_standard_input(path) else b""
         size = file.seek(0, io.SEEK_END)
-    kind = "parquet" if start == b"PAR1" else _FORMATS.get(path.suffix.lower(), "csv")
+    kind = _FIRST.get(start) or _FORMATS.get(path.suffix.lower(), "csv")
     packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
     return TableInput(shown_path(path), opener, size, kind, packed)
 
@@ -106,7 +108,7 @@ def matching_files(pattern: str) -> tuple[Path, ...]:
     """
     files = sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir())
     if not files:
-        raise invalid(pattern, "file", "path", "a pattern that CSV or Parquet files match", "no file that does")
+        raise invalid(pattern, "file", "path", "a pattern that CSV, Parquet or Excel files match", "no file that does")
     formats = sorted({_suffix(path) for path in files})
     if len(formats) > 1:
         raise invalid(pattern, "file", "path", "a pattern of files of one format", shorten_list(formats))
@@ -116,7 +118,7 @@ def matching_files(pattern: str) -> tuple[Path, ...]:
 def _suffix(path: Path) -> str:
     """Return the suffix that says how to read a file."""
     suffix = (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
-    return ".parquet" if suffix in _FORMATS else suffix
+    return f".{_FORMATS[suffix]}" if suffix in _FORMATS else suffix
 
 
 @contextmanager
@@ -133,7 +135,7 @@ def readable(path: Path, max_memory: int) -> Iterator[None]:
         found = "one that ends too early" if isinstance(error, EOFError) else "a damaged one, or another file"
         raise invalid(source, "file", "format", "CSV text in a gzip archive", found) from error
     except IsADirectoryError as error:
-        inside = next((s for s in (".parquet", ".pq", ".csv", ".csv.gz") if any(path.glob(f"*{s}"))), None)
+        inside = next((s for s in (".parquet", ".pq", ".csv", ".csv.gz", ".xlsx") if any(path.glob(f"*{s}"))), None)
         advice = f" (to read all files in it, give the pattern '{path / '*'}{inside}')" if inside else ""
         raise invalid(source, "file", "path", _EXPECTED, f"a directory{advice}") from error
     except FileNotFoundError as error:
