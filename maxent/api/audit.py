@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +19,8 @@ from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import place_sizes
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.formats.registry import open_release
 from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reading, reader_of
+from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable
@@ -130,7 +127,7 @@ def audit(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    return audit_published(
+    return audit_release(
         release,
         qi,
         min_size=min_size,
@@ -144,7 +141,7 @@ def audit(
     ).summary
 
 
-def audit_published(
+def audit_release(
     release: Release | Records,
     qi: Source | None = None,
     *,
@@ -157,32 +154,13 @@ def audit_published(
     target: str | None = None,
     reading: Reading | None = None,
 ) -> Audit | RecordsAudit:
-    """What `audit` summarises: the findings, with the leaves and the individuals that they are about."""
-    _check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
-    tables = Tables(qi, facts=facts, count=count, reading=reading)
-    case = read_case(release, tables, target, facts=facts, risk=risk or None)
-    return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
-
-
-def audit_release(
-    release: Release | str | PathLike[str],
-    qi: Source | None = None,
-    *,
-    min_size: int = 1,
-    background: int = 1,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    risk: bool = False,
-    reading: Reading | None = None,
-) -> Audit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
     Returns
     -------
-    Audit
-        Frozen; ``.summary`` is what `audit` returns; ``.leaves``, ``.individuals`` and ``.table``, the release as an
-        anonymised table, are DataFrames.
+    Audit or, of generalised records, RecordsAudit
+        Frozen; ``.summary`` is what `audit` returns; ``.individuals`` and ``.table``, the release as an anonymised
+        table, are DataFrames, and so are ``.leaves`` of trees.
 
     Raises
     ------
@@ -190,12 +168,9 @@ def audit_release(
         For anything wrong with the inputs, naming every problem and its place.
     """
     _check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
-    reader = reader_of(reading)
-    opened = open_release(release, reader)
-    case = Tables(qi, facts=facts, count=count, reading=reading).case(opened)
-    case = replace(case, noticed=reader.noticed.joined(case.noticed))
-    found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
-    return cast("Audit", found)
+    tables = Tables(qi, facts=facts, count=count, reading=reading)
+    case = read_case(release, tables, target, facts=facts, risk=risk or None)
+    return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
 
 
 def audit_case(

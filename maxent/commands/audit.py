@@ -95,10 +95,10 @@ def _run(
     from maxent.text.terminal import print_json
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
-    from maxent.api.audit import audit_published
+    from maxent.api.audit import audit_release
     from maxent.text.audit import print_audit
 
-    found = audit_published(tree, qi, **options)
+    found = audit_release(tree, qi, **options)
     tell_noticed(found.noticed)
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)

@@ -48,17 +48,12 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
         When the file cannot be read, or no reader recognises it; or with every problem in it, each naming the node,
         the field, what was expected and found.
     """
-    return open_release(path, reader_of(reading))
-
-
-def open_release(published: object, reader: Reader) -> Release:
-    """Read a release of trees, unless it is one already; errors as `load_release`, and for records."""
-    found = open_published(published, reader)
+    found = open_published(path, reader_of(reading))
     if isinstance(found, Release):
         return found
-    if isinstance(published, (str, PathLike)):
-        raise invalid(shown_path(published), "file", "format", "a release of trees", RECORDS.words)
-    raise no_release(published)
+    if isinstance(path, (str, PathLike)):
+        raise invalid(shown_path(path), "file", "format", "a release of trees", RECORDS.words)
+    raise no_release(path)
 
 
 def open_published(published: object, reader: Reader) -> Release | Records:

@@ -237,13 +237,13 @@ def test_an_error_without_parts_is_json_too(folder, capsys, monkeypatch):
         (MissingExtra("a back end needs this: pip install that"), "a back end needs this: pip install that"),
         (MemoryError(), "the problem does not fit into memory"),
     ):
-        monkeypatch.setattr("maxent.api.audit.audit_published", fail(error))
+        monkeypatch.setattr("maxent.api.audit.audit_release", fail(error))
         assert main(["audit", "tree.json", "--json"]) == 2
         printed = capsys.readouterr()
         (problem,) = json.loads(printed.out)["error"]["problems"]
         assert problem == {"message": message, **dict.fromkeys(PARTS)}
         assert printed.err == f"maxent: {message}\n"
-    monkeypatch.setattr("maxent.api.audit.audit_published", fail(KeyboardInterrupt()))
+    monkeypatch.setattr("maxent.api.audit.audit_release", fail(KeyboardInterrupt()))
     assert main(["audit", "tree.json", "--json"]) == 130
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {

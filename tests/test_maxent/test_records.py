@@ -16,7 +16,7 @@ from yang import figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.audit import audit_published
+from maxent.api.audit import audit_release
 from maxent.models.records.generalize import tiered, uniform
 from maxent.models.tables.training import read_training
 from maxent.models.trees.routing import assign
@@ -121,7 +121,7 @@ def test_the_leaves_of_a_tree_as_records_disclose_what_their_counts_do(case):
 @given(case=counted(rows=(3, 6), classes=(2, 3)), k=st.integers(1, 3), seed=st.integers(0, 3))
 def test_classes_are_certain_that_no_assignment_changes(case, k, seed):
     table = generalised(case, k, "tiered")
-    found = audit_published(table, case.people.qi)
+    found = audit_release(table, case.people.qi)
     rows = found.records.counts.sum(axis=1)
     names = found.records.table.target.classes
     possible = [set() for _ in range(len(found.people))]
