@@ -255,7 +255,8 @@ def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
     hint: Any = str if each.kind is object else each.kind
     metavar = about.metavar or {int: "N", float: "X"}.get(each.kind) or (about.files.upper() or None)
     if each.choices:
-        hint = StrEnum(each.name, {choice: choice for choice in each.choices})
+        make: Any = StrEnum
+        hint = make(each.name, {choice: choice for choice in each.choices})
         default = None if default is None else hint(default)
     if each.name == "k":
         hint, default = list[int], [default]
