@@ -41,6 +41,7 @@ from maxent.models.tables.frame import (
     shorten_list,
 )
 from maxent.models.tables.qi_table import QITable, declared_values, read_counted, read_qi, row_keys
+from maxent.models.tables.sources.table_input import FORMATS
 from maxent.models.tables.table_files import read_frame
 from maxent.models.text.spelling import cleaned, has_leading_zeros, spelled_alike, told_apart
 
@@ -93,7 +94,7 @@ class PublishedRecords:
 READER = ReleaseReader(
     "records",
     "a table of generalised records",
-    (".csv", ".csv.gz", ".parquet", ".pq"),
+    (".csv", ".csv.gz", *FORMATS),
     lambda path, reader: path,  # which `read_published` reads, with the table that says what its columns are
 )
 

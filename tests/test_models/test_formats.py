@@ -62,7 +62,7 @@ def test_files_are_recognised_by_what_is_in_them_then_by_suffix(folder):
     for name, content in {"tree": document, "tree.csv": document, "bom": "\ufeff\n" + document}.items():
         Path(name).write_text(content, encoding="utf-8")
         assert name_for(name) == "maxent/1"
-    for name in ("a.json", "a.csv", "a.PARQUET", "a.csv.gz"):
+    for name in ("a.json", "a.csv", "a.PARQUET", "a.csv.gz", "a.xlsx"):
         Path(name).write_text("x", encoding="utf-8")
         assert name_for(name) == ("maxent/1" if name == "a.json" else "records")
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
+import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.published_records import read_published
 from maxent.models.reading import Reader, Reading
@@ -149,3 +150,11 @@ def test_what_else_is_refused():
     assert problems(ROWS, QI.iloc[:0])[0].startswith("rows: individuals")
     assert "'?'" in problems(ROWS, QI.assign(Age=["20", "?", "40"]))[0]
     assert problems(ROWS, QI, count="nothing")[0].startswith("columns: nothing")
+
+
+def test_records_may_be_in_a_workbook(tmp_path):
+    pytest.importorskip("openpyxl")
+    ROWS.to_excel(tmp_path / "records.xlsx", index=False)
+    ROWS.to_csv(tmp_path / "records.csv", index=False)
+    found = [maxent.audit(tmp_path / f"records{suffix}", QI, target="T") for suffix in (".xlsx", ".csv")]
+    assert found[0] == found[1]

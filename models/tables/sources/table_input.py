@@ -23,7 +23,9 @@ LARGE_BYTES = 50_000_000
 
 _EXPECTED = "a CSV, Parquet or Excel file that can be read"
 Format = Literal["csv", "parquet", "excel"]
-_FORMATS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}
+FORMATS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}
+"""Suffixes of tables that are no CSV."""
+
 _FIRST: dict[bytes, Format] = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
 _GZIP_RATIO = 1032
 """The most bytes that a byte of gzip can stand for."""
@@ -93,7 +95,7 @@ def table_input(path: Path, max_memory: int) -> TableInput:
     with opener() as file:
         start = file.read(4) if is_standard_input(path) else b""
         size = file.seek(0, io.SEEK_END)
-    kind = _FIRST.get(start) or _FORMATS.get(path.suffix.lower(), "csv")
+    kind = _FIRST.get(start) or FORMATS.get(path.suffix.lower(), "csv")
     packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
     return TableInput(shown_path(path), opener, size, kind, packed)
 
@@ -118,7 +120,7 @@ def matching_files(pattern: str) -> tuple[Path, ...]:
 def _suffix(path: Path) -> str:
     """Return the suffix that says how to read a file."""
     suffix = (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
-    return f".{_FORMATS[suffix]}" if suffix in _FORMATS else suffix
+    return f".{FORMATS[suffix]}" if suffix in FORMATS else suffix
 
 
 @contextmanager
