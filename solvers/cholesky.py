@@ -20,7 +20,9 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
 
     for ridge in ridges:
         try:
-            factor = np.linalg.cholesky(matrix + ridge * np.identity(len(matrix)))  # other threads can run meanwhile
+            factor: FloatArray = np.linalg.cholesky(
+                matrix + ridge * np.identity(len(matrix))
+            )  # other threads can run meanwhile
         except np.linalg.LinAlgError:
             continue
 

@@ -76,8 +76,8 @@ class NewtonBackend:
             return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
         accuracy, most = accuracy_for(program), options.max_iterations
         found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most)
-        state = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
-        point = form.point(state.m)
+        near = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
+        point = form.point(near.m)
         violation = Derivatives(program).violation(point)
         stop = options.clock.stop()
         if stop is None or found.converged:

@@ -76,7 +76,7 @@ def _chosen(part: LiftedPart) -> tuple[IntArray, IntArray, IntArray]:
 
 def _classes(part: LiftedPart) -> IntArray:
     """The class of each variable, shape (n,); aggregates over all classes get a number between."""
-    klass = part.program.klass
+    klass = part.program.klass.astype(np.float64)
     number = part.elimination.sums(np.ones(len(klass)))
     mean: IntArray = np.rint(part.elimination.sums(klass) / np.maximum(number, 1.0)).astype(np.int64)
     return mean
