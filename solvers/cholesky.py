@@ -20,9 +20,8 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
 
     for ridge in ridges:
         try:
-            factor: FloatArray = np.linalg.cholesky(
-                matrix + ridge * np.identity(len(matrix))
-            )  # other threads can run meanwhile
+            # NumPy's lets other threads run meanwhile.
+            factor: FloatArray = np.linalg.cholesky(matrix + ridge * np.identity(len(matrix)))
         except np.linalg.LinAlgError:
             continue
 

@@ -66,3 +66,15 @@ def test_every_folder_says_what_it_holds() -> None:
     for folder in folders:
         text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
         assert text, folder
+
+
+def test_the_types_of_arrays_are_named_once() -> None:
+    assigned = {
+        (name, target.id)
+        for name, path in MODULES.items()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id in {"BoolArray", "FloatArray", "IntArray", "TINY"}
+    }
+    assert {name for name, _ in assigned} == {"maxent.models.arrays"}
