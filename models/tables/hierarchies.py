@@ -133,7 +133,12 @@ def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[st
             found = "no such attribute, or one of numbers, which are cut in two"
             yield Problem(where, "hierarchies", f"a categorical attribute of the tree ({known})", found)
         elif missing := [value for value in domains[attribute] if value not in set(hierarchy.values)]:
-            yield Problem(where, "hierarchies", "a row for every value", f"none for {shorten(', '.join(missing))}")
+            expected, found = "a row for every value", f"none for {shorten(', '.join(missing))}"
+            rows = {cleaned(value): value for value in hierarchy.values}
+            if alike := [value for value in missing if cleaned(value) in rows]:
+                expected += " (text='strip' reads all spellings of it)"
+                found = f"one of {told_apart(rows[cleaned(alike[0])])} for {told_apart(alike[0])}"
+            yield Problem(where, "hierarchies", expected, found)
 
 
 def _read(path: Path, reader: Reader) -> list[tuple[int, list[str]]]:

@@ -134,6 +134,11 @@ def test_defenses_read_hierarchies_as_the_data_are(tmp_path: Path) -> None:
         (release,) = made.releases
         model = KADETClassifier(k=5, hierarchies={"A": file}, reading=reading).fit(frame[["A"]], frame["Y"])
         assert release.attributes[0].values == model.release_.attributes[0].values == ("a x", "b")
+    file.write_text("a x;*\nb;*\n", encoding="utf-8")
+    with pytest.raises(
+        InvalidInput, match=r"text='strip' reads all spellings of it\), found one of 'a x' for 'a\\xa0x'"
+    ):
+        defend(frame, "kadet", target="Y", qi=["A"], k=5, hierarchies={"A": file})
 
 
 def people(hierarchy: Any, k: int) -> tuple[Any, list[Step]]:

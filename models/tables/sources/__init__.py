@@ -1,1 +1,1 @@
-"""Files that tables are read from, batch by batch: CSV and Parquet, from disk, archives or standard input."""
+"""Files that tables are read from, batch by batch: CSV, Parquet and Excel, from disk, archives or standard input."""

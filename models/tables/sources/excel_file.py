@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time
@@ -169,7 +169,7 @@ def open_excel(source: str, opener: Callable[[], BinaryIO], reader: Reader) -> E
     return replace(table, header=tuple(_text(first, at) or "" for at in range(len(first))))
 
 
-def _filled(table: ExcelFile) -> Iterator[tuple[int, Cells]]:
+def _filled(table: ExcelFile) -> Generator[tuple[int, Cells], None, None]:
     """Yield the rows of a sheet that are not blank with their numbers, without empty cells at their ends."""
     source, most = table.source, table.reader.reading.max_memory
     number = read = 0
