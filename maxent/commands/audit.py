@@ -34,7 +34,7 @@ def audit_command(
     risk: Annotated[
         bool,
         panels.measured(
-            "--risk", help="Measure how much information it takes to re-identify the people of each node, in bits."
+            "--risk", help="Add the information that re-identifying the people of each node takes, in bits."
         ),
     ] = False,
     as_table: Annotated[
@@ -65,9 +65,9 @@ def audit_command(
     ] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
-    """Find the people whom a release singles out or gives away, without solving for anything.
+    """Find the people whom single leaves of a release expose.
 
-    QI adds who can be linked to which leaves. --facts and --count need it, and --risk for trees that split numbers.
+    QI links people to leaves. --facts and --count need it, and --risk for trees that split numbers.
     """
     options = {
         "min_size": min_size,

@@ -1,4 +1,4 @@
-"""``maxent bench`` and ``maxent backends``: the solvers side by side, and which there are."""
+"""``maxent bench`` and ``maxent backends``: a comparison and a list of the solver back ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bench_command(
         int | None,
         panels.run(
             metavar="N",
-            help="How often each solves it, the least seconds count; default: 3 times if one takes under 5 seconds.",
+            help="Repetitions, the fastest counts; default: 3 for problems of less than 5 seconds.",
         ),
     ] = None,
     # As it was called before -o drew, as it does in all other commands.
@@ -72,7 +72,7 @@ def bench_command(
 ) -> Job:
     """Solve the same problem with several back ends, each in a process of its own, and compare them.
 
-    Exit status 1 when none has an answer to rely on, or Ctrl-C ended it early: the rows so far are still printed.
+    Exit status 1 when none has a reliable answer, or Ctrl-C ended it early: the rows so far are still printed.
     """
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),

@@ -35,8 +35,8 @@ def compare_command(
         list[str],
         typer.Argument(
             metavar="TREE... QI",
-            help="What is published: maxent/1 JSON files, or records in .csv or .parquet, the one before first; and "
-            "last the adversary's table of quasi-identifiers, .csv or .parquet.",
+            help="The releases, the original first: maxent/1 JSON files, or records in .csv or .parquet; and last "
+            "the adversary's table of quasi-identifiers, .csv or .parquet.",
         ),
     ],
     # As it was called before QI was an argument, as it is in all other commands.
@@ -83,10 +83,10 @@ def compare_command(
     max_certain: opt.MaxCertain = None,
     enforce: opt.Enforce = False,
 ) -> Job:
-    """Compare what several releases about the same people disclose, what attacks find, and how well they predict.
+    """Compare several releases about the same people: disclosure, attacks and accuracy.
 
-    Exit status 1 when an estimate is not to be relied on, or Ctrl-C ended it early: the rest is still printed. Limits
-    are about all releases but the first, which the others are compared with.
+    Exit status 1 when an estimate is not reliable, or Ctrl-C ended it early: the rest is still printed. Limits apply
+    to all releases but the first, which the others are compared with.
     """
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),

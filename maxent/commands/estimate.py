@@ -70,7 +70,7 @@ def estimate_command(
     max_certain: opt.MaxCertain = None,
     enforce: opt.Enforce = False,
 ) -> Job:
-    """Estimate P(class | quasi-identifier), as an adversary would, and how much it discloses."""
+    """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
         "target": target,

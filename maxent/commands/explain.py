@@ -47,7 +47,7 @@ def explain_command(
     output: opt.Output = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
-    """List every constraint that a release implies, with the node it comes from."""
+    """List every constraint of a release, with its node."""
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
         "target": target,

@@ -40,10 +40,12 @@ class Listed:
 COMMANDS: Mapping[str, Listed] = {
     "estimate": Listed(
         estimate.estimate_command,
-        "What an adversary infers about each person, and how much that is.",
+        "Probabilities of each person's class, and measures of disclosure.",
         estimate.EXAMPLES,
     ),
-    "audit": Listed(audit.audit_command, "Whom the leaves of a release single out or give away.", audit.EXAMPLES),
+    "audit": Listed(
+        audit.audit_command, "Attacks on single leaves: the people whom a release exposes.", audit.EXAMPLES
+    ),
     "defend": Listed(
         defend.Methods,
         "Grow a tree, prune it so that no leaf singles people out, write it.",
@@ -53,17 +55,17 @@ COMMANDS: Mapping[str, Listed] = {
         compare.compare_command, "Releases side by side: disclosure, attacks and accuracy.", compare.EXAMPLES
     ),
     "sweep": Listed(
-        sweep.sweep_command, "A study: a grid of data, defenses and adversaries, a row for each.", sweep.EXAMPLES
+        sweep.sweep_command, "A study: a row of results for each data set, defense and adversary.", sweep.EXAMPLES
     ),
     "explain": Listed(
         explain.explain_command,
-        "Every constraint a release implies, with the node it comes from.",
+        "Every constraint of a release, with its node.",
         explain.EXAMPLES,
     ),
-    "bench": Listed(bench.bench_command, "The same problem on several solver back ends, side by side.", bench.EXAMPLES),
+    "bench": Listed(bench.bench_command, "One problem on several solver back ends, side by side.", bench.EXAMPLES),
     "backends": Listed(
         bench.backends_command,
-        "Which solver back ends are installed, and what each can solve.",
+        "Installed solver back ends, and the problems that each can solve.",
         bench.BACKENDS_EXAMPLES,
     ),
 }
@@ -114,7 +116,7 @@ def _program(
 ) -> None:
     """What a published decision tree discloses about the people behind it.
 
-    Exit status: 0 done, 1 there is a result but it is not to be relied on, 2 the input or the call is wrong.
+    Exit status: 0 done, 1 there is a result, but it is not reliable, 2 the input or the call is wrong.
     """
 
 

@@ -71,14 +71,12 @@ def completed_format(incomplete: str) -> list[str]:
     return list(reader_names())
 
 
-TARGET = "The column of the class; of published records the default is the one that QI lacks."
+TARGET = "Column of the class; default for published records: the one that QI lacks."
 
-Tree = Annotated[str, typer.Argument(metavar="TREE", help="What is published: a maxent/1 JSON file.")]
+Tree = Annotated[str, typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file.")]
 Published = Annotated[
     str,
-    typer.Argument(
-        metavar="TREE", help="What is published: a maxent/1 JSON file, or generalised records, .csv or .parquet."
-    ),
+    typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file, or generalised records, .csv or .parquet."),
 ]
 Target = Annotated[
     str | None,
@@ -94,7 +92,7 @@ Knowledge = Annotated[
     str | None,
     panels.known(
         metavar="KINDS",
-        help="What the adversary uses: some of label, rate, counts, internal and marginal, with commas between; "
+        help="Knowledge of the adversary: some of label, rate, counts, internal and marginal, separated by commas; "
         "default: all that is stated.",
     ),
 ]
@@ -109,15 +107,13 @@ Facts = Annotated[
 ]
 Marginal = Annotated[
     str | None,
-    panels.known(metavar="FILE", help="How often each class occurs: a column of the target, and count or probability."),
+    panels.known(metavar="FILE", help="Frequency of each class: a column of the target, and count or probability."),
 ]
-Count = Annotated[
-    str | None, panels.read(metavar="COLUMN", help="The column with the number of people a row of QI stands for.")
-]
+Count = Annotated[str | None, panels.read(metavar="COLUMN", help="Column of QI with the number of people in a row.")]
 Rounding = Annotated[
     RoundingMode,
     panels.known(
-        help="Printed error rates are rounded to decimals (digits), literal (exact), or as digits prove (auto)."
+        help="Printed error rates: rounded to decimals (digits), exact, or detected from the printed digits (auto)."
     ),
 ]
 Confidence = Annotated[
@@ -126,19 +122,19 @@ Confidence = Annotated[
 Truth = Annotated[
     str | None,
     panels.measured(
-        metavar="FILE", help="The confidential data: adds how far an estimate is from it, and training accuracies."
+        metavar="FILE", help="The confidential data: adds divergences of the estimate from it, and training accuracies."
     ),
 ]
 Backend = Annotated[
     str,
     panels.solved(
         metavar="NAME",
-        help="The solver; auto is the best one installed for the problem.",
+        help="Solver; auto chooses by the problem.",
         autocompletion=completed_backend,
     ),
 ]
 Tolerance = Annotated[
-    float, panels.solved(metavar="X", help="Largest violation of a constraint, as a probability, that is solved.")
+    float, panels.solved(metavar="X", help="Largest violation of a constraint in a solution, as a probability.")
 ]
 NoPresolve = Annotated[bool, panels.solved("--no-presolve", help="Give the solver the whole program in one piece.")]
 Starts = Annotated[
@@ -150,34 +146,34 @@ TimeLimit = Annotated[
     float | None,
     panels.solved(
         metavar="SECONDS",
-        help="How long compiling and solving may take, for each release and back end; then the best so far counts.",
+        help="Time for compiling and solving, for each release and back end; then the best answer so far counts.",
     ),
 ]
-Jobs = Annotated[int, panels.run(metavar="N", help="Processes that work at the same time; -1: one for each core.")]
+Jobs = Annotated[int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core.")]
 Dask = Annotated[
     str | None,
-    panels.run(metavar="ADDRESS", help="A Dask cluster whose workers do the work: tcp://scheduler:8786."),
+    panels.run(metavar="ADDRESS", help="Dask cluster that does the work, such as tcp://scheduler:8786."),
 ]
 Floor = Annotated[
     float,
-    panels.solved(metavar="P", help="Smallest probability that newton leaves where entropies would push it to 0."),
+    panels.solved(metavar="P", help="Lower bound on probabilities that entropies would push to 0 (newton only)."),
 ]
 Test = Annotated[
     str | None,
-    panels.measured(
-        metavar="FILE", help="Other records with their classes: adds the accuracy on people not trained on."
-    ),
+    panels.measured(metavar="FILE", help="Other records with their classes: adds the test accuracy."),
 ]
-Top = Annotated[int, panels.measured(metavar="N", help="How many of the most disclosed quasi-identifiers are named.")]
-MinSize = Annotated[int, panels.measured(metavar="N", help="Records of the smallest leaf that counts as homogeneous.")]
+Top = Annotated[
+    int, panels.measured(metavar="N", help="Number of quasi-identifiers in the list of the most disclosed.")
+]
+MinSize = Annotated[int, panels.measured(metavar="N", help="Fewest records of a homogeneous leaf.")]
 Background = Annotated[
-    int, panels.known(metavar="B", help="How many members of a leaf the adversary knows the classes of.")
+    int, panels.known(metavar="B", help="Number of members of a leaf whose classes the adversary knows.")
 ]
 Text = Annotated[
     TextMode | None,
     panels.read(
-        help="Values that differ only by blanks or Unicode form: refuse them, strip all text so that they are one, or "
-        "take all text exactly as it is; default: refuse.",
+        help="Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so "
+        "that they are equal, or keep text exact.",
     ),
 ]
 NA = Annotated[
@@ -185,8 +181,8 @@ NA = Annotated[
     panels.read(
         "--na",
         metavar="A,B,...",
-        help="What a missing value is written as, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
-        "the like (docs/tables.md).",
+        help="Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
+        "others (docs/tables.md).",
     ),
 ]
 MaxMemory = Annotated[
@@ -194,25 +190,23 @@ MaxMemory = Annotated[
     panels.read(
         "--max-memory",
         metavar="SIZE",
-        help="What a table may take of the memory while it is read, such as 500MB; default: 2GB.",
+        help="Memory for a table while it is read, such as 500MB; default: 2GB.",
     ),
 ]
 CsvDelimiter = Annotated[
     DelimiterName | None,
-    panels.read("--csv-delimiter", help="What separates the cells of CSV files; default: what they show themselves."),
+    panels.read("--csv-delimiter", help="Delimiter of CSV files; default: detected."),
 ]
 CsvDecimal = Annotated[
     DecimalMark | None,
-    panels.read(
-        "--csv-decimal", help="What stands before the decimals of numbers in CSV files; default: what columns show."
-    ),
+    panels.read("--csv-decimal", help="Decimal mark of numbers in CSV files; default: detected for each column."),
 ]
 CsvEncoding = Annotated[
     str | None,
     panels.read(
         "--csv-encoding",
         metavar="NAME",
-        help="The encoding of CSV files, such as cp1252; default: UTF-8, or what their letters show.",
+        help="Encoding of CSV files, such as cp1252; default: UTF-8, or detected.",
     ),
 ]
 Sheet = Annotated[
@@ -223,7 +217,7 @@ Format = Annotated[
     panels.read(
         "--from",
         metavar="FORMAT",
-        help="The format of what is published (docs/formats.md); default: what the file shows.",
+        help="Format of the release (docs/formats.md); default: detected.",
         autocompletion=completed_format,
     ),
 ]
@@ -253,19 +247,17 @@ OutputOrPlot = Annotated[
 
 Report = Annotated[
     str | None,
-    panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file that opens anywhere."),
+    panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file, for any browser."),
 ]
 MaxPosterior = Annotated[
-    float | None, panels.limit(metavar="P", help="Limit: the largest probability that may be inferred of anybody.")
+    float | None, panels.limit(metavar="P", help="Limit: largest inferred probability of anybody's class.")
 ]
 MinK = Annotated[
-    int | None, panels.limit(metavar="K", help="Limit: the fewest individuals in a group that is not told apart.")
+    int | None, panels.limit(metavar="K", help="Limit: fewest people in a group with the same published information.")
 ]
-MaxCertain = Annotated[
-    int | None, panels.limit(metavar="N", help="Limit: the most individuals whose class may be certain.")
-]
+MaxCertain = Annotated[int | None, panels.limit(metavar="N", help="Limit: most people whose class is certain.")]
 Enforce = Annotated[
-    bool, panels.limit("--enforce", help="Exit status 1 unless all limits are kept; else they are only reported.")
+    bool, panels.limit("--enforce", help="Exit status 1 unless all limits are kept; by default they are only reported.")
 ]
 
 
@@ -315,7 +307,7 @@ def reading(
     sheet: str | None,
     format: str | None = None,
 ) -> Reading | None:
-    """How files are read, None for as usual."""
+    """Options of reading files, None for the defaults."""
     from maxent.models.reading import reading_of
 
     return reading_of(

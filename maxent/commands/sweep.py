@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maxent.studies.sweep import Sweep
 
 SHOWN = 10
-"""Reasons for failing that are told."""
+"""Reasons for failing that are printed."""
 
 
 EXAMPLES = (
@@ -38,18 +38,18 @@ def sweep_command(
     ] = None,
     data: Annotated[
         str | None,
-        panels.read(metavar="FOLDER", help="Where to look for data first; then beside STUDY, then in MAXENT_DATA."),
+        panels.read(metavar="FOLDER", help="First folder to search for data; then that of STUDY, then MAXENT_DATA."),
     ] = None,
     jobs: opt.Jobs = 1,
     dask: opt.Dask = None,
     dry_run: Annotated[
-        bool, panels.run("--dry-run", help="Print the points and how many there are, and find what will fail.")
+        bool, panels.run("--dry-run", help="Print the points and their number, and find those that will fail.")
     ] = False,
     as_json: opt.Json = False,
 ) -> Job:
     """Run a grid of data sets, defenses and adversaries: one row of results for each point.
 
-    Exit status 1 when a point failed, a result is not to be relied on, or Ctrl-C ended it early: the same call goes on.
+    Exit status 1 when a point failed, a result is not reliable, or Ctrl-C ended it early: the same call continues.
     """
     options = {"jobs": jobs, "dask": dask}
     if dry_run:
