@@ -188,7 +188,10 @@ class Methods(Group):
     def unknown(self, ctx: Any, name: str | None, args: Sequence[str]) -> WrongCall:
         """With all else that is wrong with the call, whatever the method."""
         refusal = super().unknown(ctx, name, args)
-        return WrongCall([*refusal.problems, *_of_all().problems(ctx, [*args])], refusal.usage)
+        # In a context of its own: in that of a group, options are none behind the first argument.
+        command = _of_all()
+        inner = command.context_class(command, info_name=ctx.info_name, parent=ctx.parent)
+        return WrongCall([*refusal.problems, *command.problems(inner, [*args])], refusal.usage)
 
 
 def _first_argument(args: Sequence[str]) -> int | None:

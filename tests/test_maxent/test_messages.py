@@ -177,6 +177,14 @@ def test_a_mistake_in_a_call_is_told_in_the_words_of_the_command_line(folder, ca
     assert sorted(os.listdir(folder)) == before
 
 
+def test_of_a_wrong_method_the_options_are_read_as_those_of_all(folder, capsys):
+    assert main(["defend", "prune", *DEFEND, "--max-depth", "2", "--beta", "low"]) == 2
+    method, beta, number, *_ = capsys.readouterr().err.splitlines()
+    assert method.startswith("maxent: METHOD: expected one of none, prune-leaf")
+    assert beta == "maxent: --beta: expected a number, found 'low'"
+    assert number == "maxent: 2 problems"
+
+
 def test_of_a_long_line_the_middle_is_left_out(folder, capsys):
     name = "a" + "b" * 5000 + "c.json"
     assert main(["audit", name, "--json"]) == 2
