@@ -27,6 +27,10 @@ class Unreadable:
 
     text: str
 
+    def __repr__(self) -> str:
+        """As it was written: errors show values by their `repr`."""
+        return self.text
+
 
 class RepeatedKeys(dict[str, object]):
     """An object in which keys occur more than once; ``repeated`` tells how often, the last value is kept."""

@@ -17,7 +17,7 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
 from maxent.models.reading import Reader
 from maxent.models.tables.columns.spellings import ONLY_SPELLING
-from maxent.models.tables.frame import LISTED, listed, shorten
+from maxent.models.tables.frame import LISTED, listed, shorten, shorten_list
 from maxent.models.tables.sources.csv_encoding import decoded
 from maxent.models.text.sizes import size_text
 from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
@@ -119,7 +119,7 @@ def hierarchy_files(folder: str | PathLike[str], columns: Sequence[str]) -> dict
     paths = {name: os.path.join(folder, f"{name}.csv") for name in columns}
     found = {name: path for name, path in paths.items() if os.path.isfile(path)}
     if not found:
-        expected = f"a folder with a file COLUMN.csv for some of {shorten(', '.join(columns))}"
+        expected = f"a folder with a file COLUMN.csv for some of {shorten_list(columns)}"
         raise invalid(str(folder), "folder", "hierarchies", expected, "none" if os.path.isdir(folder) else "no folder")
     return found
 
@@ -129,11 +129,11 @@ def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[st
     for attribute, hierarchy in hierarchies.items():
         where = f"attribute {shorten(attribute)}"
         if attribute not in domains:
-            known = shorten(", ".join(domains)) if domains else "there is none"
+            known = shorten_list(domains) if domains else "there is none"
             found = "no such attribute, or one of numbers, which are cut in two"
             yield Problem(where, "hierarchies", f"a categorical attribute of the tree ({known})", found)
         elif missing := [value for value in domains[attribute] if value not in set(hierarchy.values)]:
-            expected, found = "a row for every value", f"none for {shorten(', '.join(missing))}"
+            expected, found = "a row for every value", f"none for {shorten_list(missing)}"
             rows = {cleaned(value): value for value in hierarchy.values}
             if alike := [value for value in missing if cleaned(value) in rows]:
                 expected += " (text='strip' reads all spellings of it)"

@@ -223,7 +223,7 @@ def _coded(
     if values is None:
         values = tuple(seen if order == "appearance" else sorted(seen))
     elif outside := sorted(set(seen) - set(values)):
-        problems.append(Problem(where, "domains", "every value that occurs", f"without {shorten_list(outside)}"))
+        problems.append(Problem(where, "domains", "every value that occurs", f"no {shorten_list(outside)}"))
     index, absent = codes_of(values)
     lookup = np.array([index.get(text, -1) for text in texts] + [absent], np.int64)
     return values, lookup[column.codes]

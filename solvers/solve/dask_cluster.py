@@ -125,12 +125,12 @@ def _result(future: Future[bytes]) -> Any:
 
 def _is_address(text: str) -> bool:
     """Whether a text is an address as distributed has them, with a port that there can be."""
-    from distributed.comm import get_address_host_port
+    from distributed.comm.addressing import get_address_host_port
 
     if re.fullmatch(r"(inproc|ucx)://\S+", text):  # which name no port
         return True
     try:
-        host, port = get_address_host_port(text)  # type: ignore[no-untyped-call]
+        host, port = get_address_host_port(text)
     except ValueError:
         return False
     return bool(re.fullmatch(r"\S+", host)) and 0 < port < 2**16

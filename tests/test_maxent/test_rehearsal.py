@@ -80,7 +80,7 @@ STUDIES = {
     ),
     "domains": (
         HEAD.replace("[protocol]", 'domains = "domains.json"\n[protocol]') + grid(method="rdt", domains=True),
-        "column 'job': domains: expected every value that occurs, found without 'nurse'",
+        "column 'job': domains: expected every value that occurs, found no 'nurse'",
     ),
     "test records": (
         HEAD.split("[protocol]")[0] + 'test = "test.csv"\n' + grid(method="none"),

@@ -53,6 +53,14 @@ def test_everything_else_is_refused_by_name(tmp_path: Path) -> None:
         read_domains(["age"], "risk")  # type: ignore[arg-type]
 
 
+def test_a_number_that_is_none_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "domains.json"
+    file.write_text('{"A": -1e400, "B": [NaN, 1e999]}', encoding="utf-8")
+    with pytest.raises(InvalidInput) as caught:
+        read_domains(file, "T")
+    assert [problem.found for problem in caught.value.problems] == ["-1e400", "[NaN, 1e999]"]
+
+
 def test_what_is_unstated_and_what_does_not_fit() -> None:
     attributes = (
         Attribute("age", "numeric"),

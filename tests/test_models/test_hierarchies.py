@@ -180,6 +180,8 @@ def test_what_was_generalised_above_is_divided_below_where_it_does_not_breach() 
 def test_hierarchies_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidInput, match="every value, found none for 'c'"):
         people([["a", "*"], ["b", "*"]], 2)
+    with pytest.raises(InvalidInput, match="every value, found none for 'b', 'c'"):
+        people([["a", "*"]], 2)
     attribute = Attribute("N", "numeric")
     training = Training(Target("Y", ("no", "yes")), (attribute,), (np.arange(4.0),), np.array([0, 0, 1, 1]))
     with pytest.raises(InvalidInput, match="categorical attribute"):

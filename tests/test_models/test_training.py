@@ -161,7 +161,7 @@ def test_an_empty_text_is_missing_unless_the_domain_names_it():
                 "column 'age': values: expected no missing values",
                 "2 missing, the first in row 2",
                 "row 2: dose: expected a finite number",
-                "column 'ill': domains: expected every value that occurs, found without '9'",
+                "column 'ill': domains: expected every value that occurs, found no '9'",
             ],
         ),
         ({"ill": [0.5, 1.0, 2.0, 2.0]}, {"qi": ["city"]}, ["column 'ill'", "not numbers with fractions", "found 0.5"]),
