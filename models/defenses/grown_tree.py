@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.models.tables.training import Order, Training
 
-growth = partial(same, Growth)
+of_growth = partial(same, Growth)
 """A parameter of `Growth`."""
 
 published = partial(parameter, "counts", group="output")
@@ -110,14 +110,14 @@ def leaves_of(release: Release) -> int:
 class InducedTree(GrownTree):
     """A tree that any inducer grows, and that is defended afterwards."""
 
-    inducer: Inducer = growth("inducer")
-    impurity: Impurity | None = growth("impurity")
-    max_depth: int | None = growth("max_depth")
-    min_samples_leaf: int | None = growth("min_samples_leaf")
-    min_samples_split: int = growth("min_samples_split")
-    encoding: CodedAs = growth("encoding")
+    inducer: Inducer = of_growth("inducer")
+    impurity: Impurity | None = of_growth("impurity")
+    max_depth: int | None = of_growth("max_depth")
+    min_samples_leaf: int | None = of_growth("min_samples_leaf")
+    min_samples_split: int = of_growth("min_samples_split")
+    encoding: CodedAs = of_growth("encoding")
     publish: Publish = published(LEAVES_STATE)
-    seed: int | None = growth("seed")
+    seed: int | None = of_growth("seed")
 
     @property
     def growth(self) -> Growth:

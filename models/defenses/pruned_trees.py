@@ -27,18 +27,8 @@ class PlainTree(PublishedTreeClassifier):
 
     Parameters
     ----------
-    inducer : {"cart", "id3", "c45"}
-        What grows the tree, see `maxent.models.induction.inducers`; ``id3`` takes categorical columns only.
-    impurity : {"gini", "entropy", "gain_ratio"}, optional
-        What splits are compared by; default that of the inducer: gini (cart), entropy (id3), gain_ratio (c45).
-    max_depth : int, optional
-        Splits between the root and the deepest leaf, at least 0.
-    min_samples_leaf : int, optional
-        Records, at least 1; default that of the inducer: 2 for c45, else 1.
-    min_samples_split : int
-        Records, at least 1: nodes with fewer stay leaves.
-    encoding : {"ordinal", "appearance", "onehot"}
-        cart: how scikit-learn is given categorical columns.
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding
+        How the tree is grown, see `maxent.models.induction.parameters.Growth`.
     private : sequence of str
         Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
     publish : {"labels", "rates", "counts"}

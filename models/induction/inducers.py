@@ -127,12 +127,8 @@ def id3(
         One row per record. Numbers are refused unless they are named in ``categorical`` or ``domains``.
     target, qi, private, categorical, domains
         See `maxent.models.tables.training.read_training`.
-    impurity : {"entropy", "gini", "gain_ratio"}
-        Entropies are in nats.
-    min_samples_split, min_samples_leaf : int
-        Records, at least 1.
-    max_depth : int, optional
-        Splits between the root and the deepest leaf, at least 0.
+    impurity, min_samples_split, min_samples_leaf, max_depth
+        See `maxent.models.induction.parameters.Growth`.
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     reading : Reading, optional
@@ -189,16 +185,10 @@ def cart(
         What stands for a categorical attribute: 0, 1... for its values, sorted as text or in the order in which they
         first appear in ``data`` (both: in the order of ``domains`` where that names it); or an indicator for every
         value, two of them when it has two, as ``OneHotEncoder`` makes them.
-    impurity : {"gini", "entropy"}
-        scikit-learn's ``criterion``.
+    impurity, min_samples_split, min_samples_leaf, max_depth, max_leaf_nodes, min_impurity_decrease, ccp_alpha
+        See `maxent.models.induction.parameters.Growth`. Every split is the best of its node, whatever these are.
     seed : int, optional
-        Its ``random_state``, which decides between splits that are equally good; None: another tree every time.
-    max_depth : int, optional
-        As in scikit-learn, but may be 0.
-    min_samples_split, min_samples_leaf : int
-        Records, at least 1.
-    max_leaf_nodes, min_impurity_decrease, ccp_alpha
-        As in scikit-learn. A split that is made is the best of its node whatever they are.
+        Decides between splits that are equally good; None: another tree every time.
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     reading : Reading, optional
@@ -257,12 +247,8 @@ def c45(
         One row per record.
     target, qi, private, categorical, domains
         See `maxent.models.tables.training.read_training`.
-    impurity : {"gain_ratio"}
-        What splits are compared by.
-    min_samples_split, min_samples_leaf : int
-        Records, at least 1.
-    max_depth : int, optional
-        Splits between the root and the deepest leaf, at least 0.
+    impurity, min_samples_split, min_samples_leaf, max_depth
+        See `maxent.models.induction.parameters.Growth`.
     selection : {"gain_ratio", "quinlan"}
         Whether all splits compete by gain ratio; or, as in C4.5, numbers are cut where they gain most, and the
         attributes that gain at least as much as all do on average compete by gain ratio. In the second case, whose

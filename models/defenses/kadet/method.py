@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, growth, published
+from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, published
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
@@ -33,13 +33,13 @@ class KadetTree(GrownTree):
 
     k: int = _asked("k")
     inducer: Literal["id3", "c45"] = parameter("id3", "What grows the tree.", group="grown")
-    impurity: Impurity | None = growth(
+    impurity: Impurity | None = of_growth(
         "impurity", help="What splits are chosen by; default: entropy (id3), gain_ratio (c45)."
     )
-    max_depth: int | None = growth("max_depth")
-    min_samples_split: int = growth("min_samples_split")
+    max_depth: int | None = of_growth("max_depth")
+    min_samples_split: int = of_growth("min_samples_split")
     publish: Publish = published(LEAVES_STATE)
-    seed: int | None = growth("seed", help="Makes what is random repeatable: here nothing is.")
+    seed: int | None = of_growth("seed", help="Makes what is random repeatable: here nothing is.")
     l: float | None = _asked("l")  # noqa: E741 (the l of l-diversity)
     diversity: Diversity = _asked("diversity")
     alpha: float | None = _asked("alpha")
