@@ -25,7 +25,7 @@ Box = dict[str, frozenset[str] | Interval]  # values of the private attributes t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeCells:
-    """Which cells each place of a tree holds: ``order[start[i]:stop[i]]``; children's cells are consecutive."""
+    """Cells of each place of a tree: ``order[start[i]:stop[i]]``; children's cells are consecutive."""
 
     places: Places
     order: IntArray

@@ -149,7 +149,7 @@ def implied_marginal(release: Release) -> FloatArray:
 
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
-    """What is known of counts that were sampled or suppressed."""
+    """Sampling and suppression of the published counts."""
     if context.sampled:
         yield (
             f"counts are of samples (rate {context.release.sampling_rate:g}): each true count is in an interval, and "
@@ -163,7 +163,7 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
 def _notes(
     context: Context, impurity: Impurity | None, confidence: float, countable: int, *, unfinished: bool
 ) -> list[str]:
-    """What the reader of the result should know about how the release was read."""
+    """Notes on how the release was read."""
     notes = []
     if context.rates.note and "rate" in context.knowledge and not context.sampled:
         notes.append(context.rates.note)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import sympy
 
 PHI_OF = {"gini": "gini", "entropy": "entropy", "gain_ratio": "entropy"}
-"""Which `phi` an impurity measure is built from."""
+"""The `phi` of an impurity measure."""
 
 
 def symbols() -> tuple[sympy.Symbol, sympy.Symbol]:

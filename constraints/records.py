@@ -53,7 +53,7 @@ def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Rele
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covering:
-    """Which groups of rows may be whose.
+    """Possible pairs of a group of rows and a quasi-identifier.
 
     ``owner`` and ``group``, shapes (n_pairs,), are quasi-identifiers and groups that cover them; ``assignment`` says
     which of these pairs can be when every row is one person's.
@@ -179,14 +179,14 @@ def _listed(unit: str, lines: IntArray) -> str:
 
 
 def left_out(records: PublishedRecords, people: QITable) -> Iterator[str]:
-    """Which columns of the records an adversary cannot compare with anything."""
+    """Columns of the records that the adversary's table does not have."""
     if records.private:
         names = ", ".join(map(repr, records.private))
         yield f"{people.source} has no {names}: taken for what an adversary does not know"
 
 
 def _notes(owner: IntArray, found: Assignment, people: QITable) -> Iterator[str]:
-    """What the reader of the result should know about how the rows were read."""
+    """Notes on how the rows were read."""
     ruled_out = int((~found.possible).sum())
     if found.shortages:
         yield "no assignment of the rows to the people is complete: the result is about one that is as near as can be"

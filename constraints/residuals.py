@@ -1,4 +1,4 @@
-"""How well a point satisfies a program: every constraint at once, vectorised, in probability units.
+"""Violations of a program at a point: all constraints together, vectorised, in probability units.
 
 Linear residuals are divided by the individuals of their region, internal ones by those of their node, so that 1e-8
 means the same everywhere. An evaluation passes once over the cells for each attribute that competes anywhere, and once

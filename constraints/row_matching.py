@@ -1,4 +1,4 @@
-"""Which published row may be whose, when every row is one person's: the rows and the people are matched completely.
+"""Complete assignments of published rows to people: each row belongs to one person.
 
 People are counted by quasi-identifier, rows by group of equal boxes; a pair of the two can be used when the box holds
 the values. A complete assignment is a flow, and so is every fractional one: how many of a quasi-identifier have their
@@ -38,7 +38,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """What can be said of all complete assignments; where there is none, of those of the people to the nearest groups.
+    """Properties of all complete assignments; if there is none, of assignments with changed group sizes.
 
     Attributes
     ----------

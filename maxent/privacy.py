@@ -1,4 +1,4 @@
-"""What differential privacy guarantees for private random decision trees (Waseda et al. 2025)."""
+"""Differential privacy of private random decision trees: epsilon and delta (Waseda et al. 2025)."""
 
 from maxent.models.defenses.random_trees.accounting import (
     composed,

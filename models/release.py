@@ -1,4 +1,4 @@
-"""What was published: a `Release` holds only what a reader of the publication sees."""
+"""The published release: a `Release` holds only what its readers see."""
 
 from __future__ import annotations
 

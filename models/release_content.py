@@ -70,7 +70,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """What the adversary knows of the algorithm that grew a tree.
+    """Knowledge of the adversary about the algorithm that grew a tree.
 
     ``impurity`` None: nothing is known and no internal constraint follows. ``candidates`` says which splits
     competed: ``unused`` (multiway, the attributes not yet used on the path), ``thresholds`` (binary, every
@@ -108,7 +108,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Defense:
-    """What was done to a model before it was published: the name of the method and its parameters, such as ``k``.
+    """The defense of a model before its publication: name of the method and parameters, such as ``k``.
 
     An adversary is taken to know both.
     """

@@ -1,4 +1,4 @@
-"""What every kind of constraint is made from, and what a kind is."""
+"""The input of every kind of constraint, and the interface of a kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RegionBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What the emitters look at: the release, the table, the unknowns and the options of the compilation.
+    """Input of the emitters: the release, the table, the unknowns and the options of the compilation.
 
     ``sizes`` are those of `maxent.constraints.cells.place_sizes`. ``enough`` is asked while there is more to state
     whether to leave it out.

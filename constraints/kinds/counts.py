@@ -62,7 +62,7 @@ def left_out(context: Context) -> Iterator[Linear]:
 
 
 def _counted(classes: tuple[str, ...], lower: list[int], upper: list[int]) -> str:
-    """What counts say, in words: ``a: 4, b: 0 to 2, of other classes 0``."""
+    """A statement of counts in words: ``a: 4, b: 0 to 2, of other classes 0``."""
     shown = [
         f"{c}: {low}" if low == high else f"{c}: {low} to {high}"
         for c, low, high in zip(classes, lower, upper, strict=True)

@@ -1,4 +1,4 @@
-"""Which candidates left everybody in a large enough span, as the finished tree and the table tell.
+"""Candidates that kept every span large enough, from the finished tree and the table.
 
 Splits of kADET (Friedman, Schuster and Wolff 2006) make spans finer and never coarser. So a candidate that divides the
 spans of the finished tree into parts of at least k people breached at no time: it was in the queue when its node was
@@ -30,7 +30,7 @@ class FinalSpans:
         self._divided = cache(self._divide)
 
     def kept(self, place: int, column: int, form: str, options: IntArray) -> IntArray:
-        """Those of a node's options to split by a public attribute that did not breach.
+        """Options of a node to split by a public attribute, without those that breach k-anonymity.
 
         Options are what `maxent.constraints.program.Internal` calls codes; there is one for the form ``values``.
         """

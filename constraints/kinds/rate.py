@@ -14,7 +14,7 @@ from maxent.models.sparse_counts import total_count
 from maxent.models.trees.printed_rates import RateReader
 
 LITERALLY = RateReader()
-"""How rates that counts imply are read: nobody printed them."""
+"""Reading of rates that follow from counts: they were never printed."""
 
 
 def stated_rate(context: Context, node: Node) -> float | None:

@@ -22,12 +22,12 @@ KINDS: dict[str, Kind] = {
 
 
 def knowledge() -> tuple[str, ...]:
-    """What an adversary may be given, the choices of ``--knowledge``."""
+    """Kinds of knowledge of an adversary: the choices of ``--knowledge``."""
     return tuple(dict.fromkeys(kind.knowledge for kind in KINDS.values() if kind.knowledge is not None))
 
 
 def kinds_of(program: Program) -> dict[str, int]:
-    """How many constraints of each kind a program has, in the order of reports."""
+    """Number of constraints of each kind in a program, in the order of reports."""
     found = Counter({QI.name: len(program.table)})
     for constraint in program.linear:
         found[constraint.kind] += constraint.rows

@@ -1,4 +1,4 @@
-"""What sampled, suppressed counts say of the true ones: intervals (private random trees, Waseda et al. 2025).
+"""Intervals of true counts from sampled, suppressed counts (private random trees, Waseda et al. 2025).
 
 A published count is 0, or a Binomial(n, beta) draw that was at least the suppression threshold. The intervals are
 exact (Clopper & Pearson 1934), each at the level ``alpha`` over the number of counts, so that all hold together with
@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How records were counted.
+    """Sampling and suppression of counts.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -
 
 
 def _of_each(values: IntArray, function: Callable[[IntArray], IntArray]) -> IntArray:
-    """A function of numbers most of which occur often."""
+    """A function of counts, computed once for each distinct number."""
     distinct, inverse = np.unique(values, return_inverse=True)
     return function(distinct)[inverse]
 

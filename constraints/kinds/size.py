@@ -18,7 +18,7 @@ from maxent.models.trees.places import Places
 
 @dataclass(frozen=True, slots=True)
 class SizeBound:
-    """How many records a leaf, or a removed one, of the only tree can have; ``says`` is the bound in words."""
+    """Bound on the records of a leaf, or a removed leaf, of the only tree; ``says`` is the bound in words."""
 
     place: int
     origin: Origin
@@ -59,7 +59,7 @@ def pruned_sizes(release: Release, places: Places) -> Iterator[SizeBound]:
 
 
 def sizes(context: Context) -> Iterator[Linear]:
-    """What is said of the records of places whose individuals private attributes decide; else it is checked only."""
+    """Statements on sizes of places whose individuals depend on private attributes; other sizes are only checked."""
     if context.sampled or not context.knowledge & {"rate", "counts"}:
         return
     ones = np.ones((1, context.n_classes))

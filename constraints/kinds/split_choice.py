@@ -48,7 +48,7 @@ class _Present:
     size: FloatArray  # (n_blocks,) individuals
 
     def first(self) -> BoolArray:
-        """Which blocks are the first of their nodes, shape (n_blocks,)."""
+        """Mask of the first block of each node, shape (n_blocks,)."""
         first = np.zeros(len(self.code), bool)
         first[self.start[:-1]] = True
         return first

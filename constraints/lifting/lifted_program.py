@@ -91,7 +91,7 @@ class LiftedProgram:
 
     @cached_property
     def convex_rows(self) -> BoolArray:
-        """Which nonlinear rows are convex, shape (n_rows,): every phi that is not a constant is subtracted."""
+        """Mask of the convex nonlinear rows, shape (n_rows,): every phi that is not a constant is subtracted."""
         convex = np.ones(len(self.nl_const), bool)
         for terms in self.terms:
             convex[terms.row[terms.coef > 0]] = False

@@ -1,4 +1,4 @@
-"""What the linear statements of a part imply about single masses: bounds, and statements that bounds make true."""
+"""Bounds on single masses from the linear statements of a part, and statements that follow from bounds."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
 
 
 def compared(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:
-    """Which groups are in the node of an active internal row, shape (n_groups,)."""
+    """Mask of the groups in the node of an active internal row, shape (n_groups,)."""
     found = np.zeros(len(merged.owner), bool)
     trees = placed(program.cells, merged.cell)
     nodes = _nodes(program, rows, active)
@@ -149,7 +149,7 @@ def _neighbours(owner: IntArray) -> IntArray:
 
 
 def everything_about(program: Program, merged: Merged, part: Part) -> Part:
-    """The part with every linear constraint on its groups, also those that `needed` leaves out."""
+    """The part with every linear constraint on its groups, those that `needed` drops included."""
     regions = program.regions
     first = merged.group[regions.indices[regions.indptr[:-1]]]
     inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]
@@ -164,7 +164,7 @@ def _grouped(label: npt.NDArray[np.int32], n: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """What exact statements say of the classes in each place of a tree, individuals; NaN where they say nothing.
+    """Class totals of each place of a tree from exact statements, individuals; NaN where unknown.
 
     ``own[place, x]`` follows from every statement, ``below[place, x]`` from those about the place's branches alone;
     shapes (n_places, n_classes).
@@ -249,7 +249,7 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
 
 
 def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
-    """Which constraints known totals imply; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
+    """Mask of constraints implied by known totals; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
     known = (np.isnan(totals).sum(axis=1) < totals.shape[1])[rows.constraint]
     value = rows.sums(totals[rows.constraint[rows.entry], rows.klass])  # NaN where a class that counts is unknown
     holds = known & (value >= rows.lower - EXACT) & (value <= rows.upper + EXACT)
@@ -258,7 +258,7 @@ def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
 
 
 def convex_rows(program: Program, totals: tuple[Totals, ...]) -> BoolArray:
-    """Which internal constraints are convex: those whose chosen branches' totals are known."""
+    """Mask of the convex internal constraints: the totals of their chosen branches are known."""
     known = []
     for held, of_tree in zip(program.cells.trees, totals, strict=True):
         complete: list[bool] = [not missing for missing in np.isnan(of_tree.own).sum(axis=1).tolist()]

@@ -1,4 +1,4 @@
-"""Where groups of cells lie in the trees: those below a place are neighbours in the order of the tree's leaves.
+"""Places of groups of cells in the trees: groups below a place are neighbours in the order of the tree's leaves.
 
 A place is then a slice of an order, so that sets of groups need not be written out to be linked, counted or compared.
 """

@@ -1,4 +1,4 @@
-"""Which cells the statements tell apart: signatures, equal for cells that may be pooled."""
+"""Signatures of cells: equal for cells that no statement distinguishes, which may be pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import IntArray, run_ends
 
 Looks = dict[tuple[int, str], IntArray]
-"""What comparisons tell apart: the codes that they name, by (column, form), see `Internal`."""
+"""Distinctions of comparisons: the codes that they name, by (column, form), see `Internal`."""
 
 WIDE = 2**38
 """Labels up to which signature and label still fit into one integer, with room for 10^7 signatures."""

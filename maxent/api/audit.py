@@ -44,7 +44,7 @@ def audit(
     target: str | None = None,
     reading: Reading | None = None,
 ) -> dict[str, Any]:
-    """What the structural attacks find in a release; `audit_release` has the tables, too.
+    """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
     A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
     section 3). A leaf counts where what is published proves the attack: by counts, or by labels, error rates and ``n``.
@@ -243,7 +243,7 @@ def _notes(
     rates: RateReader,
     people: QITable | None,
 ) -> Iterator[str]:
-    """What the reader of the result should know about how the release was read."""
+    """Notes on how the release was read."""
     if release.sampling_rate < 1:
         yield (
             f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
@@ -269,7 +269,7 @@ def _notes(
 
 
 def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
-    """Where a release cannot be about the people of the table."""
+    """Contradictions between a release and the people of the table."""
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""
         stated = tree.bounds.low[:, -1]

@@ -231,7 +231,7 @@ def _check_files(sources: Mapping[str, object]) -> None:
 
 
 def _answer(name: str, request: bytes, run: Path, time_limit: float | None) -> dict[str, Any]:
-    """What the process of a back end answers, or how it ended without an answer."""
+    """The answer of the process of a back end, or the way it ended without one."""
     run.mkdir()
     # The same modules as here, whatever the folder we are in.
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
@@ -286,7 +286,7 @@ def _late(process: subprocess.Popen[bytes], started: Path, time_limit: float | N
 
 
 def _end(status: int, log: Path) -> str:
-    """How a process without an answer ended, and the last thing that it said."""
+    """The end of a process without an answer, and its last message."""
     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     how = f"ended without an answer, exit status {status}"
     if status < 0:

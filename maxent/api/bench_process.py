@@ -142,7 +142,7 @@ class _Once:
 
 
 def _worth(result: Estimate) -> dict[str, Any]:
-    """What was found and what it is worth; nothing but the reason when the back end refused the problem."""
+    """The answer and its certificate; only the reason when the back end refused the problem."""
     refusal = f"{result.backend} refuses: "
     refused = [text.removeprefix(refusal) for text in result.outcome.trouble if text.startswith(refusal)]
     if refused:

@@ -39,7 +39,7 @@ ALIKE = (
     "records in groups of rows that are alike, which are called leaves; the individuals in them are rows, and only who "
     "knows which rows can be a person's can use what they say"
 )
-"""What a reader of a comparison should know of generalised records."""
+"""Note on generalised records in a comparison."""
 
 
 def compare(
@@ -230,7 +230,7 @@ def _names(given: Sequence[Published]) -> list[str]:
 
 
 def _name(release: Published) -> str:
-    """What a release is called without the others."""
+    """The name of a release, before names are made unique."""
     if isinstance(release, Release):
         return described(release) or "release"
     return Path(release).stem if isinstance(release, (str, PathLike)) else "records"
@@ -246,7 +246,7 @@ def _numbered(names: Iterable[str]) -> list[str]:
 
 
 def _mismatches(releases: Mapping[str, Release]) -> Iterator[Problem]:
-    """What makes releases incomparable: another target, or other classes, than the first has."""
+    """Reasons against a comparison: a target or classes other than those of the first release."""
     first_name, first = next(iter(releases.items()))
     for name, release in releases.items():
         if release.target.name != first.target.name:
@@ -258,7 +258,7 @@ def _mismatches(releases: Mapping[str, Release]) -> Iterator[Problem]:
 
 
 def _scores(release: Release, truth: Source | None, test: Source | None, count: str | None, reader: Reader) -> Scores:
-    """How well a release predicts, and what else must be known of that."""
+    """Accuracies of a release, and notes on them."""
     train, tested, notes = None, None, []
     attributes = tested_attributes(release)
     if truth is not None:

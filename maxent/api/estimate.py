@@ -41,7 +41,7 @@ TREES_ONLY = ("knowledge", "impurity", "marginal")
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What an adversary uses of a release, as `estimate` has it."""
+    """Knowledge of the adversary: parameters of `estimate`."""
 
     knowledge: str | Iterable[str] | None = None
     impurity: Impurity | None = None
@@ -51,7 +51,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """How a program is solved and measured, as `estimate` has it; ``solver`` is the back end.
+    """Parameters of `estimate` for solving and measuring; ``solver`` is the back end.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def estimate(
     target: str | None = None,
     reading: Reading | None = None,
 ) -> Estimate:
-    """What an adversary who holds the quasi-identifiers infers from a release: P(class | quasi-identifier).
+    """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
 
     The maximum-entropy estimate of Zhu & Du (2010, Definition 1): of all distributions that agree with everything
     the release says, the one that claims least beyond it.

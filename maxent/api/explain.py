@@ -15,7 +15,7 @@ SHOWN_CUTS = 4
 
 
 def explain(program: Program) -> dict[str, Any]:
-    """What a release implies, ready for JSON.
+    """All constraints of a release, ready for JSON.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def explain(program: Program) -> dict[str, Any]:
 
 
 def in_tree_order(program: Program) -> list[Linear | Internal]:
-    """All constraints: node by node from the root of the first tree on, then those that are about no node."""
+    """All constraints: node by node from the root of the first tree on, then constraints without a node."""
     position = {
         (t, place): (t, i) for t, held in enumerate(program.cells.trees) for i, place in enumerate(held.places.top_down)
     }
@@ -101,7 +101,7 @@ def _row(program: Program, constraint: Linear | Internal) -> dict[str, Any]:
 
 
 def individuals(program: Program, constraint: Linear | Internal) -> int:
-    """People whose quasi-identifier is among those that a constraint is about."""
+    """Number of people with a quasi-identifier in a constraint."""
     if isinstance(constraint, Linear):
         return round(float(program.region_size[constraint.region]))
     cells = program.cells.trees[constraint.tree].at(constraint.place)
@@ -113,7 +113,7 @@ def _bounds(values: Iterable[float]) -> list[float | None]:
 
 
 def _cuts(program: Program, constraint: Internal) -> list[float] | list[list[str]] | None:
-    """Where the rows of a comparison cut its candidate; None when there is a branch per value."""
+    """Cut of the candidate for each row of a comparison; None when there is a branch per value."""
     levels = program.table.levels[constraint.column]
     if constraint.form == "values":
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Shown, Findings):
-    """What the structure of a release gives away.
+    """Structural attacks on a release.
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
     the fields of `maxent.attacks.findings.Findings`.

@@ -1,4 +1,4 @@
-"""What is known of the records of each class in places of a tree: a smallest and a largest number."""
+"""Bounds on the records of each class in places of a tree: a smallest and a largest number."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Bounds:
 
     @property
     def known(self) -> BoolArray:
-        """Where the records of every class are known."""
+        """Places with known counts of every class, shape (n_places,)."""
         return np.ones(len(self), bool) if self.low is self.high else np.all(self.low == self.high, axis=1)
 
     @property
     def sized(self) -> BoolArray:
-        """Where the number of records is known."""
+        """Places with a known number of records, shape (n_places,)."""
         return np.equal(self.low[:, -1], self.high[:, -1])
 
     @property
     def contradicted(self) -> BoolArray:
-        """Where no number of records is possible."""
+        """Places without a possible number of records, shape (n_places,)."""
         return np.zeros(len(self), bool) if self.low is self.high else np.any(self.low > self.high, axis=1)
 
     @property
@@ -65,7 +65,7 @@ class Bounds:
 def stated_bounds(
     release: Release, nodes: Sequence[Node], rates: RateReader, sizes: FloatArray | None = None
 ) -> Bounds:
-    """What nodes themselves state, and no others.
+    """Bounds from the statements of each node alone.
 
     A published 0 that may have been suppressed stands for fewer records than the limit. The label is a most frequent
     class. Error rates that may be rounded are intervals.
@@ -172,7 +172,7 @@ def _tightened(low: FloatArray, high: FloatArray, label: IntArray) -> tuple[Floa
 
 
 def sum_of_others(high: FloatArray) -> FloatArray:
-    """For each entry the sum of the others in its row, some of which may be infinite."""
+    """For each entry the sum of the others in its row; entries may be infinite."""
     endless = np.isinf(high)
     finite = np.where(endless, 0.0, high)
     others: FloatArray = finite.sum(axis=1, keepdims=True) - finite

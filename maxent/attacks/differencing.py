@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """What the nodes of one tree tell together.
+    """Bounds on counts from all nodes of one tree together.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Difference:
 def difference(
     release: Release, places: Sequence[Places], rates: RateReader, sizes: Sequence[FloatArray] | None
 ) -> tuple[Difference | None, ...]:
-    """What can be learned of each tree's leaves from the numbers of its inner nodes; None where there is nothing to.
+    """Bounds on the leaves of each tree from the numbers of its inner nodes; None where there are none.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _has_inner_numbers(places: Places) -> bool:
 
 
 def _every_place(release: Release, places: Places, rates: RateReader, sizes: FloatArray | None) -> Bounds:
-    """What every place of a tree states of itself; removed leaves only how large they can have been, if anything."""
+    """Bounds that every place of a tree states; for removed leaves at most their size."""
     stated = stated_bounds(release, places.tree.nodes, rates, None if sizes is None else sizes[: places.n_nodes])
     removed = len(places) - places.n_nodes
     nothing = np.zeros((removed, len(release.target.classes) + 1))
@@ -128,7 +128,7 @@ def _add_sizes(places: Places, bounds: Bounds, sizes: FloatArray) -> None:
 
 
 def _intersection(one: Bounds, other: Bounds) -> Bounds:
-    """What two bounds of the same places say together."""
+    """The intersection of two bounds of the same places."""
     return Bounds(np.maximum(one.low, other.low), np.minimum(one.high, other.high), one.label)
 
 
@@ -234,7 +234,7 @@ def _difference(places: Places, own: Bounds, told: Bounds, shown: Bounds, known:
 
 
 def _of_one_class(bounds: Bounds) -> BoolArray:
-    """Where there are records, all of one class."""
+    """Places with records, all of one class."""
     alike: BoolArray = (bounds.possible.sum(axis=1) == 1) & (bounds.low[:, -1] > 0)
     return alike
 

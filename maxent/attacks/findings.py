@@ -32,7 +32,7 @@ UNTOUCHED = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeAudit:
-    """What single leaves of one tree give away.
+    """Findings of attacks on single leaves of one tree.
 
     ``leaves`` (n_leaves,) are the places of the published leaves; ``bounds`` and the attacks have a row for each.
     ``facts`` is None unless there are facts. ``difference`` is what inner nodes add, about all places of the tree, None
@@ -59,7 +59,7 @@ class TreeAudit:
 
     @property
     def recovered(self) -> IntArray:
-        """Places of the leaves of which inner nodes tell more than they say themselves, shape (n_recovered,)."""
+        """Places of leaves with tighter counts from inner nodes than from themselves, shape (n_recovered,)."""
         return np.zeros(0, np.int64) if self.difference is None else self.difference.recovered
 
     @property
@@ -89,7 +89,7 @@ class TreeAudit:
         return possible
 
     def newly(self, attacked: Attacked, before: Attacked) -> Attacked:
-        """An attack on the recovered leaves, without those that it works on before; a row for each of them."""
+        """New findings of an attack on the recovered leaves; a row for each leaf."""
         new = attacked.leaves & ~self.at(before).leaves[self.recovered]
         return Attacked(new, np.where(new, attacked.disclosed, NO_CLASS), np.where(new, attacked.individuals, 0))
 
@@ -231,7 +231,7 @@ class Findings:
 
     @cached_property
     def exposure(self) -> Exposure:
-        """Who of the table is exposed, and to which attack."""
+        """The exposed people of the table, and the attack that works on each."""
         if self.links is None:
             return strongest(0, ())
         return strongest(len(self.links.counts), () if self.sampled else self._attacks_on_people(self.links))

@@ -13,7 +13,7 @@ from maxent.models.trees.routing import EVERYWHERE, Interval, interval_of
 
 ANYTHING = "*"
 NOTHING = ""
-"""What stands for no value at all, where no record can get to."""
+"""The mark of an empty set of values, which no record reaches."""
 
 LISTED = 4
 """Values that are named in a sentence; of more, the number."""
@@ -28,7 +28,7 @@ def everything(attribute: Attribute) -> Reach:
 
 
 def narrowed(reach: Reach, branch: Branch) -> Reach:
-    """The values that take a branch, of those that reach its node."""
+    """The values of a branch, among the values of its node."""
     if branch.values is not None:
         taken = frozenset(branch.values)
         return tuple(value for value in reach if value in taken)
@@ -84,7 +84,7 @@ def condition_in_words(attribute: Attribute, reach: Reach) -> str:
 
 
 def generalised(release: Release, places: Places) -> Mapping[str, list[str]]:
-    """What every leaf of a tree, published or removed, says of every attribute; in the order of `Places.leaves`.
+    """Values of every attribute in each leaf of a tree, published or removed; in the order of `Places.leaves`.
 
     One walk from the root keeps the words of the node it is at. A step changes those of one attribute, and is undone on
     the way back: so trees may be deep.

@@ -1,4 +1,4 @@
-"""What the records of single leaves give away: uniqueness, homogeneity and background knowledge.
+"""Attacks on single leaves: uniqueness, homogeneity and background knowledge.
 
 Wakabayashi et al. (2024), section 3: the leaves of a tree are the equivalence classes of an anonymised table, and the
 attacks on such tables work on them. Leaves of which only bounds are known count where these prove the attack.
@@ -73,7 +73,7 @@ def background_knowledge(bounds: Bounds, known: int = 1) -> Attacked:
 
 
 def after_facts(bounds: Bounds, known: FloatArray, min_size: int = 1) -> Attacked:
-    """Leaves that become homogeneous when known records are taken away, with those that are left.
+    """Leaves that become homogeneous without known records, with the remaining records.
 
     Parameters
     ----------

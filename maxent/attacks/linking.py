@@ -97,7 +97,7 @@ def _same_sets(ends: IntArray, members: IntArray) -> IntArray:
 
 
 def known_records(facts: Sequence[Fact], links: Links, tree: int, possible: BoolArray) -> FloatArray:
-    """How many records of each class facts place in each leaf of a tree, at least; shape (n_places, n_classes).
+    """Fewest records of each class in each leaf of a tree, from facts; shape (n_places, n_classes).
 
     A fact counts where all whom it can be about are in the same leaf, of those in which its class is possible. Facts
     that can be about the same person are not added up.
@@ -126,7 +126,7 @@ def known_records(facts: Sequence[Fact], links: Links, tree: int, possible: Bool
 
 
 def _at_least(facts: list[tuple[IntArray, int]]) -> int:
-    """How many different people some facts are about, at the least: sums over facts that have no one in common."""
+    """Lower bound on the different people of some facts: a sum over facts without common people."""
     total, taken = 0, np.zeros(0, np.int64)
     for rows, count in sorted(facts, key=lambda fact: (len(fact[0]), -fact[1])):
         if not np.isin(rows, taken).any():

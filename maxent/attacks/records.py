@@ -65,7 +65,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordsAudit(Shown):
-    """What the structure of generalised records gives away.
+    """Structural attacks on generalised records.
 
     `summary` is the JSON summary; `individuals`, `groups` and `table` are DataFrames. ``owner`` and ``group``, shapes
     (n_pairs,), are the quasi-identifiers of ``people`` and the groups of ``records`` that cover them; ``assignment``
@@ -105,7 +105,7 @@ class RecordsAudit(Shown):
 
     @cached_property
     def possible(self) -> Candidates:
-        """Those of them that some complete assignment makes theirs; all of them where there is none."""
+        """Rows that belong to a person in some complete assignment; all covering rows where there is none."""
         kept = self.assignment.possible if self.reliable else np.ones(len(self.owner), bool)
         return Candidates.of(self.owner[kept], self.group[kept], self.records.counts, self.people.counts)
 

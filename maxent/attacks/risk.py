@@ -1,4 +1,4 @@
-"""How much information re-identifying the people of each node takes (Yang et al. 2019), as rows of an audit."""
+"""Information that re-identifying the people of each node takes (Yang et al. 2019), in bits, as rows of an audit."""
 
 from __future__ import annotations
 

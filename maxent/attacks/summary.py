@@ -124,7 +124,7 @@ def _numbers(attacked: Attacked) -> dict[str, int]:
 
 
 def _differencing(audit: Findings) -> dict[str, Any]:
-    """What inner nodes add to the attacks on the leaves as they are published."""
+    """Findings from inner nodes, beside those of the published leaves."""
     new: dict[str, list[Attacked]] = {"uniqueness": [], "homogeneity": [], "background": []}
     for tree in audit.trees:
         if tree.difference is not None:
@@ -149,7 +149,7 @@ def _differencing(audit: Findings) -> dict[str, Any]:
 
 
 def _recovered(audit: Findings, number: int) -> Iterator[dict[str, Any]]:
-    """The leaves of a tree of which inner nodes tell more than they say themselves."""
+    """Leaves of a tree with tighter counts from inner nodes than from themselves."""
     tree = audit.trees[number]
     if tree.difference is None or not len(tree.recovered):
         return
@@ -167,7 +167,7 @@ def _recovered(audit: Findings, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _group(audit: Findings, number: int, group: Group) -> dict[str, Any]:
-    """Leaves of which inner nodes tell only together."""
+    """A group of leaves whose counts inner nodes reveal only in total."""
     classes, counts = audit.release.target.classes, group.counts.astype(np.int64).tolist()
     return {
         "tree": number + 1,
@@ -180,7 +180,7 @@ def _group(audit: Findings, number: int, group: Group) -> dict[str, Any]:
 
 
 def leaf_name(audit: Findings, number: int, place: int) -> dict[str, Any]:
-    """Where a leaf is: its tree (from 1), the node above and its branch (from 1), the test of the branch, and its id.
+    """Place of a leaf: its tree (from 1), the node above and its branch (from 1), the test of the branch, and its id.
 
     The id of a removed leaf is None, and so is what is above a root.
     """

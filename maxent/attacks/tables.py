@@ -95,7 +95,7 @@ def _own(columns: Sequence[tuple[str, Column]], theirs: Collection[str]) -> list
 
 
 def _head(audit: Findings, number: int) -> list[tuple[str, Column]]:
-    """Which leaf a row is about."""
+    """The leaf of a row."""
     places = audit.trees[number].places
     ids = _texts([None if node is None else node.id for node in map(places.node, places.leaves.tolist())])
     tree = [("tree", np.full(len(ids), number + 1))] if audit.several else []
@@ -115,7 +115,7 @@ def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Co
 
 
 def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> Bounds:
-    """What is known of every leaf, published ones first; with what inner nodes tell of the recovered ones."""
+    """Bounds of every leaf, published ones first; of recovered leaves with those from inner nodes."""
     leaves, width = tree.places.leaves, len(audit.release.target.classes) + 1
     removed = len(leaves) - len(tree.leaves)
     low = np.concatenate([tree.bounds.low, np.zeros((removed, width))])

@@ -1,1 +1,1 @@
-"""How commands are called: arguments, help, and messages, the same for all of them."""
+"""Arguments, help and messages of all commands."""

@@ -23,7 +23,7 @@ def fit_to_terminal(context: Any) -> None:
 
 
 def usage_pieces(params: Iterable[Any]) -> list[str]:
-    """What follows the name of a command: its arguments, the options that it needs, and that there are more."""
+    """Usage after the name of a command: arguments, required options, and [OPTIONS]."""
     pieces = []
     for param in params:
         if param.hidden:

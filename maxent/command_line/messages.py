@@ -43,7 +43,7 @@ def plain(message: str) -> Entry:
 
 
 def as_object(status: int, problems: Sequence[Entry]) -> dict[str, object]:
-    """What ``--json`` prints in place of a result: the exit status, and why."""
+    """The JSON object in place of a result: exit status and problems."""
     return {"error": {"exit": status, "problems": problems}}
 
 

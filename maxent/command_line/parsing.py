@@ -35,7 +35,7 @@ class WrongCall(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is to be done, and how the command spells its parameters: see `spellings`."""
+    """The job of a call, and the spelling of its parameters: see `spellings`."""
 
     job: Job
     names: Mapping[str, str]
@@ -100,7 +100,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """What commands are a part of: the program itself, or a command that has others."""
+    """A command with subcommands: the program itself, or one of its commands."""
 
     noun = "COMMAND"
 
@@ -140,7 +140,7 @@ def _refuse(error: InvalidInput) -> int:
 
 
 def usage(command: Any, context: Any) -> str:
-    """How a command is called, and where there is help."""
+    """Usage of a command, and a hint at its help."""
     return f"{command.get_usage(context)}\n'{context.command_path} --help' lists all options."
 
 
@@ -170,7 +170,7 @@ _NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
 
 
 def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
-    """What was expected and found where a text is no value of a type."""
+    """Expected and found, for a text that is no value of a type."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         known = [str(choice.value) for choice in kind]
         return None if text in known else (f"one of {', '.join(known)}", f"{text!r}{close_to(text, known)}")
@@ -183,7 +183,7 @@ def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
 
 
 def _problem(error: Any, command: Any, context: Any) -> Problem:
-    """What Click says is wrong, where the arguments cannot be told apart, or it knows better."""
+    """The problem that Click found, where arguments cannot be parsed, or Click knows more."""
     known = [option for param in command.get_params(context) for option in param.opts if option.startswith("-")]
     option: str | None = getattr(error, "option_name", None)
     if option is not None and option in known:

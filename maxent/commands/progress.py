@@ -1,4 +1,4 @@
-"""What the jobs of all commands share: exit status, messages and progress on standard error."""
+"""Exit status, messages and progress on standard error, for the jobs of all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DONE, UNRELIABLE, WRONG = 0, 1, 2
 
 Job = Callable[[], int]
-"""What a command does, and the exit status it ends with."""
+"""The work of a command; returns the exit status."""
 
 LONGEST = 60
 """Characters of what a progress bar is about."""

@@ -96,7 +96,7 @@ def _run(study: str, output: str | None, options: dict[str, Any], as_json: bool)
 
 
 def _print(result: Sweep) -> None:
-    """How many points there are, how they ended, and why some failed."""
+    """Number of points, their ends, and the reasons of failures."""
     from maxent.text.terminal import print_lines
 
     summary = result.summary

@@ -1,4 +1,4 @@
-"""What commands that help to decide have in common: limits, the verdict, and the report."""
+"""Limits, verdict and report of the commands that help to decide."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Asked:
 
 
 def _as_options(reading: Reading | None) -> dict[str, str]:
-    """How files are read, as the options of the command line say it."""
+    """Options of reading files, as on the command line."""
     stated = {} if reading is None else reading.stated()
     names = {"format": "from"}
     return {
@@ -84,7 +84,7 @@ class ReportFile:
 
     @property
     def each(self) -> Callable[[Estimate, Mapping[str, Any]], None] | None:
-        """What is to be given each release: its estimate and its row of a comparison."""
+        """Estimate and comparison row of each release."""
         return self.gatherer
 
     def write(self, verdict: Verdict, notes: Sequence[str] = (), *, interrupted: bool = False) -> None:

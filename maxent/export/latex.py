@@ -93,7 +93,7 @@ def _unknowns(program: Program) -> list[str]:
 
 
 def _impurity(measure: str) -> list[str]:
-    """What E is for a measure, ``v`` being the branches of a split and ``m_{vx}`` individuals of class x in one."""
+    """The formula of E for a measure: ``v`` are the branches of a split, ``m_{vx}`` individuals of class x in one."""
     name = escaped(measure)
     if measure != "gain_ratio":
         return [rf"\paragraph{{impurity: {name}}}", rf"\[ E(\Lambda, A) = {impurity_latex(measure)} \]"]
@@ -116,7 +116,7 @@ def _linear(program: Program, constraint: Linear) -> list[str]:
 
 
 def _region(constraint: Linear) -> str:
-    """What the sum is over: a node, everybody, or the individuals of a fact."""
+    """The domain of a sum: a node, everybody, or the individuals of a fact."""
     if constraint.origin.node is not None:
         return rf"\text{{{escaped(constraint.origin.node)}}}"
     return r"\text{all}" if constraint.kind == "marginal" else "F"

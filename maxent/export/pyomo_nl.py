@@ -103,7 +103,7 @@ def _write_nl(model: Any, file: TextIO) -> dict[str, str]:
 
 
 def _key(program: Program, part: LiftedPart) -> Iterator[str]:
-    """What the indices of a model stand for."""
+    """The meaning of the indices of a model."""
     classes, cells = program.release.target.classes, program.cells
     lifted = part.program
 

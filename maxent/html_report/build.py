@@ -51,7 +51,7 @@ class Gatherer:
 
 
 def _title(releases: Sequence[ReleaseView]) -> str:
-    """What a report is about."""
+    """The subject of a report."""
     *others, last = (
         f"\N{LEFT DOUBLE QUOTATION MARK}{release.name}\N{RIGHT DOUBLE QUOTATION MARK}" for release in releases
     )

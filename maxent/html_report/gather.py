@@ -95,7 +95,7 @@ def _person(result: Estimate, q: int) -> Person:
 
 
 def _solver(result: Estimate) -> Iterator[tuple[str, str]]:
-    """How the answer was computed and what is known of it."""
+    """Solver, status and certificate of the answer."""
     outcome = result.outcome
     yield "Status", outcome.status
     yield "Certificate", result.certificate

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def numbers(row: Row, target: str, n_classes: int) -> tuple[Number, ...]:
-    """The measures of one row of a `Comparison` in words; those that are not known are left out."""
+    """The known measures of one row of a `Comparison`, in words."""
     shown = sorted((m for m in MEASURES.values() if m.report and row.get(m.key) is not None), key=lambda m: m.report)
     words = _words(row, target, n_classes)
     found = [_number(measure, row, words, n_classes) for measure in shown]
@@ -54,7 +54,7 @@ def _text(measure: Measure, value: float, unit: str, row: Row) -> str:
 
 
 def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
-    """What stands in braces in explanations."""
+    """The values of the braces in explanations."""
     exposed, by_estimate = row.get("exposed"), row["max_posterior"]
     how = "by the estimate or simply as the release predicts, whichever is right more often."
     if row.get("train_accuracy") is None:
@@ -94,7 +94,7 @@ def _of_records(number: Number, target: str) -> Number:
 
 
 def change(number: Number, first: Number) -> tuple[str, str]:
-    """How a number differs from the first release's, and whether that is ``better``, ``worse`` or neither.
+    """The change of a number from the first release, and whether that is ``better``, ``worse`` or neither.
 
     Shares differ in percentage points, nats and numbers of people in themselves.
     """

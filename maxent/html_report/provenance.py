@@ -1,4 +1,4 @@
-"""Where a report comes from: versions, options, and the files that were read."""
+"""Provenance of a report: versions, options, and the files that were read."""
 
 from __future__ import annotations
 

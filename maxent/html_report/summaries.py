@@ -1,4 +1,4 @@
-"""What a report sums up of its releases: bars side by side, the price of protection, the nodes that tell most."""
+"""Summaries of a report: bars of all releases, the price of protection, the nodes that disclose most."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _side_by_side(view: ReportView, key: str) -> Bars:
 
 
 def prices(view: ReportView) -> Iterator[str]:
-    """What each release but the first gains and costs, a sentence each."""
+    """Gain and cost of each release but the first, a sentence each."""
     first = {measure.key: measure for measure in view.releases[0].measures}
     for release in view.releases[1:]:
         told = {m.key: (m, change(m, first[m.key])[0]) for m in release.measures if m.key in first}
@@ -80,7 +80,7 @@ def prices(view: ReportView) -> Iterator[str]:
 
 
 def _protected(told: dict[str, tuple[Number, str]]) -> str:
-    """How many people are no longer certain."""
+    """The change in the number of certain people, in words."""
     measure, text = told["certain"]
     if not text:
         return f"as many people are certain as before ({people(int(measure.value))})"
@@ -91,7 +91,7 @@ def _protected(told: dict[str, tuple[Number, str]]) -> str:
 
 
 def _paid(told: dict[str, tuple[Number, str]]) -> str:
-    """What that costs in accuracy."""
+    """The change in accuracy, in words."""
     parts = []
     for key, where in (("test_accuracy", "test"), ("train_accuracy", "training")):
         if key in told:

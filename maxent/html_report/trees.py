@@ -34,7 +34,7 @@ DRAWN = 40_000
 
 
 def drawn_trees(result: Estimate, budget: int = DRAWN) -> int:
-    """How many trees of a release fit into a number of nodes; the first one always does."""
+    """Number of trees of a release that fit into a number of nodes, at least 1."""
     sizes = np.cumsum([len(tree.nodes) for tree in result.program.release.trees])
     return max(int(np.searchsorted(sizes, budget, side="right")), min(1, len(sizes)))
 
@@ -145,7 +145,7 @@ def _title(name: str, rest: str) -> str:
 
 
 def _stated(node: Node | None) -> tuple[str, ...]:
-    """What the release says of a node."""
+    """The published statements about a node."""
     if node is None:
         return ("nothing: the leaf was removed before publication",)
     found = []

@@ -1,4 +1,4 @@
-"""What a report shows, as plain frozen values: everything is measured and put into words before it is rendered."""
+"""The content of a report as frozen values: measured and put into words before it is rendered."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a report comes from; ``created`` is a time in UTC, ``command`` how to make it again."""
+    """Provenance of a report; ``created`` is a time in UTC, ``command`` how to make it again."""
 
     created: str
     command: str
@@ -137,7 +137,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """A whole report: one release, or several of which the first is what the others are compared with."""
+    """A whole report: one release, or several that are compared with the first."""
 
     title: str
     verdict: Verdict
@@ -153,7 +153,7 @@ class ReportView:
 
     @property
     def found(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """What was found of the releases that the verdict is about: status -> their names, those that exceed first."""
+        """Status -> names of the releases with it, of those that the verdict concerns; exceeded limits first."""
         names: dict[str, list[str]] = {"fail": [], "cannot_tell": [], "pass": []}
         for judged in self.verdict.releases:
             if judged.decisive and judged.status in names:
@@ -162,7 +162,7 @@ class ReportView:
 
     @property
     def decision(self) -> str:
-        """What the verdict means for whoever wants to publish."""
+        """The meaning of the verdict for the publisher."""
         status, decisive = self.verdict.status, [judged for judged in self.verdict.releases if judged.decisive]
         if status == "pass":
             return "Every number that was asked for is within its limit."

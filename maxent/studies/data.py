@@ -55,7 +55,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How records are set aside to test: a random share, folds of cross-validation, or neither; for every seed."""
+    """Protocol of held-out test records: a random share, folds of cross-validation, or neither; for every seed."""
 
     test_share: float | None = None
     folds: int | None = None

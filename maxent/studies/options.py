@@ -57,7 +57,7 @@ _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def value_problem(name: str, value: object) -> Problem | None:
-    """What is wrong with the type of a value of an option, None for nothing; where it is, is left open."""
+    """The mistake in the type of the value of an option, None for none; without its place."""
     kind = OPTIONS[name]
     fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
     if isinstance(value, (int, float)):
@@ -86,7 +86,7 @@ def as_asked(options: Options) -> dict[str, Value]:
 
 
 def problems_of(options: Options) -> Iterator[Problem]:
-    """What is wrong with options of the right types that are to go together; where they are, is left open."""
+    """Mistakes in a combination of options of the right types; without their places."""
     yield from _defend_problems(tuple(part(options, RELEASE).items()))
     estimated = options.get("estimate", True)
     for name, value in options.items():
@@ -101,13 +101,13 @@ def problems_of(options: Options) -> Iterator[Problem]:
 
 @cache
 def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, ...]:
-    """What a method has against its options."""
+    """Mistakes in the options of a method."""
     return _refused("method", lambda: method_of(dict(options)))
 
 
 @cache
 def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
-    """What `maxent.audit` has against the value of an option."""
+    """Mistakes in the value of an option, found by `maxent.audit`."""
     from maxent.api.audit import audit
 
     option: dict[str, Any] = {name: value}
@@ -116,7 +116,7 @@ def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
 
 @cache
 def _estimate_problems(name: str, value: Value) -> tuple[Problem, ...]:
-    """What `maxent.estimate` has against the value of an option."""
+    """Mistakes in the value of an option, found by `maxent.estimate`."""
     from pandas import DataFrame
 
     from maxent.api.estimate import estimate
@@ -134,7 +134,7 @@ _TINY = Release(
 
 
 def _refused(name: str, call: Callable[[], object]) -> tuple[Problem, ...]:
-    """What a call has against its options; an error that is not about an option is one about ``name``."""
+    """Mistakes in options, found by a call; an error that is not about an option is one about ``name``."""
     try:
         call()
     except InvalidInput as error:

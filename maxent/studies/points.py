@@ -64,12 +64,12 @@ def run_point(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any
 
 
 def parameters(point: Point) -> dict[str, Any]:
-    """What the row of a point has before it is run."""
+    """Columns of the row of a point before it is run."""
     return {"point": point.id, "data": point.data, "seed": point.seed, "fold": point.fold, **dict(point.options)}
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What the row of a point has that failed: a line for each problem, with the names that the study has."""
+    """Columns of the row of a failed point: a line for each problem, with the names that the study has."""
     if isinstance(error, InvalidInput):
         problems = [respelled(problem, in_study) for problem in error.problems]
         lines = [
@@ -83,7 +83,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
-    """What the row of a point has after it is run.
+    """Columns of the row of a point after it is run.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Made:
-    """What a defense made of the records, what is known of that, and how long it took."""
+    """The defended release of some records, its columns, and the seconds it took."""
 
     case: Case
     numbers: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What will fail in a study, found without running it: every defense and adversary, with trees that are not grown."""
+"""Failures of a study, found without running it: every defense and adversary, with trees that are not grown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rehearse(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Refuse a study of which points will fail; the parameters are those of `maxent.sweep`.
+    """Refuse a study with points that will fail; parameters as in `maxent.sweep`.
 
     Each combination of data, defense and adversary is tried once, on the first of its draws, with trees of no more than
     a root. So what is found does not depend on how trees grow: cells without a value, columns that a method cannot use,
@@ -84,7 +84,7 @@ def _least(options: Options) -> dict[str, Value]:
 
 
 def _problems_of_cells(material: Material) -> tuple[Problem, ...]:
-    """What is wrong with records, whichever of them are drawn."""
+    """Mistakes in records, whichever of them are drawn."""
     try:
         read_training(material.records, **material.columns, reader=reader_of(material.reading))
     except InvalidInput as error:
@@ -108,14 +108,14 @@ def _placed(problem: Problem, source: str) -> Problem:
 
 
 def _named(points: Sequence[Point]) -> str:
-    """How many points there are, and what the first one is: ``4 points, such as data=adult method=kadet k=5``."""
+    """Number of points, and the first one: ``4 points, such as data=adult method=kadet k=5``."""
     first = {"data": points[0].data, **dict(points[0].options)}
     words = " ".join(f"{name}={first[name]}" for name in TOLD if name in first)
     return f"1 point, {words}" if len(points) == 1 else f"{len(points)} points like {words}"
 
 
 def _problems_of_run(output: str | PathLike[str] | None, jobs: int, dask: str | None) -> Iterator[Problem]:
-    """What would end a run before its first point."""
+    """Mistakes that end a run before its first point."""
     try:
         check_jobs(jobs)
     except InvalidInput as error:

@@ -37,7 +37,7 @@ class Taken(MaxentError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Where the results of a study are, see docs/sweep.md."""
+    """The folder of the results of a study, see docs/sweep.md."""
 
     path: Path
 
@@ -103,7 +103,7 @@ class Folder:
         _write(self.part(row["point"]), _table([row]))
 
     def done(self, points: Iterable[str]) -> set[str]:
-        """Those of the points that have a row and did not fail."""
+        """The points with a row that did not fail."""
         return {point for point in points if (row := self._row(point)) is not None and row["status"] != FAILED}
 
     def merge(self, points: Iterable[str]) -> list[dict[str, Any]]:

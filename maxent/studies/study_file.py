@@ -145,7 +145,7 @@ def _is_study(document: Mapping[str, Any]) -> bool:
 
 
 def _protocol(table: Table) -> Protocol:
-    """How records are set aside, and the seeds."""
+    """The protocol: held-out records, and seeds."""
 
     def are_seeds(value: Any) -> bool:
         if isinstance(value, list):
@@ -316,7 +316,7 @@ def _check(block: _Block, table: Table, defaults: Table, data: Mapping[str, Data
 
 
 def _points(block: _Block, materials: Mapping[str, Material], protocol: Protocol) -> Iterator[Point]:
-    """The points of a block; those that share a release follow each other."""
+    """The points of a block; points with the same release follow each other."""
     for name in block.data:
         material = materials[name]
         fixed = material.test is not None

@@ -85,7 +85,7 @@ class Sweep(Shown):
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Why points failed, each reason once: those that differ only in numbers are one, told by the first."""
+        """Reasons of failures, each once: reasons that differ only in numbers are one, in the words of the first."""
         alike: dict[str, list[tuple[str, Row]]] = {}
         for row in self.failed:
             for line in dict.fromkeys(row["error"].splitlines()):
@@ -112,7 +112,7 @@ class Sweep(Shown):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``maxent sweep --json`` prints."""
+        """Summary of a sweep: the output of ``maxent sweep --json``."""
         return {
             "study": self.name,
             "points": self.points,
@@ -282,7 +282,7 @@ def _on_cluster(points: Sequence[Point], pickled: Mapping[str, bytes], protocol:
 
 
 def _in_processes(points: Iterable[Point], packed: Mapping[str, Packed], protocol: Protocol, jobs: int) -> Rows:
-    """Rows from processes of joblib's. Where one of them dies, those that ran are run again, each alone."""
+    """Rows from processes of joblib. If a process dies, all running points are run again, each alone."""
     waiting = deque(points)
     while waiting:
         lost: list[Point] = []

@@ -1,4 +1,4 @@
-"""Where the entries of a TOML file are, which its parser does not tell."""
+"""Line numbers of the entries of a TOML file, which its parser does not have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Path = tuple[str, ...]
 
 
 def syntax_problem(error: Exception) -> tuple[str, str, str, str]:
-    """Where and why a text is no TOML: place, field, expected, found; without a word of the text, which may be any."""
+    """The error of a text that is no TOML: place, field, expected, found; without the text, which may be secret."""
     reason, _, place = str(error).removesuffix(")").rpartition(" (at ")
     if not isinstance(error, tomllib.TOMLDecodeError) or not place.startswith(("line ", "end of ")):
         reasons = {UnicodeDecodeError: "bytes that are not UTF-8", RecursionError: "far too many levels"}

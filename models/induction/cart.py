@@ -42,7 +42,7 @@ def grow(training: Training, growth: Growth) -> list[Draft]:
 
 
 def encode(training: Training, encoding: CodedAs) -> tuple[list[Feature], FloatArray]:
-    """What scikit-learn is given: the meaning of each column, and float64 of shape (n, n_columns).
+    """Input of scikit-learn: the meaning of each column, and float64 of shape (n, n_columns).
 
     A categorical attribute is one column of codes, or with ``onehot`` a column for each value of its domain, as
     scikit-learn's ``OneHotEncoder`` makes them: two for an attribute of two values.

@@ -63,7 +63,7 @@ def _drafts(training: Training, growth: Growth) -> list[Draft]:
 
 
 def _induction(growth: Growth) -> Induction:
-    """What an adversary is told of how the tree was grown."""
+    """The published description of how the tree was grown."""
     if growth.inducer == "cart":
         encoding: Encoding = "onehot" if growth.encoding == "onehot" else "ordinal"
         return Induction("cart", growth.measure, "thresholds", growth.least, encoding=encoding)
@@ -75,12 +75,12 @@ def _induction(growth: Growth) -> Induction:
 
 
 def _argument_problems(growth: Growth, publish: str) -> list[Problem]:
-    """What no data would make right."""
+    """Mistakes in the parameters, whatever the data."""
     return [*problems_of(growth), *unknown_choice("publish", publish, get_args(Publish))]
 
 
 def _attribute_problems(training: Training, growth: Growth) -> Iterator[Problem]:
-    """What the inducer cannot do with these records."""
+    """Mistakes in the parameters for these records."""
     if not len(training):
         yield Problem("training", "records", "at least one record", "none")
     for attribute, column in zip(training.attributes, training.columns, strict=True):

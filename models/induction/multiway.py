@@ -26,7 +26,7 @@ TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which splits compete, and how they are compared.
+    """Rules for the candidates of a split and their comparison.
 
     Attributes
     ----------

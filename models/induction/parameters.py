@@ -1,4 +1,4 @@
-"""How a tree is to be grown: the inducer and its parameters, and what may be wrong with them."""
+"""The inducer of a tree and its parameters, with their checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IMPURITIES: Mapping[Inducer, tuple[Impurity, ...]] = {
     "id3": ("entropy", "gini", "gain_ratio"),
     "c45": ("gain_ratio",),
 }
-"""What each inducer can compare splits by, its default first."""
+"""Impurity measures of each inducer, its default first."""
 
 _LEAST: Mapping[Inducer, int] = {"cart": 1, "id3": 1, "c45": 2}
 """The smallest leaf of each inducer unless asked for another, records."""
@@ -36,7 +36,7 @@ NOT_NEGATIVE = Range("a number, at least 0", lambda value: value == 0 or number(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """An inducer and its parameters; those that the inducer does not have are ignored.
+    """An inducer and its parameters; parameters of other inducers are ignored.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Growth:
 
     @property
     def measure(self) -> Impurity:
-        """What splits are compared by."""
+        """Impurity measure of the splits."""
         return self.impurity or _IMPURITIES[self.inducer][0]
 
     @property

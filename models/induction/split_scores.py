@@ -1,4 +1,4 @@
-"""How much every split of a node gains, for many splits at once: records as integers, classes counted by `bincount`."""
+"""Gains of all splits of a node, vectorised: records as integers, classes counted by `bincount`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What splits are compared by: the gain in Gini or entropy (nats), or the gain / split information."""
+    """Score of a split: the gain in Gini or entropy (nats), or the gain / split information."""
 
     impurity: Impurity
     xlogx: FloatArray  # x ln x of 0, 1, ... up to the number of records
@@ -76,7 +76,7 @@ class Measure:
 
 
 class Scorer:
-    """How good the best split of each attribute is in a node.
+    """Score of the best split of each attribute in a node.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Who may be behind a published box: the people whose values lie in it."""
+"""Coverage of published boxes: the people whose values lie in each."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def _leaf_of_each(training: Training, release: Release, tree: int, places: Place
 
 
 def _loans(training: Training, places: Places, leaf: IntArray, k: int, distance: Distance) -> tuple[IntArray, IntArray]:
-    """Which record is lent to which leaf, shapes (n_loans,)."""
+    """Lent records and the leaves that borrow them, shapes (n_loans,)."""
     rank = places.first[leaf]
     order = np.argsort(rank, kind="stable")
     start = np.searchsorted(rank[order], places.first)
@@ -182,7 +182,7 @@ def _distances(
     others: IntArray,
     power: int,
 ) -> FloatArray:
-    """How far others are from the centre of some members, up to a growing function, shape (n_others,)."""
+    """Distances of others from the centre of some members, up to a growing function, shape (n_others,)."""
     total = np.zeros(len(others))
     for attribute, column in zip(attributes, coordinates, strict=True):
         if attribute.values is None:

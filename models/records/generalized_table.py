@@ -79,7 +79,7 @@ class GeneralizedTable:
         return float(self.ncp()[self.box].mean())
 
     def fewest_alike(self) -> int:
-        """How many rows are alike but for their classes, at the least: the k for which the table is k-anonymous."""
+        """Rows of the smallest group of rows that differ only in the class: the k of the k-anonymous table."""
         names = [attribute.name for attribute in self.attributes]
         return int(self.frame(in_order=True).groupby(names, sort=False).size().min())
 
@@ -134,7 +134,7 @@ def stacked(first: Boxes, second: Boxes) -> Boxes:
 def covering(
     table: GeneralizedTable, training: Training, members: IntArray, group: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """How many rows cover each record, and how many records each row covers: that is, its box holds their values.
+    """Number of rows that cover each record, and of records that each row covers: its box holds their values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How records are generalised."""
+"""Parameters of generalising records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a release predicts the class of records right, also of records unlike those it was grown from."""
+"""Accuracy of a release: the share of records with a correctly predicted class, on any records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How well a release predicts.
+    """Accuracy of a release.
 
     ``accuracy`` is the share of the ``records`` whose class is predicted right. ``unseen`` records have a value that
     the release does not know, in an attribute that it tests; ``unknown`` ones a class that it does not know, which
@@ -50,7 +50,7 @@ class Score:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What became of records that are unlike those of the training, in words."""
+        """Notes on records with values or classes outside the training data."""
         notes = []
         if self.unseen:
             notes.append(f"{self.unseen} of {self.records} records have a value that the release does not know")

@@ -42,7 +42,7 @@ class Places:
 
     @property
     def n_nodes(self) -> int:
-        """How many places are published; the others are removed leaves."""
+        """Number of published places; the others are removed leaves."""
         return len(self.tree.nodes)
 
     @cached_property

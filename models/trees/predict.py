@@ -1,4 +1,4 @@
-"""What a release predicts, from nothing but what it states."""
+"""Predictions of a release, from its published statements only."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def read_codes(frame: Frame, name: str, domain: Sequence[str], problems: list[Pr
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What each place of a tree answers.
+    """Class shares of the prediction at each place of a tree.
 
     ``weights`` (n_places, n_classes) are those of the leaves below a place together, ``own`` (n_places,) says whether
     a place is a leaf with an answer, ``label`` (n_places,) is the code of the label it states, else -1, and

@@ -1,4 +1,4 @@
-"""What printed error rates say: the number of records that are not the label, exactly or within its rounding.
+"""Printed error rates: the number of records outside the label, exact or within rounding.
 
 A rate that was printed with 3 digits is an interval. Where the number of records is known, only whole numbers of them
 are possible inside it, often just one: then the digits prove it. Rates are taken to have been rounded to the nearest
@@ -42,7 +42,7 @@ Stated = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True)
 class RateReader:
-    """How the error rates of a release are read.
+    """Reading of the error rates of a release.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class RateReader:
         return hit - half, hit + half
 
     def _half(self, rate: float) -> Fraction:
-        """How far the rate may be from what was printed."""
+        """Largest distance of the rate from the printed number."""
         if self.rounding == "exact":
             return Fraction(0)
         digits = decimals(rate) if self.digits is None else self.digits
@@ -130,7 +130,7 @@ def rate_reader(rates: Iterable[Stated], mode: Rounding) -> RateReader:
 
 
 def _readings(rates: Sequence[Stated], mode: Rounding) -> Iterable[RateReader]:
-    """How rates may have been printed, what is likely first."""
+    """Possible ways of printing rates, the most likely first."""
     digits = max(1, *(decimals(rate) for rate, _ in rates))
     significant = max(1, *(_significant(rate) for rate, _ in rates))
     nearest, cut = Fraction(1, 2), Fraction(1)
@@ -143,7 +143,7 @@ def _readings(rates: Sequence[Stated], mode: Rounding) -> Iterable[RateReader]:
 
 
 def _note(reader: RateReader, rates: Sequence[Stated]) -> str:
-    """How rates are read, in words."""
+    """The reading of rates, in words."""
     other = sum(n is not None and not reader.fits(rate, n) for rate, n in rates)
     strange = f"; {other} of them are of no whole number of records" if other else ""
     if reader.digits is not None and reader.digits >= FULL_PRECISION:
@@ -159,7 +159,7 @@ def _note(reader: RateReader, rates: Sequence[Stated]) -> str:
 
 
 def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | None, rounding: Rounding) -> RateReader:
-    """How the error rates of a release are to be read.
+    """The reading of the error rates of a release.
 
     ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
     """

@@ -1,4 +1,4 @@
-"""How much information re-identifying the people of a tree's node takes (Yang et al. 2019), in bits.
+"""Information that re-identifying the people of a tree's node takes (Yang et al. 2019), in bits.
 
 A node is a box: of each attribute the values with which its path can be followed. Who wants to re-identify its people
 has to find out who is in the box (the finer the box, the more information), and then who is who among them.
@@ -94,7 +94,7 @@ class Risk:
 
 
 def error_risk_ratio(total: float, branch_total: float, errors: float, branch_errors: float) -> float:
-    """What pruning a branch gains in bits for each record that is then misclassified (10).
+    """Bits gained by pruning a branch, for each record that is then misclassified (10).
 
     Infinite when it costs no record; 0 when neither the branch nor its node can be reached with a finite amount of
     information.

@@ -1,4 +1,4 @@
-"""What follows from the statements of a leaf, and a release that states less of it."""
+"""Consequences of the statements of a leaf, and releases with fewer statements."""
 
 from __future__ import annotations
 

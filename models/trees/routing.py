@@ -1,4 +1,4 @@
-"""Where records go in a tree: what its branches take, and the place each record ends at."""
+"""Routing of records in a tree: the values of its branches, and the final place of each record."""
 
 from __future__ import annotations
 
