@@ -249,7 +249,7 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
 
 
 def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
-    """Mask of constraints implied by known totals; ``totals`` has shape (n_constraints, n_classes), NaN where unknown."""
+    """Mask of constraints implied by ``totals``, shape (n_constraints, n_classes), NaN where unknown."""
     known = (np.isnan(totals).sum(axis=1) < totals.shape[1])[rows.constraint]
     value = rows.sums(totals[rows.constraint[rows.entry], rows.klass])  # NaN where a class that counts is unknown
     holds = known & (value >= rows.lower - EXACT) & (value <= rows.upper + EXACT)
