@@ -127,12 +127,14 @@ def _names(columns: object) -> list[str]:
 
 
 def _signature() -> inspect.Signature:
-    """The arguments of `defend`, the parameters of all methods among them: None where defaults differ."""
-    own = inspect.signature(defend).parameters.values()
+    """The arguments of `defend`, the parameters of all methods among them."""
+    own = inspect.signature(defend).parameters
     named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for name in parameters()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+        for name in parameters()
+        if name not in own
     ]
-    return inspect.Signature([*(each for each in own if each.kind != each.VAR_KEYWORD), *named])
+    return inspect.Signature([*(each for each in own.values() if each.kind != each.VAR_KEYWORD), *named])
 
 
 def _described() -> str:

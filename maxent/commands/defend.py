@@ -244,7 +244,9 @@ def _command(
 
     given = inspect.signature(defend_command, eval_str=True).parameters.values()
     shared = [each.replace(kind=each.KEYWORD_ONLY) for each in given if each.name not in ("method", "options")]
-    options = [*shared, *map(_option, own), *(_option(each, hidden=True) for each in others)]
+    of_method = (*map(_option, own), *(_option(each, hidden=True) for each in others))
+    taken = {each.name for each in shared}  # whatever a third party calls its parameters
+    options = [*shared, *(each for each in of_method if each.name not in taken)]
     job.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     job.__annotations__ = {each.name: each.annotation for each in options}
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -27,7 +27,7 @@ class Method(ABC):
     """What a subclass has to say; it is a frozen dataclass whose fields are `maxent.models.parameters.parameter`.
 
     A method with a field ``k`` publishes a release for each k that is asked for, and one with a field ``seed`` gets
-    the seed of a study.
+    the seed of a study. No field has the name of another argument of `maxent.defend`.
 
     Attributes
     ----------

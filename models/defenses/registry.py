@@ -55,10 +55,11 @@ def load_method(name: str) -> type[Method]:
     """
     try:
         found = _entries()[name].load()
-    except (ImportError, AttributeError) as error:
+        if not (isinstance(found, type) and issubclass(found, Method)):
+            raise TypeError(f"{found!r} is no subclass of {Method.__name__}")
+        parameters_of(found)
+    except Exception as error:  # whatever a module of a third party does when it is imported
         raise MissingExtra(f"defense {name!r} cannot be loaded: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        raise MissingExtra(f"defense {name!r} cannot be loaded: {found!r} is no subclass of {Method.__name__}")
     return found
 
 

@@ -28,6 +28,16 @@ max_depth = 3
 estimate = false
 """
 
+RUDE = """
+from dataclasses import dataclass
+from maxent_blunt import Blunted
+from maxent.models.parameters import parameter
+
+@dataclass(frozen=True)
+class Rude(Blunted):
+    target: str = parameter("mine", "A name that is taken.")
+"""
+
 CODE = """
 import json, sys
 import maxent
@@ -51,6 +61,7 @@ sys.stdout.flush()
 assert main(["defend", "blunt", *CALL, "--share", "2", "--k", "3", "-o", "no.json"]) == 2
 assert main(["defend", "kadet", *CALL, "--share", "0.7", "-o", "no.json"]) == 2
 assert main(["defend", "lost", *CALL, "-o", "no.json"]) == 2
+assert main(["defend", "odd", *CALL, "-o", "no.json"]) == 2
 printed("sweep", "study.toml", "--dry-run")
 print("=== python")
 made = maxent.defend("people.csv", "blunt", target="class", qi=["age", "job"], share=0.9, max_depth=3)
@@ -69,13 +80,17 @@ def told(tmp_path_factory):
     info = folder / "maxent_blunt-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: maxent-blunt\nVersion: 1.0\n", encoding="utf-8")
-    entries = "[maxent.defenses]\nblunt = maxent_blunt:Blunted\nlost = nowhere:Lost\nnone = maxent_blunt:Blunted\n"
+    named = {"blunt": "maxent_blunt:Blunted", "lost": "nowhere:Lost", "none": "maxent_blunt:Blunted"}
+    named |= {"odd": "odd:Odd", "rude": "rude:Rude"}
+    entries = "\n".join(["[maxent.defenses]", *(f"{name} = {place}" for name, place in named.items()), ""])
     (info / "entry_points.txt").write_text(entries, encoding="utf-8")
     rows = [
         f"{20 + i % 17},{'cook' if i % 3 else 'clerk'},{'yes' if (i % 17 > 8) ^ (i % 7 == 0) else 'no'}"
         for i in range(90)
     ]
     (folder / "people.csv").write_text("\n".join(["age,job,class", *rows, ""]), encoding="utf-8")
+    (folder / "odd.py").write_text("1 / 0\n", encoding="utf-8")
+    (folder / "rude.py").write_text(RUDE, encoding="utf-8")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     ran = subprocess.run(
         [sys.executable, "-c", CODE],
@@ -94,7 +109,7 @@ def told(tmp_path_factory):
 def test_it_comes_after_the_methods_of_the_package_and_takes_no_name_of_theirs(told):
     names = json.loads(told["names"])
     assert names[:6] == ["none", "prune-leaf", "prune-parent", "kadet", "erp", "rdt"]
-    assert sorted(names[6:]) == ["blunt", "lost"]
+    assert names[6:] == ["blunt", "lost", "odd", "rude"]
     assert "The tree as it is grown" in told["defend none --help"]
 
 
@@ -116,11 +131,12 @@ def test_its_command_defends_and_refuses(told):
     wrong = told["refused"]
     assert "--share: expected a number above 0 and below 1, found 2.0" in wrong
     assert "--k: expected none for the method blunt: it is an option of prune-leaf, prune-parent" in wrong
-    assert "--share: expected none for the method kadet: it is an option of blunt, found 0.7" in wrong
+    assert "--share: expected none for the method kadet: it is an option of blunt, rude, found 0.7" in wrong
 
 
 def test_a_method_that_is_broken_hides_no_other(told):
     assert "METHOD: expected a method that can be loaded, found defense 'lost' cannot be loaded" in told["refused"]
+    assert "defense 'odd' cannot be loaded: division by zero" in told["refused"]
 
 
 def test_it_is_one_of_a_study_and_its_option_a_column(told):
