@@ -243,7 +243,7 @@ def refusals(source, **options):
 
 def test_patterns_that_name_no_table(tmp_path):
     assert refusals(f"{tmp_path}/*.csv") == [
-        ("file", "path", "a pattern that CSV or Parquet files match", "no file that does")
+        ("file", "path", "a pattern that CSV, Parquet or Excel files match", "no file that does")
     ]
     (tmp_path / "b.csv").write_text("Education,Age\nMasters,1\n", encoding="utf-8")
     (tmp_path / "a.pq").write_bytes(b"")

@@ -228,7 +228,12 @@ def test_nested_parquet(tmp_path):
 
 def test_places_that_are_no_file(tmp_path):
     path = str(tmp_path)
-    assert only(read_qi, path, RELEASE) == ("file", "path", "a CSV or Parquet file that can be read", "a directory")
+    assert only(read_qi, path, RELEASE) == (
+        "file",
+        "path",
+        "a CSV, Parquet or Excel file that can be read",
+        "a directory",
+    )
     assert only(read_qi, tmp_path / "no.csv", RELEASE)[3] == "no such file"
     assert only(read_qi, "nul\0.csv", RELEASE)[:2] == ("file", "path")
 

@@ -42,6 +42,9 @@ _OTHERS = (
 _BLOCK = 1 << 16
 """Bytes that are decoded, and bytes of different words that are looked at."""
 
+_ENOUGH = 3
+"""Different words, at least, that tell another encoding than `WESTERN`."""
+
 _SCANNED = 1 << 24
 """Bytes in which these words are looked for, from the first byte that is not ASCII."""
 
@@ -94,8 +97,8 @@ def recognised(source: str, opener: Opener, wrong: InvalidInput) -> Encoding:
     """The encoding of text that is no UTF-8.
 
     It is `WESTERN` when all words with letters beyond ASCII can be words so, of the languages of the South or the
-    North. Otherwise it is the one that charset-normalizer finds, unless it finds another one as likely, or the letters
-    could be Western, too.
+    North. Otherwise it is the one that charset-normalizer finds, unless it finds another one as likely, the letters
+    could be Western, too, or there are fewer than `_ENOUGH` words.
 
     Parameters
     ----------
@@ -113,8 +116,9 @@ def recognised(source: str, opener: Opener, wrong: InvalidInput) -> Encoding:
     """
     sample = b"\n".join(_words(opener))
     western = [WESTERN] if _are_words(sample, WESTERN) else []
-    likely = western if western and _of_one_region(sample) else [*western, *_likely(sample)]
-    if len(likely) != 1:
+    usual = bool(western) and _of_one_region(sample)
+    likely = western if usual else [*western, *_likely(sample)]
+    if len(likely) != 1 or not (usual or sample.count(b"\n") >= _ENOUGH - 1):
         what = f"; it may be {' or '.join(likely[:_LETTERS])}" if likely else ""
         place = wrong.problems[0]
         expected = f"CSV text in UTF-8, or in an encoding that can be told (name it: csv_encoding='{WESTERN}', say)"
