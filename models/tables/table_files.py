@@ -15,7 +15,7 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import USUAL, Decimal, Reader
 from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.columns.missing_values import understood
-from maxent.models.tables.frame import Frame, Source, from_arrow, from_pandas, heading, repeated_columns
+from maxent.models.tables.frame import Frame, Source, encoded, from_arrow, from_pandas, heading, repeated_columns
 from maxent.models.tables.sources.csv_file import open_csv
 from maxent.models.tables.sources.excel_file import open_excel
 from maxent.models.tables.sources.memory import Memory, cells_size, too_large
@@ -125,7 +125,7 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
         rows += batch.num_rows
         memory.take(cells_size(batch.num_rows, len(present)))
         for part, array in zip(parts, batch.columns, strict=True):
-            part.append(array.dictionary_encode() if pa.types.is_string(array.type) else array)
+            part.append(encoded(array) if pa.types.is_string(array.type) else array)
             memory.take(part[-1].nbytes)
     lines, ragged = table.lines(rows, np.arange(rows, dtype=np.int64))
     problems = (*repeated_columns(table.header, names, heading(table.unit)), *ragged)

@@ -344,7 +344,8 @@ def test_the_version(capsys):
         (
             ["estimate", *D1, "--json"],
             [
-                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "sklearn", "matplotlib", "rich"),
+                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
+                *("sklearn", "matplotlib", "rich"),
                 *("maxent.plotting.leaves", "maxent.api.audit", "maxent.models.defenses.random_trees"),
             ],
         ),
