@@ -132,6 +132,16 @@ def test_what_is_no_workbook_is_refused(tmp_path, data):
     assert refusal(path).startswith("file: header: expected a row with the names of the columns, found an empty sheet")
 
 
+def test_a_style_that_there_is_not_is_refused_and_nothing_printed(tmp_path, capsys):
+    path, damaged = workbook(tmp_path / "qi.xlsx"), io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(damaged, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, old.read(entry).replace(b'name="Normal" xfId="0"', b'name="Normal" xfId="7"'))
+    path.write_bytes(damaged.getvalue())
+    assert "found a damaged one" in refusal(path)
+    assert capsys.readouterr().out == ""  # where openpyxl says so
+
+
 def test_without_openpyxl_the_way_to_get_it_is_told(tmp_path, monkeypatch):
     path = workbook(tmp_path / "qi.xlsx")
     monkeypatch.setattr("maxent.models.packages.find_spec", lambda module: None)

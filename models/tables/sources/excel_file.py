@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 import zipfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time
 from itertools import islice
@@ -211,9 +212,9 @@ def _opened(source: str, opener: Callable[[], BinaryIO]) -> Iterator[Any]:
 
 @contextmanager
 def _workbook_refused(source: str) -> Iterator[None]:
-    """Turn whatever goes wrong within openpyxl into a refusal of the file; its warnings are about looks."""
+    """Turn whatever goes wrong within openpyxl into a refusal of the file; its warnings, and prints, are about looks."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     except (MaxentError, MemoryError, OSError):
