@@ -212,7 +212,7 @@ def _opened(source: str, opener: Callable[[], BinaryIO]) -> Iterator[Any]:
 
 @contextmanager
 def _workbook_refused(source: str) -> Iterator[None]:
-    """Turn whatever goes wrong within openpyxl into a refusal of the file; its warnings, and prints, are about looks."""
+    """Turn whatever goes wrong within openpyxl into a refusal of the file; what it warns of or prints is left out."""
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
