@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -78,3 +78,11 @@ def test_the_types_of_arrays_are_named_once() -> None:
         if isinstance(target, ast.Name) and target.id in {"BoolArray", "FloatArray", "IntArray", "TINY"}
     }
     assert {name for name, _ in assigned} == {"maxent.models.arrays"}
+
+
+def test_folders_and_modules_can_be_taken_in_at_a_look() -> None:
+    """At most a dozen modules in a folder, beside ``__init__``, which says what it holds; 350 lines in a module."""
+    folders = Counter(path.parent for path in MODULES.values() if path.stem != "__init__")
+    assert {str(folder.relative_to(ROOT)): n for folder, n in folders.items() if n > 12} == {}
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: n for name, n in lengths.items() if n > 350} == {}
