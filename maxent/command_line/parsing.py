@@ -6,7 +6,8 @@ again where Typer refuses them, and states every mistake as all other errors are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -18,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from maxent.command_line.help_pages import fit_to_terminal, usage_pieces, write_examples, write_panels
 from maxent.command_line.messages import CALL
 from maxent.commands.progress import Job
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.text.hints import close_to
 
 # Newer versions of Typer bring their own copy of Click: this is the class in either.
@@ -196,3 +197,18 @@ def _problem(error: Any, command: Any, context: Any) -> Problem:
     if getattr(error, "param", None) is not None:
         return Problem(ARGUMENT, spelled(error.param), "a value that it takes", error.message)
     return Problem(ARGUMENT, "COMMAND", "a command", "nothing" if not context.args else error.message)
+
+
+def split_names(parameter: str, lists: Iterable[str]) -> list[str]:
+    """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV.
+
+    Raises
+    ------
+    InvalidInput
+        When there is a line break in a name that is not quoted, or a name of an absurd length.
+    """
+    try:
+        return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
+    except csv.Error:
+        expected = "names with commas between; in quotes where they have a comma, a quote or a line break"
+        raise invalid("options", ARGUMENT, parameter, expected, "text that cannot be read as such a list") from None

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from maxent.command_line import panels
+from maxent.command_line.reading_options import reads_files
 from maxent.commands import options as opt
 from maxent.commands.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.results.reliability import NOT_ABOUT_THEM
@@ -19,6 +20,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
+@reads_files()
 def audit_command(
     tree: opt.Published,
     qi: Annotated[
@@ -44,14 +46,7 @@ def audit_command(
             help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
         ),
     ] = None,
-    text: opt.Text = None,
-    na: opt.NA = None,
-    max_memory: opt.MaxMemory = None,
-    csv_delimiter: opt.CsvDelimiter = None,
-    csv_decimal: opt.CsvDecimal = None,
-    csv_encoding: opt.CsvEncoding = None,
-    sheet: opt.Sheet = None,
-    format: opt.Format = None,
+    reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[
         str | None,
@@ -77,7 +72,7 @@ def audit_command(
         "rounding": rounding.value,
         "risk": risk,
         "target": target,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
+        "reading": reading,
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, csv_literal)
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from maxent.command_line import panels
+from maxent.command_line.reading_options import reads_files
 from maxent.commands import options as opt
 from maxent.commands.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 
@@ -23,6 +24,7 @@ BACKENDS_EXAMPLES = (
 """Calls that its help ends with."""
 
 
+@reads_files()
 def bench_command(
     tree: opt.Tree,
     qi: opt.QI,
@@ -58,14 +60,7 @@ def bench_command(
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     floor: opt.Floor = 1e-6,
-    text: opt.Text = None,
-    na: opt.NA = None,
-    max_memory: opt.MaxMemory = None,
-    csv_delimiter: opt.CsvDelimiter = None,
-    csv_decimal: opt.CsvDecimal = None,
-    csv_encoding: opt.CsvEncoding = None,
-    sheet: opt.Sheet = None,
-    format: opt.Format = None,
+    reading: Any = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
@@ -86,7 +81,7 @@ def bench_command(
         "seed": seed,
         "jobs": jobs,
         "floor": floor,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
+        "reading": reading,
     }
     return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from maxent.command_line import panels
-from maxent.command_line.parsing import Call, Command, Group, WrongCall, spellings, usage
+from maxent.command_line.parsing import Call, Command, Group, WrongCall, spellings, split_names, usage
+from maxent.command_line.reading_options import reads_files
 from maxent.commands import options as opt
 from maxent.commands.progress import DONE, Job, tell_noticed
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
@@ -39,6 +40,7 @@ class MissingName(StrEnum):
     category = "category"
 
 
+@reads_files(releases=False)
 def defend_command(
     method: str,
     data: Annotated[
@@ -70,13 +72,7 @@ def defend_command(
         MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
     ] = MissingName.refuse,
     test: opt.Test = None,
-    text: opt.Text = None,
-    na: opt.NA = None,
-    max_memory: opt.MaxMemory = None,
-    csv_delimiter: opt.CsvDelimiter = None,
-    csv_decimal: opt.CsvDecimal = None,
-    csv_encoding: opt.CsvEncoding = None,
-    sheet: opt.Sheet = None,
+    reading: Any = None,
     csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
     **options: Any,
@@ -84,12 +80,12 @@ def defend_command(
     """What `defend` is to do: the arguments of all methods, and those of one."""
     columns = {
         "target": target,
-        "qi": opt.columns("qi", qi),
-        "private": opt.columns("private", private or ()),
-        "categorical": opt.columns("categorical", categorical or ()),
+        "qi": split_names("qi", qi),
+        "private": split_names("private", private or ()),
+        "categorical": split_names("categorical", categorical or ()),
         "missing": missing.value,
         "test": test,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet),
+        "reading": reading,
     }
     return partial(_run, method, data, columns, options, as_json, output, csv_literal)
 

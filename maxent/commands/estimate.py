@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from maxent.command_line import panels
+from maxent.command_line.reading_options import reads_files
 from maxent.commands import options as opt
 from maxent.commands.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.commands.verdict import Asked, ReportFile
@@ -28,6 +29,7 @@ class EstimatePlot(StrEnum):
     divergence = "divergence"
 
 
+@reads_files()
 def estimate_command(
     tree: opt.Published,
     qi: opt.QI,
@@ -50,14 +52,7 @@ def estimate_command(
     dask: opt.Dask = None,
     floor: opt.Floor = 1e-6,
     top: opt.Top = 10,
-    text: opt.Text = None,
-    na: opt.NA = None,
-    max_memory: opt.MaxMemory = None,
-    csv_delimiter: opt.CsvDelimiter = None,
-    csv_decimal: opt.CsvDecimal = None,
-    csv_encoding: opt.CsvEncoding = None,
-    sheet: opt.Sheet = None,
-    format: opt.Format = None,
+    reading: Any = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
@@ -85,7 +80,7 @@ def estimate_command(
         "dask": dask,
         "floor": floor,
         "top": top,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
+        "reading": reading,
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)
     return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from maxent.command_line import panels
+from maxent.command_line.reading_options import reads_files
 from maxent.commands import options as opt
 from maxent.commands.progress import DONE, Job, tell
 
@@ -16,6 +17,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
+@reads_files()
 def explain_command(
     tree: opt.Published,
     qi: opt.QI,
@@ -35,14 +37,7 @@ def explain_command(
         str | None,
         panels.output(metavar="FILE", help="Write the program as an AMPL .nl file, with names in .col and .row."),
     ] = None,
-    text: opt.Text = None,
-    na: opt.NA = None,
-    max_memory: opt.MaxMemory = None,
-    csv_delimiter: opt.CsvDelimiter = None,
-    csv_decimal: opt.CsvDecimal = None,
-    csv_encoding: opt.CsvEncoding = None,
-    sheet: opt.Sheet = None,
-    format: opt.Format = None,
+    reading: Any = None,
     as_json: opt.Json = False,
     output: opt.Output = None,
     csv_literal: opt.CsvLiteral = False,
@@ -51,7 +46,7 @@ def explain_command(
     options = {
         **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
         "target": target,
-        "reading": opt.reading(text, na, max_memory, csv_delimiter, csv_decimal, csv_encoding, sheet, format),
+        "reading": reading,
     }
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
     return partial(_run, tree, qi, options, (latex, as_json), outputs, csv_literal)

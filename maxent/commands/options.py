@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from maxent.command_line import panels
-from maxent.models.errors import ARGUMENT, invalid
-
-if TYPE_CHECKING:
-    from maxent.models.reading import Reading
 
 
 class ImpurityName(StrEnum):
@@ -32,43 +26,12 @@ class RoundingMode(StrEnum):
     exact = "exact"
 
 
-class TextMode(StrEnum):
-    """Choices of ``--text``."""
-
-    refuse = "refuse"
-    stripped = "strip"
-    exact = "exact"
-
-
-class DelimiterName(StrEnum):
-    """Choices of ``--csv-delimiter``."""
-
-    comma = "comma"
-    semicolon = "semicolon"
-    tab = "tab"
-    pipe = "pipe"
-
-
-class DecimalMark(StrEnum):
-    """Choices of ``--csv-decimal``."""
-
-    point = "point"
-    comma = "comma"
-
-
 def completed_backend(incomplete: str) -> list[str]:
     """Back ends that a shell offers; of several with commas between, for the last."""
     from maxent.solvers.registry import backend_names
 
     before, comma, _ = incomplete.rpartition(",")
     return [before + comma + name for name in backend_names()]
-
-
-def completed_format(incomplete: str) -> list[str]:
-    """Formats of releases that a shell offers."""
-    from maxent.models.formats.registry import reader_names
-
-    return list(reader_names())
 
 
 TARGET = "Column of the class; default for published records: the one that QI lacks."
@@ -169,58 +132,6 @@ MinSize = Annotated[int, panels.measured(metavar="N", help="Fewest records of a 
 Background = Annotated[
     int, panels.known(metavar="B", help="Number of members of a leaf whose classes the adversary knows.")
 ]
-Text = Annotated[
-    TextMode | None,
-    panels.read(
-        help="Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so "
-        "that they are equal, or keep text exact.",
-    ),
-]
-NA = Annotated[
-    list[str] | None,
-    panels.read(
-        "--na",
-        metavar="A,B,...",
-        help="Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
-        "others (docs/tables.md).",
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    panels.read(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory for a table while it is read, such as 500MB; default: 2GB.",
-    ),
-]
-CsvDelimiter = Annotated[
-    DelimiterName | None,
-    panels.read("--csv-delimiter", help="Delimiter of CSV files; default: detected."),
-]
-CsvDecimal = Annotated[
-    DecimalMark | None,
-    panels.read("--csv-decimal", help="Decimal mark of numbers in CSV files; default: detected for each column."),
-]
-CsvEncoding = Annotated[
-    str | None,
-    panels.read(
-        "--csv-encoding",
-        metavar="NAME",
-        help="Encoding of CSV files, such as cp1252; default: UTF-8, or detected.",
-    ),
-]
-Sheet = Annotated[
-    str | None, panels.read("--sheet", metavar="NAME", help="The sheet of Excel workbooks; default: the first.")
-]
-Format = Annotated[
-    str | None,
-    panels.read(
-        "--from",
-        metavar="FORMAT",
-        help="Format of the release (docs/formats.md); default: detected.",
-        autocompletion=completed_format,
-    ),
-]
 Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
 Output = Annotated[
     str | None,
@@ -280,48 +191,6 @@ def problem(
         "rounding": rounding.value,
         "confidence": confidence,
     }
-
-
-def columns(parameter: str, lists: Iterable[str]) -> list[str]:
-    """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV.
-
-    Raises
-    ------
-    InvalidInput
-        When there is a line break in a name that is not quoted, or a name of an absurd length.
-    """
-    try:
-        return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
-    except csv.Error:
-        expected = "names with commas between; in quotes where they have a comma, a quote or a line break"
-        raise invalid("options", ARGUMENT, parameter, expected, "text that cannot be read as such a list") from None
-
-
-def reading(
-    text: TextMode | None,
-    na: list[str] | None,
-    max_memory: str | None,
-    csv_delimiter: DelimiterName | None,
-    csv_decimal: DecimalMark | None,
-    csv_encoding: str | None,
-    sheet: str | None,
-    format: str | None = None,
-) -> Reading | None:
-    """Options of reading files, None for the defaults."""
-    from maxent.models.reading import reading_of
-
-    return reading_of(
-        {
-            "text": text and text.value,
-            "na": na and columns("na", na),
-            "max_memory": max_memory,
-            "csv_delimiter": csv_delimiter and csv_delimiter.value,
-            "csv_decimal": csv_decimal and csv_decimal.value,
-            "csv_encoding": csv_encoding,
-            "sheet": sheet,
-            "format": format,
-        }
-    )
 
 
 def inputs(options: dict[str, Any]) -> list[str | None]:
