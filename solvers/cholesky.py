@@ -21,7 +21,7 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
     for ridge in ridges:
         try:
             # NumPy's lets other threads run meanwhile.
-            factor: FloatArray = np.linalg.cholesky(matrix + ridge * np.identity(len(matrix)))
+            factor = np.asarray(np.linalg.cholesky(matrix + ridge * np.identity(len(matrix))), np.float64)
         except np.linalg.LinAlgError:
             continue
 
