@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +18,11 @@ from maxent.solvers.backend import FEW, Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.bound import relaxed_optimum
-from maxent.solvers.newton.augmented_lagrangian import CLOSE, FINE, LOOSE, Accuracy, solve
-from maxent.solvers.newton.block_form import build_form
-from maxent.solvers.newton.projection import project
-from maxent.solvers.newton.quadratic_model import Problem
 from maxent.solvers.solution import Solution, Stop
+
+if TYPE_CHECKING:  # what only programs that are not convex need
+    from maxent.solvers.newton.augmented_lagrangian import Accuracy
+    from maxent.solvers.newton.quadratic_model import Problem
 
 IMPOSSIBLE = 1e-6
 """Individuals, per individual that an equation is about, by which no masses meet it."""
@@ -36,6 +37,9 @@ class Kept:
 
     @cached_property
     def problem(self) -> Problem:
+        from maxent.solvers.newton.block_form import build_form
+        from maxent.solvers.newton.quadratic_model import Problem
+
         return Problem(build_form(self.program), self.clock)
 
 
@@ -70,6 +74,9 @@ class NewtonBackend:
             solution = _by_duality(program, start, options)
             if solution.stop is Stop.CONVERGED or not program.terms:
                 return solution
+        from maxent.solvers.newton.augmented_lagrangian import solve
+        from maxent.solvers.newton.projection import project
+
         problem = state.problem
         form, rng = problem.form, np.random.default_rng(options.seed)
         if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
@@ -97,6 +104,8 @@ def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> 
 
 def accuracy_for(program: LiftedProgram) -> Accuracy:
     """How accurately a program is solved before the projection."""
+    from maxent.solvers.newton.augmented_lagrangian import CLOSE, FINE, LOOSE
+
     if program.convex:
         return FINE
     phi = "entropy" if any(terms.phi == "entropy" for terms in program.terms) else "gini"

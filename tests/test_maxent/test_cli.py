@@ -346,7 +346,12 @@ def test_the_version(capsys):
             [
                 *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
                 *("sklearn", "matplotlib", "rich"),
-                *("maxent.plotting.leaves", "maxent.api.audit", "maxent.models.defenses.random_trees"),
+                *(
+                    "maxent.plotting.leaves",
+                    "maxent.api.audit",
+                    "maxent.models.defenses.random_trees",
+                    "maxent.solvers.newton",
+                ),
             ],
         ),
     ],

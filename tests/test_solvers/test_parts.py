@@ -10,12 +10,12 @@ from maxent.constraints.presolve.closed_form import solve_leafwise
 from maxent.constraints.presolve.merge import known_totals, needed, unmerged
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
-from maxent.solvers.backends import newton_
 from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton import block_form
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
@@ -131,7 +131,7 @@ def test_a_split_gives_each_class_one_branch(open_task):
 @pytest.mark.parametrize("make", [NewtonBackend, AutoBackend])
 def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, monkeypatch, open_task):
     made = []
-    monkeypatch.setattr(newton_, "build_form", lambda program: made.append(program) or build_form(program))
+    monkeypatch.setattr(block_form, "build_form", lambda program: made.append(program) or build_form(program))
     assert attempt_part(open_task, make(), replace(OPTIONS, starts=3)).best.by == "newton"
     assert made == [open_task.part.program]
 
