@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
+from maxent.commands.progress import Job
 
 
 class TextMode(StrEnum):
@@ -124,7 +125,7 @@ def reading(
     )
 
 
-def reads_files(*, releases: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def reads_files(*, releases: bool = True) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
     """Give a command the options of `reading` in the place of its parameter ``reading``.
 
     ``releases`` is whether it reads releases from files, whose format ``--from`` names.
@@ -132,9 +133,9 @@ def reads_files(*, releases: bool = True) -> Callable[[Callable[..., Any]], Call
     options = inspect.signature(reading, eval_str=True).parameters
     own = [option for name, option in options.items() if releases or name != "format"]
 
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorated(command: Callable[..., Job]) -> Callable[..., Job]:
         @wraps(command)
-        def read(*arguments: Any, **values: Any) -> Any:
+        def read(*arguments: Any, **values: Any) -> Job:
             given = {option.name: values.pop(option.name, None) for option in own}
             return command(*arguments, **values, reading=reading(**given))
 
