@@ -16,6 +16,7 @@ from contested import contested
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import case
 from maxent.api import estimate as engine
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers import clock as clock_module
@@ -196,7 +197,7 @@ def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
 
-    monkeypatch.setattr(engine, "_read", interrupt)
+    monkeypatch.setattr(case, "read_case", interrupt)
     assert main(["estimate", *FILES]) == 130
     assert capsys.readouterr().out == ""
 
