@@ -115,6 +115,9 @@ class Kind:
         Yields the constraints of a context; None where the program has them by construction.
     knowledge : str, optional
         The choice of ``--knowledge`` that the kind belongs to; None for what an adversary always uses.
+    about_classes : bool
+        Whether constraints of the kind state something about the classes of the people in a place of a tree: people of
+        whom nothing more is stated are one group, see `maxent.disclosure.group_shares`.
     """
 
     name: str
@@ -122,6 +125,7 @@ class Kind:
     latex: str
     emit: Callable[[Context], Iterator[Linear] | Iterator[Internal]] | None = None
     knowledge: str | None = None
+    about_classes: bool = True
 
 
 def read_directly(context: Context, node: Node, kind: str) -> bool:

@@ -101,4 +101,5 @@ KIND = Kind(
     r"\sum_x m_{\Lambda,x} = n_\Lambda"
     r" \quad \text{or, after leaf pruning, at least } k \text{ (less in a removed leaf)}",
     sizes,
+    about_classes=False,
 )

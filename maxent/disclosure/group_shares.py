@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-
-STATED = ("label", "rate", "counts", "marginal")
-"""Kinds of statements about the classes of a group."""
 
 NO_GROUP = -1
 
@@ -123,7 +121,7 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
     stated: list[list[Linear]] = [[] for _ in program.cells.trees]
     for constraint in program.linear:
         place = program.regions.places[constraint.region]
-        if constraint.kind in STATED and place is not None:
+        if place is not None and KINDS[constraint.kind].about_classes:
             stated[place[0]].append(constraint)
     for t, tree in enumerate(program.cells.trees):
         above, leaf = _Above(tree.places.parent, tree.places.levels[1:]), program.cells.leaf[:, t]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,14 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds import registry
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program import Linear
+from maxent.disclosure.group_shares import NO_GROUP, _groups
 from maxent.models.errors import Origin
+from maxent.models.formats.registry import load_release
+from maxent.models.tables.qi_table import read_qi
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -46,9 +51,28 @@ def test_a_new_kind_is_one_generator_and_one_entry(tmp_path: Path, capsys: pytes
     assert TOY.latex in text
 
 
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("about_classes", [True, False])
+def test_people_of_whom_a_kind_states_something_are_a_group(
+    monkeypatch: pytest.MonkeyPatch, about_classes: bool
+) -> None:
+    monkeypatch.setitem(registry.KINDS, TOY.name, replace(TOY, about_classes=about_classes))
+    table = read_qi(D1 / "qi.csv", release := load_release(D1 / "tree.json"))
+    program = compile_program(release, table, knowledge=["internal"])
+    [groups] = _groups(program, np.full((len(program.cells), 2), 0.5))
+    assert set(groups.of) == {0 if about_classes else NO_GROUP}
+
+
 def test_every_kind_has_words_a_formula_and_its_own_name() -> None:
     for name, kind in registry.KINDS.items():
         assert kind.name == name
         assert ": " in kind.words
         assert kind.latex
     assert set(registry.knowledge()) == {"label", "rate", "counts", "internal", "marginal"}
+
+
+def test_the_documentation_has_every_kind() -> None:
+    page = (D1.parents[1] / "docs" / "method.md").read_text(encoding="utf-8")
+    assert [kind for kind in registry.KINDS if f"\n| `{kind}` | " not in page] == []
+    *first, last = (f"`{kind}`" for kind in registry.knowledge())
+    assert f"`--knowledge` takes {', '.join(first)} and {last}," in page
