@@ -46,7 +46,7 @@ def defend_command(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
     ],
-    target: Annotated[str, panels.read(metavar="COLUMN", help=opt.TARGET)],
+    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class.")],
     qi: Annotated[
         list[str],
         panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),

@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, Listed] = {
     ),
     "defend": Listed(
         defend.Methods,
-        "Grow a tree, prune it so that no leaf singles people out, write it.",
+        "A tree or a forest, grown from confidential records and defended.",
         defend.EXAMPLES,
     ),
     "compare": Listed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -27,14 +28,24 @@ class RoundingMode(StrEnum):
 
 
 def completed_backend(incomplete: str) -> list[str]:
-    """Back ends that a shell offers; of several with commas between, for the last."""
+    """Back ends that a shell offers."""
     from maxent.solvers.registry import backend_names
 
+    return _completed(incomplete, backend_names())
+
+
+def completed_knowledge(incomplete: str) -> list[str]:
+    """Kinds of knowledge that a shell offers."""
+    from maxent.constraints.kinds.registry import knowledge
+
+    return _completed(incomplete, knowledge())
+
+
+def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Names for the end of a list with commas between."""
     before, comma, _ = incomplete.rpartition(",")
-    return [before + comma + name for name in backend_names()]
+    return [before + comma + name for name in names]
 
-
-TARGET = "Column of the class; default for published records: the one that QI lacks."
 
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file.")]
 Published = Annotated[
@@ -43,7 +54,7 @@ Published = Annotated[
 ]
 Target = Annotated[
     str | None,
-    panels.read(metavar="COLUMN", help=TARGET),
+    panels.read(metavar="COLUMN", help="Column of the class; default for published records: the one that QI lacks."),
 ]
 QI = Annotated[
     str,
@@ -55,8 +66,9 @@ Knowledge = Annotated[
     str | None,
     panels.known(
         metavar="KINDS",
-        help="Knowledge of the adversary: some of label, rate, counts, internal and marginal, separated by commas; "
-        "default: all that is stated.",
+        help="Knowledge of the adversary: kinds of statements, such as label,rate (docs/method.md); default: all that "
+        "are published.",
+        autocompletion=completed_knowledge,
     ),
 ]
 Impurity = Annotated[

@@ -58,6 +58,7 @@ def test_bash_completes_names(script, tmp_path):
     assert set(completed(script, tmp_path, "maxent", "")) == set(COMMANDS)
     assert completed(script, tmp_path, "maxent", "defend", "prune-") == ["prune-leaf", "prune-parent"]
     assert completed(script, tmp_path, "maxent", "defend", "kadet", "--di") == ["--diversity"]
+    assert completed(script, tmp_path, "maxent", "estimate", "--knowledge", "label,ra") == ["label,rate"]
     assert completed(script, tmp_path, "maxent", "defend", "kadet", "a.csv", "--inducer", "c") == ["c45"]
     assert completed(script, tmp_path, "maxent", "defend", "none", "--di") == []
     limits = {"--max-posterior", "--max-certain", "--max-memory"}

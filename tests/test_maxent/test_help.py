@@ -5,17 +5,23 @@ import shlex
 import shutil
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.command_line import panels
+from maxent.command_line import panels, reading_options
 from maxent.commands import main as cli
-from maxent.commands.defend import _of_method
+from maxent.commands import options as shared_options
+from maxent.commands.defend import MissingName, _of_method
+from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
 from maxent.models.parameters import parameters_of
+from maxent.models.release import Impurity
+from maxent.models.tables.training import Missing
+from maxent.models.trees.printed_rates import Rounding
 
 ROOT = Path(__file__).parents[2]
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
@@ -259,3 +265,20 @@ def test_the_help_of_the_program_is_instant():
     text = (Path(maxent.__file__).parent / "help.txt").read_text(encoding="utf-8")
     assert len(fitted(text, 60).splitlines()) > len(text.splitlines())
     assert time.process_time() - begin < 1
+
+
+def test_options_have_the_choices_of_the_functions_behind_them():
+    for names, values in (
+        (reading_options.TextMode, reading.Text),
+        (reading_options.DelimiterName, reading.Delimiter),
+        (reading_options.DecimalMark, reading.Decimal),
+        (shared_options.ImpurityName, Impurity),
+        (shared_options.RoundingMode, Rounding),
+        (MissingName, Missing),
+    ):
+        assert tuple(choice.value for choice in names) == get_args(values)
+
+
+def test_defend_does_not_speak_of_published_records(capsys):
+    for command in ("defend", "defend kadet"):
+        assert re.search(r"--target COLUMN +Column of the class\.  \[required\]\n", help_of(capsys, command))
