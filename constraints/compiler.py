@@ -152,9 +152,9 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
     """Sampling and suppression of the published counts."""
     if context.sampled:
         yield (
-            f"counts are of samples (rate {context.release.sampling_rate:g}): each true count is in an interval, and "
-            f"with a probability of at least {confidence:g} all are at once, of the up to {countable} counts that "
-            "could have been shown"
+            f"counts are of samples (rate {context.release.sampling_rate:g}): each true count lies in an interval; all "
+            f"intervals (up to {countable} counts could have been shown) hold together with a probability of "
+            f"at least {confidence:g}"
         )
     elif context.suppressed:
         yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"

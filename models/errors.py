@@ -79,7 +79,7 @@ def invalid(source: str, where: str, field: str, expected: str, found: str) -> I
 
 
 def check_unused(what: str, **options: object) -> None:
-    """Refuse options that are given, not None, although they are only about ``what`` was not.
+    """Refuse options that are given, not None, although they apply only to ``what``.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def check_unused(what: str, **options: object) -> None:
         Naming all of them.
     """
     problems = [
-        Problem(ARGUMENT, name, f"none: it is only about {what}", "one")
+        Problem(ARGUMENT, name, f"none: it applies only to {what}", "one")
         for name, value in options.items()
         if value is not None
     ]

@@ -68,7 +68,7 @@ def _run(
 
     latex, as_json = forms
     if latex and as_json:
-        raise invalid("options", ARGUMENT, "latex", "not to be with json=: both print to standard output", "both")
+        raise invalid("options", ARGUMENT, "latex", "none with json=: both print to standard output", "both")
 
     allowed = {"-o": POSTERIOR, "--pyomo": (), "--nl": (".nl",)}
     files = {name: (path, allowed[name]) for name, path in outputs.items()}

@@ -38,7 +38,7 @@ class Method(ABC):
     promise : str or None
         What is guaranteed, with ``{k}``; None for nothing.
     instead : mapping of parameter to str
-        Of parameters that others have: what says here what they say there.
+        Parameter of other methods -> advice of what to use in its place: ``"use k="``.
     """
 
     summary: ClassVar[str]

@@ -340,7 +340,7 @@ def test_diversity_and_hierarchies(folder, capsys):
     [
         (["prune-leaf", "--l", "2", "--class-public"], ["--l: expected none", "--class-public: expected none"]),
         (["kadet", "--inducer", "cart"], ["--inducer: expected one of id3, c45, found 'cart'"]),
-        (["kadet", "--min-samples-leaf", "3"], ["--k says it"]),
+        (["kadet", "--min-samples-leaf", "3"], ["use --k"]),
         (["kadet", "--l", "1", "--alpha", "2"], ["a number above 1", "below 1"]),
         (["kadet", "--k", "500"], ["at most 120"]),
         (["kadet", "--hierarchies", "nowhere"], ["no folder"]),

@@ -389,7 +389,7 @@ def test_explain_refuses_two_outputs_in_one_file(folder, capsys):
     assert main(["explain", "tree.json", "qi.csv", "--pyomo", "m.nl", "--nl", "m.nl"]) == 2
     assert "--nl: expected a file of its own" in capsys.readouterr().err
     assert main(["explain", "tree.json", "qi.csv", "--json", "--latex"]) == 2
-    assert "--latex: expected not to be with --json" in capsys.readouterr().err
+    assert "--latex: expected none with --json" in capsys.readouterr().err
 
 
 def test_all_problems_are_listed_with_their_number(folder, capsys):

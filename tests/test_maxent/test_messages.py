@@ -76,7 +76,7 @@ CALLS = {
     ),
     "of kadet": (
         ["defend", "kadet", *DEFEND, "--min-samples-leaf", "3"],
-        ["--min-samples-leaf: expected none for kadet: --k says it, found 3"],
+        ["--min-samples-leaf: expected none for kadet: use --k, found 3"],
     ),
     "several": (
         ["defend", "none", *DEFEND, "--max-depth", "-1", "--min-samples-split", "0"],
@@ -102,7 +102,10 @@ CALLS = {
     "attack": (["audit", "tree.json", "--min-size", "0"], ["--min-size: expected a whole number of at least 1"]),
     "needs a table": (["audit", "tree.json", "--count", "n"], ["--count: expected the adversary's table (QI)"]),
     "records need a table": (["audit", "qi.csv"], ["QI: expected the adversary's table"]),
-    "only of records": (["audit", "tree.json", "--target", "x"], ["--target: expected none: it is only about records"]),
+    "only of records": (
+        ["audit", "tree.json", "--target", "x"],
+        ["--target: expected none: it applies only to records"],
+    ),
     "limits": (
         ["estimate", *TREE, "--max-posterior", "2", "--min-k", "0"],
         ["--max-posterior: expected a probability", "--min-k: expected"],
@@ -139,7 +142,7 @@ CALLS = {
     ),
     "plot": (["estimate", *TREE, "--plot", "leaves"], ["--plot: expected -o with a file name that ends in .svg"]),
     "truth of a plot": (["estimate", *TREE, "--plot", "divergence", "-o", "a.svg"], ["--truth: expected"]),
-    "two forms": (["explain", *TREE, "--json", "--latex"], ["--latex: expected not to be with --json: both print"]),
+    "two forms": (["explain", *TREE, "--json", "--latex"], ["--latex: expected none with --json: both print"]),
     "nowhere": (["sweep", "study.toml"], ["-o: expected a folder for the results, or --dry-run, found nothing"]),
     "where a file is": (["sweep", "study.toml", "-o", "qi.csv"], ["-o: expected a folder"]),
 }
@@ -325,7 +328,7 @@ def test_mentions_are_spelled_where_they_are_shown():
 def test_python_has_its_own_names(folder):
     with pytest.raises(maxent.InvalidInput, match=r"\(missing='category'\)"):
         maxent.defend("gaps.csv", target="T", qi=["A"])
-    with pytest.raises(maxent.InvalidInput, match="min_samples_leaf: expected none for kadet: k= says it"):
+    with pytest.raises(maxent.InvalidInput, match="min_samples_leaf: expected none for kadet: use k="):
         maxent.defend("truth.csv", "kadet", target="T", qi=["A"], min_samples_leaf=3)
     with pytest.raises(maxent.InvalidInput, match=r"argument: marginal: expected .* \(marginal=\)"):
         maxent.estimate(*TREE, knowledge="marginal")

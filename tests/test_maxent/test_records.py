@@ -238,7 +238,7 @@ def test_what_an_audit_refuses():
     with pytest.raises(maxent.InvalidInput, match="which says what the records are of"):
         maxent.audit(ROWS)
     for call in (maxent.audit, maxent.estimate):
-        with pytest.raises(maxent.InvalidInput, match="only about records"):
+        with pytest.raises(maxent.InvalidInput, match="applies only to records"):
             call(figure_1(), records()[QI], target="Bought")
 
 

@@ -92,7 +92,7 @@ STUDIES = {
     ),
     "knowledge of trees about records": (
         HEAD + grid(method="erp", publish="records", knowledge="label"),
-        "knowledge: expected none: it is only about trees, and these are records, found one",
+        "knowledge: expected none: it applies only to trees, and these are records, found one",
     ),
     "only attacks": (HEAD + grid(method="none", publish="labels", estimate=False), None),
 }

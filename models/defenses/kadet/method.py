@@ -55,7 +55,7 @@ class KadetTree(GrownTree):
         f"maxent defend kadet {COLUMNS} --k 2 --alpha 0.9 --inducer c45 -o diverse.json",
     )
     promise = "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them"
-    instead: ClassVar[Mapping[str, str]] = {"min_samples_leaf": "k= says it"}
+    instead: ClassVar[Mapping[str, str]] = {"min_samples_leaf": "use k="}
 
     @property
     def growth(self) -> Growth:
