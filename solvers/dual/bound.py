@@ -35,6 +35,9 @@ ROUNDS = 20
 CLOSED = 1e-13
 """Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none."""
 
+MET = 5e-9
+"""Residual, individuals, with which very many counts that overlap are met."""
+
 FLOOR = 1e-10
 """Share of its owner's total that a mass has at least where tangents are taken."""
 
@@ -84,7 +87,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
 def _overlapping_optimum(relaxed: Relaxation, clock: Clock) -> RelaxedOptimum:
     """The optimum of a program of very many counts."""
     problem = relaxed.linear
-    found = minimise_overlapping(problem, CLOSED * max(1.0, float(problem.total.sum())), clock)
+    found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock)
     bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
     return RelaxedOptimum(bound, relaxed.elimination.point(found.masses), found.multipliers)
 

@@ -76,14 +76,14 @@ class LinearEntropy:
 
     def rounding(self, y: FloatArray) -> float:
         """How far ``value(y)`` can be off because of floating-point arithmetic, nats."""
-        size = self._largest(abs(self.matrix).T @ np.abs(y) + np.abs(np.log(self.weight)))
+        size = self.largest(abs(self.matrix).T @ np.abs(y) + np.abs(np.log(self.weight)))
         terms = self._total @ (size + np.abs(np.log(self._positive_total)))
         return float(4 * np.finfo(float).eps * (terms + np.abs(self._sides(y)).sum()))
 
     @cached_property
     def least(self) -> float:
         """The smallest entropy that the totals allow, nats; a bound below it proves that rows contradict each other."""
-        smallest = np.exp(-self._largest(-np.log(self.weight)))
+        smallest = np.exp(-self.largest(-np.log(self.weight)))
         return float(-(self._total * np.log(self._positive_total / smallest)).sum())
 
     def centred(self, values: FloatArray, masses: FloatArray) -> FloatArray:
@@ -98,10 +98,15 @@ class LinearEntropy:
         factor: FloatArray = self._total / np.where(sums > 0, sums, 1.0)
         return masses * factor[self.owner]
 
-    def pooled(self, matrix: sparse.csr_matrix, masses: FloatArray) -> FloatArray:
-        """What the owners' totals take off the diagonal of the Hessian of some rows, shape (n_rows,)."""
-        held = sparse.csr_matrix(matrix @ sparse.diags_array(masses) @ self._membership)
-        return np.asarray(held.multiply(held) @ (1 / self._positive_total))
+    def variance(self, masses: FloatArray) -> FloatArray:
+        """``m (1 - m / t)``, the diagonal of J, shape (n,), individuals."""
+        return masses * np.maximum(1.0 - masses / self._positive_total[self.owner], 0.0)
+
+    def softened(self, masses: FloatArray, softness: float) -> FloatArray:
+        """Masses mixed with their owner's mean, to this share of its total each; shape (n,), individuals."""
+        number = np.bincount(self.owner, minlength=len(self.total))
+        whole = self._positive_total[self.owner]
+        return (masses + softness * whole) / (1.0 + softness * number[self.owner])
 
     @cached_property
     def overlapping(self) -> bool:
@@ -115,7 +120,7 @@ class LinearEntropy:
         cancellation that makes differences of D useless near its minimum.
         """
         centred = self.centred(self.matrix.T @ change, masses)
-        shift = np.maximum(self._largest(centred), 1.0) - 1.0  # of exponents that could overflow
+        shift = np.maximum(self.largest(centred), 1.0) - 1.0  # of exponents that could overflow
         sums = np.bincount(self.owner, masses * np.expm1(centred - shift[self.owner]), len(self.total))
         mean = np.maximum(sums / self._positive_total, np.finfo(float).eps - 1.0)
         return float(self._total @ (shift + np.log1p(mean)))
@@ -140,7 +145,7 @@ class LinearEntropy:
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
         """``D(y)`` and ``m(y)``."""
         exponent = self.matrix.T @ y + np.log(self.weight)
-        largest = self._largest(exponent)
+        largest = self.largest(exponent)
         share = np.exp(exponent - largest[self.owner])
         sums = np.bincount(self.owner, share, len(self.total))
         sums[sums == 0] = 1.0  # owners without masses
@@ -153,7 +158,7 @@ class LinearEntropy:
         side = np.where(y > 0, self.lower, self.upper)
         return np.multiply(y, side, out=np.zeros(len(y)), where=y != 0)
 
-    def _largest(self, values: FloatArray) -> FloatArray:
+    def largest(self, values: FloatArray) -> FloatArray:
         """The largest value of each owner, shape (n_owners,); 0 for owners without masses."""
         out = np.zeros(len(self.total))
         if len(values):

@@ -39,6 +39,9 @@ ARMIJO = 1e-4
 HALVINGS = 60
 """Shorter steps to try before giving up."""
 
+SOFTER, HARDER, SOFTEST, HARDEST, SHORT = 100.0, 0.1, 0.1, 1e-13, 0.25
+"""How the softness changes after steps shorter than `SHORT` and after whole ones, and between which limits."""
+
 NEAR = 1e-3
 """Multipliers closer than this to 0, and on their way there, do not take part in Newton's system."""
 
@@ -49,7 +52,7 @@ class DualPoint:
 
     ``bound`` (nats) is ``D`` at ``multipliers``, valid wherever it ended; ``masses`` are those that go with them.
     ``residual`` is how far the masses are from meeting the rows (individuals), or the multiplier of an inequality that
-    they meet with slack, if that is less; it is 0 at the optimum.
+    they meet with slack, if that is less; it is 0 at the optimum. ``step`` is the last change of the multipliers.
     """
 
     multipliers: FloatArray
@@ -57,6 +60,7 @@ class DualPoint:
     bound: float
     residual: float
     iterations: int
+    step: FloatArray
 
 
 def minimise(
@@ -65,6 +69,9 @@ def minimise(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
     clock: Clock | None = None,
+    softness: float | None = None,
+    *,
+    longer: bool = False,
 ) -> DualPoint:
     """The smallest upper bound that multipliers give, and with it the maximum-entropy masses.
 
@@ -79,6 +86,12 @@ def minimise(
         Newton steps.
     clock : Clock, optional
         Asked before each of them, and within, whether to stop.
+    softness : float, optional
+        For rows that overlap: Newton's systems are solved by conjugate gradients, with masses mixed to this share with
+        their owner's mean, from which less and less is taken the longer the steps become. Where a mass is nearly 0 and
+        has to rise, the Hessian there knows nothing of where.
+    longer : bool
+        Whether steps may be longer than Newton's: the masses that have to vanish do so faster.
 
     Returns
     -------
@@ -88,14 +101,19 @@ def minimise(
     """
     n_rows, clock = len(problem.lower), clock or Clock()
     now = _Place.at(problem, _allowed(problem, np.zeros(n_rows) if start is None else start))
-    iterations = 0
+    iterations, step = 0, np.zeros(n_rows)
     while now.residual > tolerance and now.value >= problem.least - 1.0 and iterations < max_iterations:
-        direction = _direction(problem, now, clock)
-        further = None if clock.stop() is not None else _search(problem, now, direction)
-        if further is None:
+        direction = _direction(problem, now, clock, softness)
+        length = 0.0 if clock.stop() is not None else _search(problem, now, direction, longer=longer)
+        if not length:
             break
-        now, iterations = further, iterations + 1
-    return DualPoint(now.y, now.masses, now.value, now.residual, iterations)
+        now = _Place.at(problem, _projected(now, length * direction))
+        iterations, step = iterations + 1, direction
+        if softness is not None and length < SHORT:
+            softness = min(SOFTER * softness, SOFTEST)
+        elif softness is not None and length >= 1:
+            softness = max(HARDER * softness, HARDEST)
+    return DualPoint(now.y, now.masses, now.value, now.residual, iterations, step)
 
 
 def multipliers_at(
@@ -161,17 +179,18 @@ def _allowed(problem: LinearEntropy, y: FloatArray) -> FloatArray:
     return np.where(missing | problem.empty, 0.0, y)
 
 
-def _direction(problem: LinearEntropy, now: _Place, clock: Clock) -> FloatArray:
+def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None) -> FloatArray:
     """Newton's direction in the rows that move freely, straight to the kink for those about to reach it.
 
     Rows at their kink that the direction would take across it stay there, and the others' direction is found anew.
     """
+    masses = now.masses if softness is None else problem.softened(now.masses, softness)
     binding = (now.side * now.gradient > 0) & (np.abs(now.y) <= min(NEAR, now.residual))
     direction = np.where(binding, -now.y, 0.0)
     moving = ((now.gradient != 0) | (now.y != 0)) & ~binding
     while moving.any() and clock.stop() is None:
         rows = np.flatnonzero(moving)
-        step = -_newton(problem, now.masses, rows, now.gradient[rows], clock)
+        step = -_newton(problem, masses, rows, now.gradient[rows], clock, nearly=softness is not None)
         across = (now.y[rows] == 0) & (now.side[rows] * step < 0)
         if not across.any():
             direction[rows] = step
@@ -180,26 +199,45 @@ def _direction(problem: LinearEntropy, now: _Place, clock: Clock) -> FloatArray:
     return direction
 
 
-def _search(problem: LinearEntropy, now: _Place, direction: FloatArray) -> _Place | None:
-    """Backtrack along the direction, projected to the sides of the kinks; None when nothing improves."""
+def _search(problem: LinearEntropy, now: _Place, direction: FloatArray, *, longer: bool) -> float:
+    """Backtrack along the direction, projected to the sides of the kinks; 0 when nothing improves.
+
+    With ``longer``, the length is doubled as long as that improves further.
+    """
+
+    def decrease(length: float) -> tuple[float, float]:
+        change = _projected(now, length * direction) - now.y
+        promised = float(now.gradient @ change)
+        return -promised - problem.bend(now.masses, change), -promised
+
     odds = np.abs(problem.matrix.T @ direction).max(initial=0.0)
     length = min(1.0, LONGEST / max(float(odds), LONGEST))
     for _ in range(HALVINGS):
-        y = now.y + length * direction
-        y = np.where(now.side * y < 0, 0.0, y)
-        promised = float(now.gradient @ (y - now.y))
-        if promised < 0 and problem.bend(now.masses, y - now.y) <= (ARMIJO - 1) * promised:
-            return _Place.at(problem, y)
+        achieved, promised = decrease(length)
+        if promised > 0 and achieved >= ARMIJO * promised:
+            break
         length *= 0.5
-    return None
+    else:
+        return 0.0
+    while longer and length < LONGEST and (further := decrease(2 * length)[0]) > achieved:
+        length, achieved = 2 * length, further
+    return length
 
 
-def _newton(problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock) -> FloatArray:
+def _projected(now: _Place, change: FloatArray) -> FloatArray:
+    """Multipliers after a change, none of which crosses its kink."""
+    y = now.y + change
+    return np.where(now.side * y < 0, 0.0, y)
+
+
+def _newton(
+    problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock, *, nearly: bool = False
+) -> FloatArray:
     """Solve Newton's system of some rows, which may repeat each other."""
+    if nearly or (problem.overlapping and len(rows) > OVERLAPPING_FACTOR):
+        return solve_by_conjugate_gradients(problem, masses, rows, right, clock)
     size = (problem.squared @ masses)[rows]
     size = np.maximum(size, max(VANISHED * size.max(), INVERTIBLE))
-    if problem.overlapping and len(rows) > OVERLAPPING_FACTOR:
-        return solve_by_conjugate_gradients(problem, masses, rows, size, right, clock)
     return _solve(problem.hessian(masses, rows), size, right)
 
 

@@ -1,11 +1,13 @@
 """Maximum entropy under very many counts that overlap, as those of several trees do.
 
-Their Newton system is too full to be factored, and statements about integers leave many masses no choice but 0, which
-the dual only approaches. So three things are combined: proportional fitting finds the region
-(`maxent.solvers.dual.proportional_fitting`), Newton's method with conjugate gradients the bound
-(`maxent.solvers.dual.newton`), and masses that
-its steps would take to 0 are left out of a copy of the problem, which then has a minimum that is quickly found. Whether
-they had to be left out is not trusted: the bound is that of the whole problem, and says what the answer is worth.
+Statements about integers leave many masses no choice but 0, which the dual only approaches: their multipliers are
+infinite. So three things are combined. Proportional fitting finds the region
+(`maxent.solvers.dual.proportional_fitting`). Newton's method takes the whole problem to where it shows which masses
+vanish: each step divides them by e, whatever it does to others (`maxent.solvers.dual.newton`). Without these masses the
+problem has a minimum, which is found at once.
+
+Whether they had to be left out is not trusted: the bound is that of the whole problem, and says what the answer is
+worth. Where it is too far off, the whole problem is taken further, and masses are left out anew.
 """
 
 from __future__ import annotations
@@ -15,18 +17,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-from maxent.solvers.dual.newton import DualPoint, minimise
+from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
 from maxent.solvers.dual.proportional_fitting import fitted
 
-SWEEPS = 100
+SWEEPS = 10
 """Rounds of proportional fitting."""
 
-STEPS, REDUCED_STEPS = 8, 6
-"""Newton steps on the whole problem between two looks at what vanishes, and on what is left of it."""
+SOFTNESS = 1e-5
+"""That of the first Newton step, see `maxent.solvers.dual.newton.minimise`."""
+
+STEPS, REDUCED_STEPS = 60, 4
+"""Newton steps, at most: on the whole problem to where masses are seen to vanish, and on what is left of it between two
+looks at whether more do."""
 
 ROUNDS, REDUCTIONS = 8, 12
 """How often, at most, the whole problem and what is left of it are taken further."""
@@ -34,12 +39,17 @@ ROUNDS, REDUCTIONS = 8, 12
 CLOSE = 9e-7
 """Gap, nats per individual, with which an answer is left as it is."""
 
-NEAR = 0.02
-"""Residual, individuals, from which on steps tell which masses vanish."""
+NEAR, NEARER = 0.01, 0.1
+"""Residual of the whole problem, individuals, from which on steps tell which masses vanish; and how much less it is to
+be where the gap is not closed."""
 
-VANISHES, SMALL = -0.5, 0.03
+VANISHES, SMALL, NOTHING = -0.5, 0.03, 1e-4
 """Masses of less than ``SMALL`` individuals whose logarithms a Newton step would change by less than ``VANISHES`` are
-on their way to 0: it changes those of masses that have to be 0 by -1, whatever they are."""
+on their way to 0: it changes those of masses that have to be 0 by -1, whatever they are. So are those of less than
+``NOTHING`` times the residual, about which the step knows little."""
+
+BROKEN = 1e-7
+"""Individuals by which an answer may miss the limit of a single mass."""
 
 TRACE = 1e-13
 """Share of its owner's total that stands for a mass that vanishes: who is ruled out by mistake is not ruled out."""
@@ -61,25 +71,55 @@ class OverlappingAnswer:
 
 
 def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock) -> OverlappingAnswer:
-    """`maxent.solvers.dual.newton.minimise` for a problem with many rows, all of whose coefficients are 1."""
-    y, iterations = fitted(problem, SWEEPS, clock), 0
-    answer: DualPoint | None = None
-    enough = CLOSE * float(problem.total.sum())
-    for _ in range(ROUNDS):
-        whole = minimise(problem, y, tolerance, STEPS, clock)
-        y, iterations = whole.multipliers, iterations + whole.iterations
-        if whole.residual <= tolerance:
-            answer = whole
-        elif whole.residual <= NEAR and (answer is None or answer.residual > tolerance):
-            answer = _without_vanishing(problem, whole, tolerance, clock)
-            iterations += answer.iterations
-        gap = np.inf
-        if answer is not None and answer.residual <= tolerance:
-            gap = whole.bound - _entropy(problem, answer.masses)
-        if gap <= enough or whole.bound < problem.least - 1.0 or clock.stop() is not None:
+    """`maxent.solvers.dual.newton.minimise` for a problem with many rows, all of whose coefficients are 1.
+
+    Limits of single masses, which mostly follow from sums, wait until an answer breaks them.
+    """
+    single = np.diff(problem.matrix.indptr) == 1
+    single &= problem.lower < problem.upper
+    y, iterations = np.zeros(len(single)), 0
+    rows, start = np.flatnonzero(~single), None
+    while True:
+        found = _minimise(_of_rows(problem, rows), start, tolerance, clock)
+        y[rows] = found.multipliers
+        iterations += found.iterations
+        activity = problem.matrix @ found.masses
+        broken = _missed(problem, activity) > BROKEN
+        broken[rows] = False
+        if not broken.any() or clock.stop() is not None:
             break
-    best = answer or whole
+        rows = np.union1d(rows, np.flatnonzero(broken))
+        start = y[rows]
+    residual = max(found.residual, float(_missed(problem, activity).max(initial=0.0)) if broken.any() else 0.0)
+    return replace(found, multipliers=y, residual=residual, iterations=iterations)
+
+
+def _missed(problem: LinearEntropy, activity: FloatArray) -> FloatArray:
+    return np.maximum(activity - problem.upper, problem.lower - activity)
+
+
+def _minimise(problem: LinearEntropy, start: FloatArray | None, tolerance: float, clock: Clock) -> OverlappingAnswer:
+    """The same for rows that are all of them taken into account; ``start`` are multipliers, shape (n_rows,)."""
+    y = fitted(problem, SWEEPS, clock) if start is None else start
+    best: DualPoint | None = None
+    enough, near, softness, iterations = CLOSE * float(problem.total.sum()), NEAR, SOFTNESS, 0
+    for _ in range(ROUNDS):
+        whole = minimise(problem, y, max(tolerance, near), STEPS, clock, softness, longer=True)
+        y, iterations = whole.multipliers, iterations + whole.iterations
+        if best is None or _gap(problem, whole, best, tolerance) > enough:
+            found = _without_vanishing(problem, whole, tolerance, clock)
+            iterations += found.iterations
+            best = found if best is None or found.residual <= max(best.residual, tolerance) else best
+        done = _gap(problem, whole, best, tolerance) <= enough
+        if done or whole.bound < problem.least - 1.0 or clock.stop() is not None:
+            break
+        near, softness = NEARER * near, HARDEST
     return OverlappingAnswer(y, whole.bound, best.masses, best.residual, iterations)
+
+
+def _gap(problem: LinearEntropy, whole: DualPoint, answer: DualPoint, tolerance: float) -> float:
+    """How much more entropy than an answer's the bound allows, nats; infinite where the answer misses rows."""
+    return whole.bound - _entropy(problem, answer.masses) if answer.residual <= tolerance else np.inf
 
 
 def _entropy(problem: LinearEntropy, masses: FloatArray) -> float:
@@ -90,15 +130,22 @@ def _without_vanishing(problem: LinearEntropy, start: DualPoint, tolerance: floa
     """The minimum of a problem without the masses that are found to vanish; with a trace in their place."""
     left, now, alive, iterations = problem, start, np.arange(len(problem.owner)), 0
     for _ in range(REDUCTIONS):
-        stays = ~_vanishing(left, now, clock)
-        alive, left = alive[stays], _of_masses(left, stays)
-        now = minimise(left, now.multipliers, tolerance, REDUCED_STEPS, clock)
-        iterations += now.iterations
         if now.residual <= tolerance or clock.stop() is not None:
             break
+        stays = ~_vanishing(left, now)
+        alive, left = alive[stays], _of_masses(left, stays)
+        now = minimise(left, now.multipliers, tolerance, REDUCED_STEPS, clock, HARDEST)
+        iterations += now.iterations
     masses = TRACE * problem.total[problem.owner]
     masses[alive] = np.maximum(now.masses, masses[alive])
     return replace(now, masses=problem.restored(masses), iterations=iterations)
+
+
+def _vanishing(problem: LinearEntropy, now: DualPoint) -> BoolArray:
+    """Which masses are on their way to 0, each owner keeping its largest."""
+    change = problem.centred(problem.matrix.T @ now.step, now.masses)
+    vanishing: BoolArray = ((change < VANISHES) & (now.masses < SMALL)) | (now.masses < NOTHING * now.residual)
+    return vanishing & (now.masses < problem.largest(now.masses)[problem.owner])
 
 
 def _of_masses(problem: LinearEntropy, stays: BoolArray) -> LinearEntropy:
@@ -107,14 +154,7 @@ def _of_masses(problem: LinearEntropy, stays: BoolArray) -> LinearEntropy:
     return replace(problem, owner=problem.owner[stays], weight=problem.weight[stays], matrix=matrix)
 
 
-def _vanishing(problem: LinearEntropy, now: DualPoint, clock: Clock) -> BoolArray:
-    """Which masses are on their way to 0."""
-    activity = problem.matrix @ now.masses
-    side = np.where(now.multipliers > 0, problem.lower, np.where(now.multipliers < 0, problem.upper, activity))
-    wanted = np.clip(side, problem.lower, problem.upper) - activity
-    rows = np.flatnonzero(((now.multipliers != 0) | (wanted != 0)) & ~problem.empty)
-    size = np.maximum((problem.squared @ now.masses)[rows], INVERTIBLE)
-    step = np.zeros(len(activity))
-    step[rows] = solve_by_conjugate_gradients(problem, now.masses, rows, size, wanted[rows], clock)
-    change = problem.centred(problem.matrix.T @ step, now.masses)
-    return np.asarray((change < VANISHES) & (now.masses < SMALL))
+def _of_rows(problem: LinearEntropy, rows: IntArray) -> LinearEntropy:
+    """The problem with some of its rows alone."""
+    matrix = sparse.csr_matrix(problem.matrix[rows])
+    return replace(problem, matrix=matrix, lower=problem.lower[rows], upper=problem.upper[rows])
