@@ -16,7 +16,7 @@ from maxent.constraints.kinds.kadet_candidates import FinalSpans
 from maxent.constraints.program import Internal
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
-from maxent.models.release import Node, Tree
+from maxent.models.release import Attribute, Node, Tree
 from maxent.models.trees.places import Places
 from maxent.models.trees.routing import branch_of_code
 
@@ -61,6 +61,7 @@ class _Present:
 
 
 def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
+    """The comparisons of the splits of a tree, by node depth-first, then by column."""
     candidates, least = tree.induction.candidates, max(tree.induction.min_samples_leaf, tree.induction.k)
     by_spans = _is_judged_by_spans(context, tree)
     places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
@@ -73,18 +74,13 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
     for column, attribute in enumerate(context.table.attributes):
         if context.enough():
             break  # what is not compared is not known: sound, only weaker
-        if attribute.type == "numeric" and candidates == "unused":
-            continue
-        if tree.induction.compared is not None and attribute.name not in tree.induction.compared:
+        if not _competes(tree, attribute):
             continue
         multiway = attribute.type == "categorical" and candidates in {"unused", "mixed"}
-        sums = context.sums.by_value(t, column)
-        size = sums(weight)
-        unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
-        present = _Present(sums.start, sums.node, sums.value, np.where(unknown, least, size))
+        held, present = _present(context, t, column, weight, least)
         form, options = _multiway(present, least) if multiway else _binary(context, tree, column, present, least)
-        bounds = np.searchsorted(present.node[options], np.arange(len(sums.places) + 1))
-        for i, place in enumerate(sums.places.tolist()):
+        bounds = np.searchsorted(present.node[options], np.arange(len(held) + 1))
+        for i, place in enumerate(held.tolist()):
             codes = present.code[options[bounds[i] : bounds[i + 1]]]
             if not len(codes) or place not in places or (multiway and attribute.name in used[place]):
                 continue
@@ -96,21 +92,38 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
             if spans is not None and len(codes) and np.isnan(context.sizes[t][place]):
                 codes = spans.kept(place, column, form, codes)
             if len(codes):
-                found.append((places[place], column, form, codes))
-    by_number = {number: place for place, number in places.items()}
-    for number, column, form, codes in sorted(found, key=lambda f: f[:2]):
-        node = tree.nodes[by_number[number]]
+                found.append((place, column, form, codes))
+    for place, column, form, codes in sorted(found, key=lambda f: (places[f[0]], f[1])):
+        node = tree.nodes[place]
         yield Internal(
             context.origin(t, node),
             measure,
             t,
-            by_number[number],
+            place,
             node.attribute or "",
             context.table.attributes[column].name,
             column,
             form,  # type: ignore[arg-type]
             codes,
         )
+
+
+def _competes(tree: Tree, attribute: Attribute) -> bool:
+    """Whether splits on an attribute are known to have been compared with those chosen."""
+    if attribute.type == "numeric" and tree.induction.candidates == "unused":
+        return False
+    return tree.induction.compared is None or attribute.name in tree.induction.compared
+
+
+def _present(context: Context, t: int, column: int, weight: FloatArray, least: int) -> tuple[IntArray, _Present]:
+    """Places of a tree that hold people, and the values of a column in each.
+
+    ``weight`` are the individuals at the cells of the tree. A value in a place of unknown size has ``least``.
+    """
+    sums = context.sums.by_value(t, column)
+    unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
+    size = np.where(unknown, least, sums(weight))
+    return sums.places, _Present(sums.start, sums.node, sums.value, size)
 
 
 def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) -> dict[int, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import read_json_object
 from maxent.models.reading import NOTHING, USUAL, Noticed, Reader, Reading
@@ -91,54 +92,27 @@ def read_material(data: DataSet) -> Material:
         When a file cannot be read, or lacks a column.
     """
     reader = Reader(data.reading)
-    frame = read_frame(data.file, data.name, [], reader)
-    if data.qi is None and (problems := missing_columns(frame, [data.target])):
-        raise InvalidInput(frame.source, problems)  # without the names of columns, of which none was asked for
-    away = {data.target, *data.private, *data.ignore, *(data.fold or ())[:1]}
-    qi = [name for name in frame.header if name not in away] if data.qi is None else list(data.qi)
+    qi = _quasi_identifiers(data, reader)
     names = list(dict.fromkeys([*qi, *data.private, data.target, *(data.fold or ())[:1]]))
     domains = None if data.domains is None else dict(read_json_object(data.domains))
     declared = read_domains(data.domains, data.target, names).values
     frame = read_frame(data.file, data.name, names, reader, declared)
     if problems := [*frame.problems, *missing_columns(frame, names)]:
         raise InvalidInput(frame.source, problems)
-    numeric = {name for name in names if name not in data.categorical and holds_numbers(frame.columns[name])}
-    if data.target in numeric and _are_names(frame, data.target):
-        numeric.remove(data.target)
-    texts = [name for name in names if name not in numeric]
-    unnamed = [name for name in texts if name not in data.categorical and name not in declared]
-    problems = [problem for name in unnamed for problem in date_problems(frame, name)]
-    if problems := [*problems, *(problem for name in texts for problem in spelling_problems(frame, name))]:
-        raise InvalidInput(frame.source, problems)
-    for name in texts:
-        if name not in data.categorical:
-            for note in kind_notes(frame, name):
-                reader.note(frame.source, *note)
-        if data.missing == "category" and name != data.target:
-            note_missing(frame, name, MISSING)
-    records = _table(frame, names, numeric)
-    test = None
+    texts = _texts(data, frame, names, declared)
+    _note_texts(data, frame, texts)
+    records, test = _table(frame, names, texts), None
     if data.test is not None:
-        other = read_frame(data.test, f"test of {data.name}", names, reader, declared)
-        if problems := [*other.problems, *missing_columns(other, names)]:
-            raise InvalidInput(other.source, problems)
-        known = {name: frame.columns[name].texts() for name in texts}
-        if problems := [problem for name in texts for problem in unknown_spellings(other, name, known[name])]:
-            raise InvalidInput(other.source, problems)
-        test = _table(other, names, numeric)
+        test = _table(_read_test(data.test, data.name, frame, texts, declared), names, texts)
     elif data.fold is not None:
-        column, value = data.fold
-        aside = frame.columns[column]
-        chosen = np.array([text == reader.reading.form(value) for text in aside.texts()] + [False])[aside.codes]
-        if chosen.all() or not chosen.any():
-            found = f"{chosen.sum()} of {len(chosen)}"
-            raise InvalidInput(frame.source, [Problem(f"column {column!r}", value, "some records, not all", found)])
-        records, test = (records[rows].reset_index(drop=True) for rows in (~chosen, chosen))
-    files, hierarchies = [data.file, data.test], {}
+        held_out = _held_out(frame, *data.fold)
+        records, test = (records[rows].reset_index(drop=True) for rows in (~held_out, held_out))
+    files = [data.file, *([] if data.test is None else [data.test])]
+    hierarchies: dict[str, Hierarchy] = {}
     if data.hierarchies is not None:
-        found_files = hierarchy_files(data.hierarchies, [*qi, *data.private])
-        hierarchies = {name: read_hierarchy(path, name, reader) for name, path in found_files.items()}
-        files += [Path(path) for path in found_files.values()]
+        found = hierarchy_files(data.hierarchies, [*qi, *data.private])
+        hierarchies = {name: read_hierarchy(path, name, reader) for name, path in found.items()}
+        files += [Path(path) for path in found.values()]
     if data.domains is not None:
         files.append(data.domains)
     columns = {
@@ -148,12 +122,71 @@ def read_material(data: DataSet) -> Material:
         "categorical": list(data.categorical),
         "missing": data.missing,
     }
-    read = tuple(path for path in files if path is not None)
     # The limit on memory decides whether there is a result, not what it is.
     known = {name: value for name, value in data.reading.stated().items() if name != "max_memory"}
     stated = [columns, data.fold, list(hierarchies), *filter(None, [known])]
-    digest = _digest(stated, read)
-    return Material(records, test, columns, hierarchies, domains, read, digest, data.reading, reader.noticed)
+    digest = _digest(stated, files)
+    return Material(records, test, columns, hierarchies, domains, tuple(files), digest, data.reading, reader.noticed)
+
+
+def _quasi_identifiers(data: DataSet, reader: Reader) -> list[str]:
+    """The quasi-identifiers that a data set names, by default all columns without a role of their own."""
+    if data.qi is not None:
+        return list(data.qi)
+    frame = read_frame(data.file, data.name, [], reader)
+    if problems := missing_columns(frame, [data.target]):
+        raise InvalidInput(frame.source, problems)  # without the names of the other columns: none was asked for
+    roles = {data.target, *data.private, *data.ignore, *(data.fold or ())[:1]}
+    return [name for name in frame.header if name not in roles]
+
+
+def _texts(data: DataSet, frame: Frame, names: Sequence[str], declared: Collection[str]) -> list[str]:
+    """The columns that are not numeric; refuses dates and times, and values that are spelled in several ways."""
+    numeric = {name for name in names if name not in data.categorical and holds_numbers(frame.columns[name])}
+    if data.target in numeric and _are_names(frame, data.target):
+        numeric.remove(data.target)
+    texts = [name for name in names if name not in numeric]
+    unnamed = [name for name in texts if name not in data.categorical and name not in declared]
+    problems = [problem for name in unnamed for problem in date_problems(frame, name)]
+    if problems := [*problems, *(problem for name in texts for problem in spelling_problems(frame, name))]:
+        raise InvalidInput(frame.source, problems)
+    return texts
+
+
+def _note_texts(data: DataSet, frame: Frame, texts: Sequence[str]) -> None:
+    """Note columns that look like numbers, and missing values that are a category."""
+    for name in texts:
+        if name not in data.categorical:
+            for note in kind_notes(frame, name):
+                frame.reader.note(frame.source, *note)
+        if data.missing == "category" and name != data.target:
+            note_missing(frame, name, MISSING)
+
+
+def _read_test(
+    path: Path, name: str, frame: Frame, texts: Sequence[str], declared: Mapping[str, Sequence[str]]
+) -> Frame:
+    """The test records of a file, with the columns and the spellings of the training records."""
+    names = list(frame.columns)
+    other = read_frame(path, f"test of {name}", names, frame.reader, declared)
+    problems = [*other.problems, *missing_columns(other, names)]
+    if not problems:
+        known = {column: frame.columns[column].texts() for column in texts}
+        problems = [problem for column in texts for problem in unknown_spellings(other, column, known[column])]
+    if problems:
+        raise InvalidInput(other.source, problems)
+    return other
+
+
+def _held_out(frame: Frame, column: str, value: str) -> BoolArray:
+    """The records with a value in a column, shape (n,): some, but not all."""
+    found = frame.columns[column]
+    form = frame.reader.reading.form
+    chosen: BoolArray = np.array([text == form(value) for text in found.texts()] + [False])[found.codes]
+    if chosen.all() or not chosen.any():
+        share = f"{chosen.sum()} of {len(chosen)}"
+        raise InvalidInput(frame.source, [Problem(f"column {column!r}", value, "some records, not all", share)])
+    return chosen
 
 
 def _digest(stated: object, files: Sequence[Path]) -> str:
@@ -171,7 +204,7 @@ def _are_names(frame: Frame, name: str) -> bool:
     return not (found != np.floor(found))[np.isfinite(found)].any()
 
 
-def _table(frame: Frame, names: Sequence[str], numeric: Collection[str]) -> DataFrame:
+def _table(frame: Frame, names: Sequence[str], texts: Collection[str]) -> DataFrame:
     """Columns as they are trained on: numbers, or texts; where a cell is no number, it is left to others to refuse."""
     import pandas as pd
 
@@ -181,7 +214,7 @@ def _table(frame: Frame, names: Sequence[str], numeric: Collection[str]) -> Data
             return np.append(found, np.nan)[column.codes]
         return np.array([*column.texts(), None], object)[column.codes]
 
-    return pd.DataFrame({name: cells(frame.columns[name], name in numeric) for name in names})
+    return pd.DataFrame({name: cells(frame.columns[name], name not in texts) for name in names})
 
 
 # --- Train and test --------------------------------------------------------------------------------------------
