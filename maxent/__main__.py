@@ -14,7 +14,7 @@ CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 def command() -> NoReturn:
     """What the shell calls: `main`, and the end of the process."""
     status = main()
-    if "maxent.solvers.clock" in sys.modules:
+    if not sys.modules.keys().isdisjoint(("pyarrow", "maxent.solvers.clock")):  # which have threads
         from maxent.solvers.clock import end_process
 
         end_process(status)

@@ -186,14 +186,15 @@ def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process with a status, at once where threads that were left behind are still at work.
+    """End this process with a status, once its output is written and what was registered for its end is done.
 
-    Python takes itself down around them, and one that comes back from a library in C++ then aborts the process.
+    Python is not taken down: it would be around threads that are still at work, and one that comes back from a library
+    in C++ then aborts the process. Those that were left behind are such threads, and readers of Arrow, for a moment.
     """
-    if any(thread.is_alive() for thread in _LEFT_BEHIND):
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it
-                stream.flush()
-        os._exit(status)
-    sys.exit(status)
+    if not any(thread.is_alive() for thread in _LEFT_BEHIND):
+        threading._shutdown()  # type: ignore[attr-defined]  # as Python does: executors end their work
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it
+            stream.flush()
+    os._exit(status)

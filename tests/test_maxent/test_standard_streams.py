@@ -180,3 +180,26 @@ def test_a_sweep_that_does_not_fit_keeps_the_rows_that_did(tmp_path):
     assert not list((tmp_path / "out" / "parts").iterdir())
     again = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (again.returncode, again.stderr) == (0, "")
+
+
+TABLE_REFUSED = """
+import sys
+from maxent.__main__ import command
+
+class Held:
+    def __del__(self):
+        print("taken down")
+
+held = Held()
+sys.argv = ["maxent", "defend", "none", "gaps.csv", "--target", "T", "--qi", "A", "-o", "out.json"]
+command()
+"""
+
+
+def test_the_command_does_not_take_python_down_around_the_threads_that_read_tables(tmp_path):
+    (tmp_path / "gaps.csv").write_text("A,T\n,no\ny,no\n", encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", TABLE_REFUSED], capture_output=True, text=True, timeout=180, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "expected no missing values" in ran.stderr

@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -75,6 +76,27 @@ def test_work_that_does_not_look_at_the_clock_is_left_behind():
     begin = time.monotonic()
     assert in_time(Clock(0.1), lambda: time.sleep(PATIENT)) is None
     assert time.monotonic() - begin < 0.5 * PATIENT
+
+
+ENDING = """
+import atexit, threading, time
+from maxent.solvers.clock import end_process
+
+class Held:
+    def __del__(self):
+        print("taken down")
+
+held = Held()
+atexit.register(print, "registered")
+threading.Thread(target=lambda: (time.sleep(0.1), print("finished"))).start()
+print("output")
+end_process(3)
+"""
+
+
+def test_a_process_ends_in_order_and_is_not_taken_down_around_threads():
+    ran = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout.split(), ran.stderr) == (3, ["output", "finished", "registered"], "")
 
 
 def test_work_that_looks_has_a_moment_to_answer():
