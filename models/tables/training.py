@@ -25,6 +25,7 @@ Order = Literal["sorted", "appearance"]
 Missing = Literal["refuse", "category"]
 
 _ADVICE = "bin it, or name it in categorical= when its values are only names"
+_FILL = "impute or drop them"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +132,8 @@ def read_training(
     y = np.zeros(0, np.int64)
     if target in frame.columns:
         problems += _fraction_problems(frame, target) if target in numeric else []
-        classes, y = _coded(frame, target, domains.get(target), "sorted", problems, named=target in named)
+        given, fill = domains.get(target), f"give them a name, {_FILL}"
+        classes, y = _coded(frame, target, given, "sorted", problems, named=target in named, fill=fill)
     if problems:
         raise InvalidInput(frame.source, problems)
     for name in names:
@@ -182,7 +184,7 @@ def _declared(domains: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
 
 def _numbers(frame: Frame, name: str, problems: list[Problem]) -> npt.NDArray[np.float64]:
     """The numbers of a column, shape (n_rows,)."""
-    problems += _missing_problems(frame, name)
+    problems += _missing_problems(frame, name, _FILL)
     found: npt.NDArray[np.float64] = np.append(finite(frame, name, problems, optional=True), np.nan)
     return found[frame.columns[name].codes]
 
@@ -196,6 +198,7 @@ def _coded(
     *,
     named: bool,
     missing: bool = False,
+    fill: str = f"give them a name, let them be a category (missing='category'), {_FILL}",
 ) -> tuple[tuple[str, ...], IntArray]:
     """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order.
 
@@ -217,7 +220,7 @@ def _coded(
             column = Column(np.where(column.codes < 0, len(texts), column.codes), np.array([*texts, MISSING], object))
             texts = column.texts()
         elif values is None or codes_of(values)[1] < 0:
-            problems += _missing_problems(frame, name)
+            problems += _missing_problems(frame, name, fill)
     used, first = np.unique(column.codes[column.codes >= 0], return_index=True)
     seen = list(dict.fromkeys(texts[code] for code in used[np.argsort(first)]))
     if values is None:
@@ -246,12 +249,11 @@ def date_problems(frame: Frame, name: str) -> Iterator[Problem]:
         yield Problem(f"column {shorten(name)}", "type", f"categories or numbers: {_ADVICE}", "dates or times")
 
 
-def _missing_problems(frame: Frame, name: str) -> Iterator[Problem]:
-    """Cells without a value."""
+def _missing_problems(frame: Frame, name: str, fill: str) -> Iterator[Problem]:
+    """Cells without a value; ``fill`` says what can be done about them."""
     missing = np.flatnonzero(frame.columns[name].codes < 0)
     if len(missing):
-        advice = "give them a name, let them be a category (missing='category'), impute or drop them"
-        expected = f"no missing values: {advice}"
+        expected = f"no missing values: {fill}"
         found = f"{missing_rows(frame, name)} missing, the first in {frame.place(int(missing[0]))}"
         yield Problem(f"column {shorten(name)}", "values", expected, f"{found}{missing_cells(frame, name)}")
 
