@@ -179,6 +179,11 @@ def advice_spelled(spelled: Callable[[str], str]) -> Iterator[None]:
         _spelled.reset(token)
 
 
+def spelled(advice: str) -> str:
+    """Advice with its parameters spelled as `advice_spelled` has it, by default as Python does."""
+    return _spelled.get()(advice)
+
+
 @dataclass(frozen=True, slots=True)
 class Noticed:
     """What was noticed while reading.
@@ -193,7 +198,6 @@ class Noticed:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was noticed, as sentences, advice in brackets."""
-        spelled = _spelled.get()
         return tuple(f"{text} ({spelled(advice)})" if advice else text for text, advice in self.told)
 
     def joined(self, other: Noticed) -> Noticed:

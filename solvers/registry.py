@@ -60,6 +60,8 @@ def load_backend(name: str) -> Backend:
     MissingExtra
         When the back end is registered but what it needs is not installed.
     """
+    if not isinstance(name, str):
+        raise UnknownBackend(f"one of {', '.join(backend_names())}", repr(name))
     kind, colon, argument = name.partition(":")
     make = _factory(kind)
     if not _takes(make, *([argument] if colon else [])):

@@ -110,6 +110,10 @@ def bench(
     _check_files({"release": release, "qi": qi, "truth": truth, "marginal": marginal, "facts": facts})
     if is_model(release):
         raise no_release(release)
+    if qi is None:
+        from maxent.api.case import no_table
+
+        raise no_table()
     installed = {name: _installed(name) for name in _names(backends)}
     arguments = {
         "release": release,

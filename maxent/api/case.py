@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from maxent.constraints.cells import Cells, build_cells
 from maxent.constraints.records import Covering, cover, records_release
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, check_unused, invalid
 from maxent.models.formats.published_records import PublishedRecords, read_published
 from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Records
@@ -57,8 +57,15 @@ class Case:
 
     @property
     def people(self) -> QITable:
-        """The adversary's table, where there has to be one."""
-        assert self.table is not None
+        """The adversary's table, where there has to be one.
+
+        Raises
+        ------
+        InvalidInput
+            When there is none.
+        """
+        if self.table is None:
+            raise no_table()
         return self.table
 
     @cached_property
@@ -71,6 +78,11 @@ class Case:
         """The people of the table placed in the groups of the records."""
         assert self.records is not None
         return cover(self.records, self.people)
+
+
+def no_table() -> InvalidInput:
+    """The error of a call that needs an adversary's table and has none."""
+    return invalid("options", ARGUMENT, "qi", "the adversary's table: a pandas DataFrame or the path of a file", "None")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

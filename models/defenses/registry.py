@@ -101,9 +101,11 @@ def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
     InvalidInput
         Naming every option that the method does not have, or that does not suit.
     """
-    if name not in method_names():
+    if not isinstance(name, str) or name not in method_names():
+        from maxent.models.tables.frame import shorten
+
         known = ", ".join(method_names())
-        raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", repr(name))])
+        raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", shorten(name))])
     kind, wanted = load_method(name), given(options)
     own = parameters_of(kind)
     problems = [_foreign(name, each, value) for each, value in wanted.items() if each not in own]

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.reading import spelled
 from maxent.models.release_content import Content, Node
 from maxent.models.sparse_counts import total_count
 
@@ -155,7 +156,8 @@ def _note(reader: RateReader, rates: Sequence[Stated]) -> str:
     hits = [None if n is None else reader.hits(rate, n) for rate, n in rates]
     if not other and all(span is not None and span[0] == span[1] for span in hits):
         return f"error rates are exact: {how}, each is that of one whole number of records only"
-    return f"error rates look {how} and are read as intervals (rounding 'exact' takes them literally){strange}"
+    literally = spelled("rounding='exact' takes them literally")
+    return f"error rates look {how} and are read as intervals ({literally}){strange}"
 
 
 def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | None, rounding: Rounding) -> RateReader:

@@ -7,6 +7,7 @@ import pickle
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import maxent
@@ -73,6 +74,14 @@ CALLS = {
     "missing values": (
         ["defend", "none", "gaps.csv", "--target", "T", "--qi", "A", "-o", "out.json"],
         ["gaps.csv: column 'A': values: expected no missing values:", "(--missing category)"],
+    ),
+    "missing numbers": (
+        ["defend", "none", "gaps.csv", "--target", "T", "--qi", "B", "-o", "out.json", "--missing", "category"],
+        ["gaps.csv: column 'B': values: expected no missing values: impute or drop them, found 1 missing"],
+    ),
+    "missing classes": (
+        ["defend", "none", "gaps.csv", "--target", "A", "--qi", "B", "-o", "out.json", "--missing", "category"],
+        ["gaps.csv: column 'A': values: expected no missing values: give them a name, impute or drop them, found 1"],
     ),
     "of kadet": (
         ["defend", "kadet", *DEFEND, "--min-samples-leaf", "3"],
@@ -334,6 +343,37 @@ def test_python_has_its_own_names(folder):
         maxent.estimate(*TREE, knowledge="marginal")
     with pytest.raises(UnknownBackend, match="argument: backend: expected one of auto"):
         maxent.estimate(*TREE, backend="nobody")
+
+
+def test_what_is_no_table_no_method_and_no_back_end_is_refused_in_python(folder):
+    for call in (maxent.estimate, maxent.bench):
+        with pytest.raises(
+            maxent.InvalidInput, match="argument: qi: expected the adversary's table: a pandas DataFrame"
+        ):
+            call(TREE[0], None)
+    with pytest.raises(maxent.InvalidInput, match="argument: qi: expected the adversary's table: a pandas DataFrame"):
+        maxent.compare([TREE[0]], None)
+    with pytest.raises(maxent.InvalidInput, match=r"argument: method: expected one of none, .*, found .* A .*"):
+        maxent.defend("none", pd.DataFrame({"A": ["x", "y"], "T": ["no", "yes"]}), target="T", qi=["A"])
+    with pytest.raises(UnknownBackend, match=r"argument: backend: expected one of auto, .*, found None"):
+        maxent.estimate(*TREE, backend=None)
+
+
+def test_notes_on_rates_name_the_option_as_whoever_is_told_does(folder, capsys):
+    assert main(["audit", str(write_rates(folder))]) == 0
+    assert "read as intervals (--rounding exact takes them literally)" in capsys.readouterr().out
+    [note] = maxent.audit("rates.json")["notes"]
+    assert "read as intervals (rounding='exact' takes them literally)" in note
+
+
+def write_rates(folder):
+    """A release whose rate looks rounded: 0.12 of 200 records is 23 to 25 of them."""
+    leaf = {"id": "L", "label": "x", "error_rate": 0.12, "n": 200}
+    attribute = {"name": "A", "type": "categorical", "values": ["a"]}
+    document = {"format": "maxent/1", "target": {"name": "S", "classes": ["x", "y"]}, "attributes": [attribute]}
+    path = folder / "rates.json"
+    path.write_text(json.dumps({**document, "trees": [{"nodes": [leaf]}]}), encoding="utf-8")
+    return path
 
 
 def test_an_error_comes_back_from_another_process():
