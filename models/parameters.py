@@ -53,7 +53,7 @@ def number(above: float, below: float | None = None, most: float | None = None, 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is told of a parameter, beside its name, type and default.
+    """Help, range and display of a parameter: everything but its name, type and default.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Parameter:
 
     @property
     def expected(self) -> str:
-        """What suits it, in words; without None."""
+        """Its suitable values in words, without None."""
         if self.about.range is not None:
             return self.about.range.words
         if self.choices:
@@ -121,7 +121,7 @@ class Parameter:
         return "True or False" if self.kind is bool else ""
 
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with a value, None for nothing."""
+        """The problem of a value, None for none."""
         from maxent.models.tables.frame import shorten
         from maxent.models.text.arguments import up_to_largest
 
@@ -156,7 +156,7 @@ def _parameter(found: Any, hint: Any) -> Parameter:
 
 
 def problems_of(values: Any) -> list[Problem]:
-    """What no data would make right: values that do not suit, and parameters that do not go together.
+    """Problems that no data would solve: unsuitable values, and parameters that do not go together.
 
     The second come from the method ``conflicts`` of the dataclass, if it has one.
     """

@@ -1,4 +1,4 @@
-"""How tables and releases are read: everything that decides it, and what was noticed on the way."""
+"""Reading of tables and releases: its options, and notes on what was read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MAX_MEMORY = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How releases, and the cells of tables, are read.
+    """Options of reading releases and the cells of tables.
 
     Attributes
     ----------
@@ -269,12 +269,12 @@ def reader_of(reading: Reading | None) -> Reader:
 
 
 def reading_problems(reading: object) -> Iterator[Problem]:
-    """What is wrong with an argument that says how to read."""
+    """The problems of an argument that says how to read."""
     if reading is not None and not isinstance(reading, Reading):
         yield Problem(ARGUMENT, "reading", "a maxent.Reading", f"a {type(reading).__name__}")
 
 
 def reading_of(options: Mapping[str, Any]) -> Reading | None:
-    """The reading that options ask for, None when they ask for nothing; those that are None are not given."""
+    """The reading that options ask for, None without any; an option of None is not given."""
     given = {name: value for name, value in options.items() if value is not None}
     return Reading(**given) if given else None

@@ -17,7 +17,7 @@ LIMIT = "MAXENT_LARGEST_TABLE"
 
 
 class SparseCounts(Mapping[str, int]):
-    """Records of every class, in the order of the classes; only those that are not 0 take memory.
+    """Records of every class, in the order of the classes; only counts above 0 take memory.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SparseCounts(Mapping[str, int]):
 
 
 def complete_counts(every: dict[str, int], stated: dict[str, int]) -> Mapping[str, int]:
-    """Counts of all classes, those that are not stated being 0; ``every`` has a 0 for each class."""
+    """Counts of all classes, 0 where none is stated; ``every`` has a 0 for each class."""
     if len(every) <= FEW_CLASSES:
         return every | stated
     return SparseCounts(every, {label: count for label, count in stated.items() if count})

@@ -42,7 +42,7 @@ class WorkerLost(MaxentError, RuntimeError):
 
 
 def apart(function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock, heard: Tell) -> Any:
-    """What ``function(*arguments, clock, tell)`` returns in another process, None where it had to be ended.
+    """The result of ``function(*arguments, clock, tell)`` in another process, None where the process had to be ended.
 
     It hears of the clock as a copy, and has `SOON` seconds to end by itself. What it tells on the way is passed to
     ``heard``. The function is one of a module, and everything is pickled.

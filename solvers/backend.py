@@ -27,7 +27,7 @@ class Workers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to solve.
+    """Options of a solve.
 
     ``tolerance`` is the largest violation of any constraint (probability units) that counts as solved. ``starts`` is
     the number of starting points of a part that is not convex, None for the default (5 while it is small, else 1).
@@ -79,7 +79,7 @@ class Keeps(Backend, Protocol):
     """A back end that keeps what it makes of a program for further starts: `solve` is `init`, then `solve_from`."""
 
     def init(self, program: LiftedProgram, options: Options) -> Any:
-        """What all solves of a program share."""
+        """Shared work of all solves of a program."""
         ...
 
     def solve_from(self, state: Any, start: FloatArray, options: Options) -> Solution:

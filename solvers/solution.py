@@ -1,4 +1,4 @@
-"""What a back end returns: a point, why it stopped, and what the answer is worth, as separate facts."""
+"""The result of a back end: point, reason for stopping, and certificate, as separate facts."""
 
 from __future__ import annotations
 

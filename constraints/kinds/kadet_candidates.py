@@ -30,7 +30,7 @@ class FinalSpans:
         self._divided = cache(self._divide)
 
     def kept(self, place: int, column: int, form: str, options: IntArray) -> IntArray:
-        """Options of a node to split by a public attribute, without those that breach k-anonymity.
+        """Options of a node to split by a public attribute that keep k-anonymity.
 
         Options are what `maxent.constraints.program.Internal` calls codes; there is one for the form ``values``.
         """

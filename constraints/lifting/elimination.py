@@ -82,7 +82,7 @@ def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, In
 
 
 def passive_chain(jacobian: sparse.csr_matrix, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
-    """Rows and columns that need not be solved for together with the rest, those that follow from others first.
+    """Rows and columns that can be solved for one by one, in the order in which they follow from each other.
 
     A passive column in a single row is what that row makes it, and the row has no multiplier. Without both, further
     columns are in a single row: the aggregates that they were made of. Most comparisons are not active, and leaving out

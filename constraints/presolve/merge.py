@@ -149,7 +149,7 @@ def _neighbours(owner: IntArray) -> IntArray:
 
 
 def everything_about(program: Program, merged: Merged, part: Part) -> Part:
-    """The part with every linear constraint on its groups, those that `needed` drops included."""
+    """The part with every linear constraint on its groups, also the redundant ones that `needed` drops."""
     regions = program.regions
     first = merged.group[regions.indices[regions.indptr[:-1]]]
     inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]

@@ -1,4 +1,4 @@
-"""Auditing a release: the structural attacks, on what it says and, given the adversary's table, on its people."""
+"""Audit of a release: structural attacks on its leaves and, with the adversary's table, on its people."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The structural attacks on a release: what its numbers tell without solving for anything."""
+"""Structural attacks on a release: disclosure that follows from its numbers without solving a program."""

@@ -137,7 +137,7 @@ def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader) -> Non
 
 
 def tighten(bounds: Bounds) -> None:
-    """Narrow the bounds, in place, by what they say of one another: the classes of a place add up to its records."""
+    """Narrow the bounds by one another, in place: the classes of a place add up to its records."""
     low, high = bounds.low, bounds.high
     rows = np.arange(len(low)) if 2 * bounds.known.sum() < len(low) else np.flatnonzero(~bounds.known)
     for _ in range(ROUNDS):

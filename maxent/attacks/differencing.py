@@ -1,4 +1,4 @@
-"""Differencing: what the numbers of inner nodes tell of leaves that were removed, or that state less.
+"""Differencing: class counts of leaves, removed or not, that follow from the numbers of inner nodes.
 
 The records of a node are those of its children together. So a node that states its counts gives away a removed leaf:
 the node minus the leaf's siblings. The same holds for bounds on counts, down and up the tree, and for the number of

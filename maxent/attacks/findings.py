@@ -69,7 +69,7 @@ class TreeAudit:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Leaves that inner nodes tell of only together."""
+        """Groups of leaves whose class counts inner nodes state only together."""
         return () if self.difference is None else self.difference.groups
 
     def at(self, attacked: Attacked) -> Attacked:

@@ -1,4 +1,4 @@
-"""Linking the adversary's table with a release: who can be in which leaves, and what those say of their classes."""
+"""Linking the adversary's table with a release: the possible leaves of each person, and the classes in them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def defend_command(
     as_json: opt.Json = False,
     **options: Any,
 ) -> Job:
-    """What `defend` is to do: the arguments of all methods, and those of one."""
+    """The job of `defend`: the arguments of all methods, and the options of one."""
     columns = {
         "target": target,
         "qi": split_names("qi", qi),

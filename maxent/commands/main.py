@@ -30,7 +30,7 @@ from maxent.text.terminal import print_json
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command, what the help of the program says about it, and calls that its own help ends with."""
+    """A command, its line in the help of the program, and the examples at the end of its own help."""
 
     command: Callable[..., Job] | type[Group]
     text: str

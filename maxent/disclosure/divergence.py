@@ -1,4 +1,4 @@
-"""How far a posterior is from the truth, in nats: a small divergence means that much is disclosed.
+"""Divergence of the truth from a posterior, in nats: a small one means that much is disclosed.
 
 Arrays as in `maxent.disclosure.measures`; ``truth`` are individuals per class, shape (n_qi, n_classes). Errors as in
 `maxent.disclosure.checked_arrays`.

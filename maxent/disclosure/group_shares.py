@@ -1,4 +1,4 @@
-"""How far an estimate rests on numbers that were published: the shares of classes that they allow in each group.
+"""Shares of the classes that published numbers allow in each group of people.
 
 A group is a leaf, or all leaves together of which nothing is said but by a node above. What is said of it (counts,
 rates, intervals of them, a marginal) bounds how many of its people can have a class. Where the estimate takes less than
@@ -50,7 +50,7 @@ class Shares:
 
 
 def shares(program: Program, masses: FloatArray, posterior: FloatArray, tolerance: float = TOLERANCE) -> Shares:
-    """How sure an adversary is of every quasi-identifier, and how sure published numbers allow one to be.
+    """Largest probabilities per quasi-identifier: by the estimate, and the largest that published numbers allow.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much is known of each individual, as curves: how many are known how well, and the mean of the best known."""
+"""Curves over individuals: the number with a class of at least a probability, and means of the most disclosed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POINTS = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Individuals:
-    """What an adversary knows of the individuals behind each distinct quasi-identifier, arrays of shape (n_qi,).
+    """An adversary's inference about the people of each distinct quasi-identifier, arrays of shape (n_qi,).
 
     ``counts`` individuals; ``largest`` is the largest P(x|q); ``divergence`` (nats, ``inf`` when the posterior rules
     out what is true) is None without a truth; ``certain`` of the individuals have a class of probability 0.999 or more.
@@ -34,7 +34,7 @@ class Individuals:
 
     @classmethod
     def of(cls, result: Inference) -> Individuals:
-        """Those of an inference."""
+        """The individuals of an inference."""
         found, program = result.disclosure, result.program
         largest = result.probabilities.max(axis=1)
         return cls(program.table.counts, largest, found.individual, found.certain, program.n_classes)

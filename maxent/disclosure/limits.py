@@ -47,7 +47,7 @@ NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the decision maker asks of a release; None asks nothing.
+    """Limits of the decision maker on a release; None is no limit.
 
     ``max_posterior`` is the largest P(class | quasi-identifier) that may be inferred of anybody, a probability;
     ``min_k`` the least individuals that a group which the release does not tell apart may have (k-anonymity, as
@@ -113,7 +113,7 @@ class Check:
 
     @property
     def found_text(self) -> str:
-        """What was found, for people: so many decimals that it does not look like a limit that it is not."""
+        """A number for people, with enough decimals to differ from a limit that it is not equal to."""
         return "not known" if self.found is None else self._text(self.found)
 
     @property
@@ -171,7 +171,7 @@ class Verdict:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What a verdict adds to a JSON summary, under the key ``verdict``; nothing where no limits are stated."""
+        """The key ``verdict`` of a JSON summary; empty where no limits are stated."""
         return {"verdict": self.as_dict()} if self.limits.stated else {}
 
     def as_dict(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def judge(
     possible_certain: int | None = None,
     decisive: bool = True,
 ) -> Judged:
-    """Hold what was found in one release against the limits: the worse of what the estimate says and groups prove.
+    """The verdict on one release: the worse of what follows from the estimate and from groups.
 
     An estimate alone would not do: a leaf of one person with a label, for instance, gives their class away, while the
     maximum-entropy estimate, which knows shares and no whole people, may leave it in doubt. Nor does an estimate that

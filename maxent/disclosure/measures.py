@@ -1,4 +1,4 @@
-"""How much a posterior discloses: pure functions, distribution -> numbers.
+"""Measures of disclosure: pure functions, posterior -> numbers.
 
 Arrays have one row per distinct quasi-identifier q: ``posterior`` is the adversary's estimate P(x|q), shape
 (n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum.
@@ -39,7 +39,7 @@ class AlphaK:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What the adversary gained over the prior; vulnerabilities are probabilities, entropies are nats.
+    """The adversary's gain over the prior; vulnerabilities are probabilities, entropies are nats.
 
     ``multiplicative`` is after / before (min-entropy leakage is its logarithm) and ``additive`` is after - before.
     ``entropy_reduction`` is H(prior) - H(X|Q); it is negative only for a prior that contradicts the posterior.
@@ -128,7 +128,7 @@ def t_closeness(posterior: npt.ArrayLike, counts: npt.ArrayLike, ordered: bool =
 
 
 def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.ArrayLike | None = None) -> Gain:
-    """How much more the adversary knows of X after the release than before it.
+    """The adversary's gain of knowledge about X from the release.
 
     ``prior`` is P(x) before the release, shape (n_classes,); it is uniform when nothing but the domain is known. A
     prior that is no distribution over the classes raises `ValueError`.

@@ -1,4 +1,4 @@
-"""What an estimate discloses at each node of a tree: measures of the people whose quasi-identifier can be there."""
+"""Disclosure at each node of a tree: measures of the people whose quasi-identifier can be there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeDisclosure:
-    """What the posterior says of the people of one place: a node, or a leaf that was removed (``id`` None).
+    """The posterior of the people of one place: a node, or a removed leaf (``id`` None).
 
     ``individuals`` can be there; ``certain`` of them have a class of probability 0.999 or more. Over these people:
     ``max_posterior`` is the largest probability of a class, ``vulnerability`` the mean of each one's largest (the share
@@ -38,7 +38,7 @@ class NodeDisclosure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeopleByPlace:
-    """Rows of the adversary's table by place of a tree: those who can be at a place are ``rows[start:stop]`` of it."""
+    """Rows of the adversary's table by place of a tree: ``rows[start:stop]`` of a place can be there."""
 
     rows: IntArray
     start: IntArray
@@ -62,7 +62,7 @@ def people_by_place(program: Program, tree: int = 0) -> PeopleByPlace:
 
 
 def disclosed_by_node(result: Inference, tree: int = 0) -> tuple[NodeDisclosure, ...]:
-    """What an estimate discloses at every place of a tree, in the order of places: its nodes, then removed leaves.
+    """Disclosure of an estimate at every place of a tree, in the order of places: its nodes, then removed leaves.
 
     Where private attributes decide who is at a node, everybody who can be there counts, with the posterior of their
     quasi-identifier as a whole.

@@ -88,7 +88,7 @@ class Measure:
 
     @property
     def group(self) -> str:
-        """Which lines of a comparison it stands with."""
+        """The group of lines of a comparison that it stands in."""
         return "use" if self.use else "attacks" if self.value is None else "disclosure"
 
     @property
@@ -251,7 +251,7 @@ MEASURES: dict[str, Measure] = {measure.key: measure for measure in _ALL}
 
 
 def estimated(of: Believed) -> dict[str, Number]:
-    """The measures of an estimate, by key; those that need a truth only where there is one."""
+    """The measures of an estimate, by key; a measure that needs a truth only where there is one."""
     found = ((key, measure.value(of)) for key, measure in MEASURES.items() if measure.value is not None)
     return {key: value for key, value in found if value is not None}
 

@@ -25,7 +25,7 @@ from maxent.models.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """What would be disclosed were groups as uneven as published numbers allow: `maxent.disclosure.group_shares`."""
+    """Disclosure for groups as uneven as published numbers allow: `maxent.disclosure.group_shares`."""
 
     certain: int
     max_posterior: float

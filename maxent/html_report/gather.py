@@ -1,4 +1,4 @@
-"""Everything a report says of one release, gathered from its estimate and what attacks find in it."""
+"""The content of a report on one release, from its estimate and the attacks on it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def bars(view: ReportView) -> tuple[Bars, ...]:
 
 
 def _side_by_side(view: ReportView, key: str) -> Bars:
-    """One number of all releases; those that are no shares are drawn against the largest."""
+    """One number of all releases; numbers other than shares are drawn against the largest."""
     found = [next((m for m in release.measures if m.key == key), None) for release in view.releases]
     values = [m.value for m in found if m is not None and isfinite(m.value)]
     largest = max([value for value in values if value > 0], default=0.0)

@@ -60,7 +60,7 @@ def shade(disclosed: NodeDisclosure, baseline: float) -> int | None:
 
 
 def legend(baseline: float) -> tuple[str, ...]:
-    """Where each shade begins, as shares of right guesses."""
+    """The lowest share of right guesses of each shade."""
     return tuple(percent(baseline + (1 - baseline) * i / STEPS) for i in range(STEPS))
 
 

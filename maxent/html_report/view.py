@@ -83,7 +83,7 @@ class TreeView:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseView:
-    """Everything a report says of one release.
+    """The content of a report on one release.
 
     ``baseline`` is the share of right guesses without the release; ``trees`` are those that are drawn, ``undrawn`` the
     number of the others. ``row`` is that of a `Comparison`. ``records`` says whether generalised records are published,

@@ -38,7 +38,7 @@ _NAMES = 2.2
 
 
 def check_comparison_kind(kind: str, *, truth: bool) -> None:
-    """Refuse kinds that there are not, and those that need a truth where there is none.
+    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none.
 
     Raises
     ------

@@ -19,7 +19,7 @@ _DASHES = ("-", "--", ":", "-.")
 
 
 def draw_posteriors(axes: Axes, people: Mapping[str, Individuals]) -> None:
-    """How many individuals have a class of at least a probability; a curve per release, named where there are several.
+    """Number of individuals with a class of at least a probability; a curve per release, named where there are several.
 
     It starts at the least that the largest probability can be, 1 / number of classes.
     """

@@ -17,7 +17,7 @@ KINDS = ("leaves", "posterior", "divergence")
 
 
 def check_estimate_plot(kind: str, *, truth: bool) -> None:
-    """Refuse kinds that there are not, and those that need a truth where there is none.
+    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none.
 
     Raises
     ------

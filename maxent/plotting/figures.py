@@ -1,4 +1,4 @@
-"""What all plots share: matplotlib once it is there, axes to draw on, the look of a figure, and its file."""
+"""Parts of all plots: matplotlib once it is there, axes to draw on, the look of a figure, and its file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
 
 
 def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
-    """Which plot ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot.
+    """The plot that ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "y") -> None:
 
 
 def legend_beside(axes: Axes, title: str = "") -> None:
-    """What is what, to the right of the axes, where it covers nothing."""
+    """The legend, to the right of the axes, where it covers nothing."""
     place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
     axes.legend(title=title or None, alignment="left", frameon=False, fontsize="small", title_fontsize="small", **place)
 

@@ -1,4 +1,4 @@
-"""What is disclosed leaf by leaf: a block for each, as wide as it has individuals, as high as they are known."""
+"""Disclosure leaf by leaf: a block for each, its width the individuals, its height their largest posterior."""
 
 from __future__ import annotations
 

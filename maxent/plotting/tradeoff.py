@@ -30,7 +30,7 @@ class Point:
 
 
 def accuracy_of(rows: Sequence[Row]) -> str:
-    """Which accuracy there is: that on the test, else that on the training data.
+    """The accuracy on the test data, without them that on the training data.
 
     Raises
     ------

@@ -41,7 +41,7 @@ NOT_USED = "not_used"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BenchResult(Shown):
-    """How several back ends did on one problem.
+    """Results of several back ends on one problem.
 
     ``rows`` has a mapping per back end, in the order asked for, each with all keys; what is not known is None.
 
@@ -83,7 +83,7 @@ class BenchResult(Shown):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``maxent bench --json`` prints: plain numbers, strings, lists, dictionaries; a copy."""
+        """The object of ``maxent bench --json``: plain numbers, strings, lists, dictionaries; a copy."""
         rows = [dict(row) for row in self.rows]
         own = {"tolerance": self.tolerance, "best": self.best, "interrupted": self.interrupted, "rows": rows}
         notes = {"notes": list(self.noticed.notes)} if self.noticed.notes else {}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """What several releases disclose; the first is what the others are compared with.
+    """Disclosure of several releases; the others are compared with the first.
 
     ``rows`` has a mapping per release, in the order given, all with the same keys; what is not known is None.
 
@@ -66,7 +66,7 @@ class Comparison(Shown):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``maxent compare --json`` prints: plain numbers, strings, lists, dictionaries, None for infinity."""
+        """The object of ``maxent compare --json``: plain numbers, strings, lists, dictionaries, None for infinity."""
         from maxent.models.files.json_text import strict
 
         rows = [{**row, "change": change} for row, change in zip(self.rows, self.changes, strict=True)]
@@ -139,7 +139,7 @@ class Comparison(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well a release predicts the truth and a test, where that can be said, and what else must be known of it."""
+    """Accuracies of a release on the truth and a test, where it predicts, with notes on them."""
 
     train: Score | None
     test: Score | None
@@ -175,7 +175,7 @@ def comparison_row(
 
 
 def estimate_numbers(result: Estimate) -> dict[str, Any]:
-    """What a row says of an estimate: how it ended, what it discloses, and with a truth the divergences."""
+    """The numbers of an estimate in a row: status, measures of disclosure, and with a truth the divergences."""
     return {
         "status": result.outcome.status,
         "certificate": result.certificate,
@@ -217,7 +217,7 @@ def _most_disclosed(result: Estimate, top: int) -> list[dict[str, Any]]:
 
 
 def described(release: Release) -> str | None:
-    """What a release says was done to it: ``prune-leaf k=5``."""
+    """The defense that a release states, with its parameters: ``prune-leaf k=5``."""
     if release.defense is None:
         return None
     parameters = (f"{key}={value}" for key, value in release.defense.parameters.items())

@@ -1,4 +1,4 @@
-"""What a defense made of confidential records, and the files it is written to."""
+"""The result of a defense, and the files that it is written to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Defended(Shown):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``maxent defend --json`` prints, but for the files: all rows as ``releases``, a single one as it is."""
+        """The object of ``maxent defend --json`` without files: all rows as ``releases``, a single one also on top."""
         rows = deepcopy([dict(row) for row in self.rows])
         one = deepcopy(rows[0]) if len(rows) == 1 else {}
         notes = [*self.noticed.notes, *self.notes]

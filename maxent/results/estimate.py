@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Shown, Solved):
-    """What a release discloses about the individuals of a table: an inference, and how it was solved.
+    """An estimate: the posterior of the individuals of a table, given a release, and how it was solved.
 
     ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
     `maxent.disclosure.inference.Inference`; ``outcome``, ``backend``, ``tolerance``, ``seconds``, ``noticed``,

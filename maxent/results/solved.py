@@ -33,7 +33,7 @@ class Solved(Inference):
 
     @property
     def certificate(self) -> str:
-        """What is proved: ``global`` (the optimum), ``gap`` (near it), ``local`` (nothing), or ``none`` (not solved).
+        """The proof: ``global`` (the optimum), ``gap`` (near it), ``local`` (nothing), or ``none`` (not solved).
 
         The proof is our own bound on the entropy: ``global`` when it leaves no more than 1e-6 nats per individual.
         """
@@ -50,7 +50,7 @@ class Solved(Inference):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the release and the tables were read, and what went wrong while solving, in words."""
+        """Notes in words on the reading of the release and the tables, and on problems of solving."""
         return (*self.noticed.notes, *self.program.notes, *self.outcome.trouble)
 
     @cached_property

@@ -15,7 +15,7 @@ SHOWN = 10
 
 
 class Audited(Protocol):
-    """What an audit of trees or of records has that is printed."""
+    """The printed parts of an audit of trees or of records."""
 
     @property
     def lines(self) -> Sequence[str]: ...

@@ -31,7 +31,7 @@ _TEXTS = 3
 
 
 class BenchResult(Protocol):
-    """What `maxent.BenchResult` has that is told of it."""
+    """The printed parts of `maxent.BenchResult`."""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]: ...

@@ -18,7 +18,7 @@ _NARROWEST = 2
 
 
 class Comparison(Protocol):
-    """What `maxent.Comparison` has that is told of it."""
+    """The printed parts of `maxent.Comparison`."""
 
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]: ...

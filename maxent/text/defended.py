@@ -1,4 +1,4 @@
-"""What a defense made of a tree, as text."""
+"""The result of a defense, as text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPTIONAL = ("k", "removed_leaves", "removed_records", "test_accuracy")
 
 
 class Defended(Protocol):
-    """What `maxent.Defended` has that is told of it."""
+    """The printed parts of `maxent.Defended`."""
 
     @property
     def method(self) -> str: ...
@@ -54,7 +54,7 @@ def print_defended(defended: Defended, files: Sequence[str]) -> None:
 
 
 def defended_display(defended: Defended) -> Display:
-    """What a defense made in a console and in a notebook."""
+    """The result of a defense in a console and in a notebook."""
     header, cells = _table(defended.rows)
     notes = [*defended.noticed.notes, *defended.notes]
     return Display(_head(defended), [*aligned(header, cells, left=0), *notes], header, cells, notes)

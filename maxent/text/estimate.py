@@ -65,7 +65,7 @@ def surest_rows(estimate: Solved, most: int = SHOWN_ROWS) -> tuple[list[int], li
 
 
 def summary_lines(estimate: Solved) -> list[str]:
-    """What a release discloses, in plain language."""
+    """The disclosure by a release, in plain language."""
     program, found = estimate.program, estimate.disclosure
     title = program.release.target.name
     target = title.lower() if title.istitle() and len(title) > 1 else title
@@ -99,7 +99,7 @@ def summary_lines(estimate: Solved) -> list[str]:
 
 
 def kinds_line(kinds: Mapping[str, int]) -> str:
-    """How many constraints of each kind there are, those without any left out: ``7 qi, 5 label``."""
+    """Number of constraints of each kind that has any: ``7 qi, 5 label``."""
     return ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
 
 

@@ -1,4 +1,4 @@
-"""What the estimators share: people in, a release out, and predictions from nothing but the release."""
+"""The base of the estimators: people in, a release out, and predictions from nothing but the release."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class GrownTree(Method):
     @property
     @abstractmethod
     def growth(self) -> Growth:
-        """How the tree grows."""
+        """The parameters of growing the tree."""
 
     @abstractmethod
     def defended(self, training: Training, grown: Release) -> Release:
@@ -61,7 +61,7 @@ class GrownTree(Method):
         return induce(training, self.growth, publish="counts")
 
     def guarantee(self) -> Mapping[str, Any] | None:
-        """What the release is guaranteed to keep, None for nothing."""
+        """The guarantee of the release, None for none."""
         k = getattr(self, "k", None)
         return None if k is None else {"k": k}
 
@@ -97,7 +97,7 @@ class GrownTree(Method):
             yield "classes are not hidden: everybody in a pure leaf has the class that it states"
 
     def kept(self) -> str:
-        """What is guaranteed besides the promise, in words."""
+        """Guarantees besides the promise, in words."""
         return ""
 
 

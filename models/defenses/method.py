@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """What a subclass has to say; it is a frozen dataclass whose fields are `maxent.models.parameters.parameter`.
+    """A method of defense: a subclass is a frozen dataclass with fields made by `maxent.models.parameters.parameter`.
 
     A method with a field ``k`` publishes a release for each k that is asked for, and one with a field ``seed`` gets
     the seed of a study. No field has the name of another argument of `maxent.defend`.
@@ -48,7 +48,7 @@ class Method(ABC):
 
     @property
     def domain_order(self) -> Order:
-        """How `maxent.models.tables.training.read_training` is to order domains."""
+        """The order of domains for `maxent.models.tables.training.read_training`."""
         return "sorted"
 
     @property
@@ -75,20 +75,20 @@ class Method(ABC):
 
     @abstractmethod
     def grow(self, training: Training) -> Any:
-        """What the releases of all k are made from, such as the tree before it is defended."""
+        """The origin of the releases of all k, such as the tree before it is defended."""
 
     @abstractmethod
     def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
-        """What is published, and its row: ``guarantee`` (None for none), ``leaves_before`` and more, see `Defended`."""
+        """The publication, and its row: ``guarantee`` (None for none), ``leaves_before`` and more, see `Defended`."""
 
     def predictor(self) -> Any:
-        """What predicts for the accuracies: `maxent.models.trees.predict.predict_columns` or the like of it."""
+        """The function that predicts for the accuracies, such as `maxent.models.trees.predict.predict_columns`."""
         from maxent.models.trees.predict import predict_columns
 
         return predict_columns
 
     def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterable[str]:
-        """What is guaranteed, and what is not, in words."""
+        """Guarantees, and their limits, in words."""
         if self.promise is not None:
             yield "guaranteed: " + self.promise.format(k=only_k(rows))
 

@@ -11,7 +11,7 @@ KADET = "kadet"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What follows from the method and the parameters that a release names.
+    """Facts that follow from the method and the parameters that a release names.
 
     Attributes
     ----------

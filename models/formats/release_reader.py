@@ -1,4 +1,4 @@
-"""What a reader of releases is: how a file is recognised, and the function that reads it."""
+"""The interface of a reader of releases: recognition of a file, and the function that reads it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a file, or a folder, is recognised by.
+    """The start of a file, or the names in a folder, that readers recognise it by.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the values of columns can be, as it is known without the data."""
+"""Domains of columns that are known without the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes with the adversary's table: the true classes, background knowledge, the classes of everybody."""
+"""Companions of the adversary's table: true classes, background knowledge, the number of people of each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results show themselves: in a console a few lines, in a notebook a small table."""
+"""Display of results: in a console a few lines, in a notebook a small table."""
 
 from __future__ import annotations
 

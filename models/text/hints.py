@@ -1,4 +1,4 @@
-"""What may have been meant by a name that is not known, found in bounded time however much is wrong."""
+"""Suggestions for an unknown name, in bounded time however much is wrong."""
 
 from __future__ import annotations
 

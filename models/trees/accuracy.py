@@ -74,7 +74,7 @@ def read_cases(
     optional: Collection[str] = (),
     reader: Reader | None = None,
 ) -> Cases:
-    """Read records, whose values and classes need not be among those that are known.
+    """Read records with values and classes that the release need not have.
 
     Parameters
     ----------

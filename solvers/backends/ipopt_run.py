@@ -20,7 +20,7 @@ NO_TIME = -100
 
 
 class Callbacks(Protocol):
-    """What cyipopt asks of a problem object."""
+    """The callbacks of cyipopt's problem object."""
 
     def objective(self, z: FloatArray) -> float: ...
     def gradient(self, z: FloatArray) -> FloatArray: ...

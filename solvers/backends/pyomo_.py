@@ -35,7 +35,7 @@ SHORTEST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What we know of a solver that takes logarithms.
+    """A solver that takes logarithms, and its options.
 
     ``needs`` is an executable on PATH, or with ``package`` a Python package. ``settings`` are options of the solver's
     own; ``time`` and ``iterations`` name those for limits, in seconds and iterations: Pyomo's time limit may kill it

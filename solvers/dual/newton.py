@@ -48,7 +48,7 @@ NEAR = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualPoint:
-    """Where the minimisation of ``D`` ended.
+    """The end of a minimisation of ``D``.
 
     ``bound`` (nats) is ``D`` at ``multipliers``, valid wherever it ended; ``masses`` are those that go with them.
     ``residual`` is how far the masses are from meeting the rows (individuals), or the multiplier of an inequality that

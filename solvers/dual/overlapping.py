@@ -1,4 +1,4 @@
-"""Maximum entropy under very many counts that overlap, as those of several trees do.
+"""Maximum entropy under very many overlapping counts, such as the counts of several trees.
 
 Statements about integers leave many masses no choice but 0, which the dual only approaches: their multipliers are
 infinite. So three things are combined. Proportional fitting finds the region

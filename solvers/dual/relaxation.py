@@ -1,4 +1,4 @@
-"""What a program says in linear and in convex rows, over its free masses alone; the rest is left out.
+"""The convex relaxation of a program: its linear rows and its convex rows, over the free masses.
 
 Fixed variables are replaced by their values and aggregates by what defines them, so that only the free masses, those
 with room between their bounds, are left. Every feasible point of the program satisfies all of it.

@@ -56,7 +56,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
-    """What solving a part as it is came to, perhaps in another process.
+    """The outcome of solving a part as it is, perhaps in another process.
 
     ``best`` is the best feasible solution (None: none was found), ``gap`` how much more entropy the optimum can have,
     nats times individuals. ``possible`` is whether the linear rows can be met, ``refused`` whether the back end takes
@@ -246,7 +246,7 @@ def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bo
 
 
 def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend, options: Options) -> Attempt:
-    """What a solution is worth, by our own bound: the optimum, or not solved although the back end says so."""
+    """The certificate of a solution by our own bound: the optimum, or not solved although the back end says so."""
     best, iterations = found.best, found.iterations
     if best is None or found.stopped is not None:
         return found

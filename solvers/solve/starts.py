@@ -1,4 +1,4 @@
-"""Where solves of a part begin: random departures from an answer, as pure functions with a generator.
+"""Starting points of a part: random departures from an answer, as pure functions with a generator.
 
 The closed form is no start for a part that is not convex: it is symmetric in the classes, and can be a saddle. All
 starts keep the total of every group; other linear statements they miss by a little.

@@ -1,4 +1,4 @@
-"""How error-risk pruning chooses (Yang et al. 2019)."""
+"""Choices of error-risk pruning (Yang et al. 2019)."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: R
 def erp_cuts(
     release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig", tree: int = 0
 ) -> tuple[Cut, ...]:
-    """Which branches of a tree ERP prunes, in this order; parameters and errors are those of `prune_erp`.
+    """The branches of a tree that ERP prunes, in order; parameters and errors as in `prune_erp`.
 
     Takes time proportional to M log M for M nodes with ``twig``, and with ``literal`` to the depths of the nodes
     that are pruned (times log M), since each changes the ratios of all above it.

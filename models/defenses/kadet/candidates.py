@@ -1,4 +1,4 @@
-"""The spans of a growing tree: who cannot be told apart by those who lack the private attributes.
+"""The spans of a growing tree: people whom an adversary without the private attributes cannot distinguish.
 
 A span (Friedman et al. 2006, Definition 5) is the set of leaves that a person may have been sent to, as far as the
 public attributes tell. Everybody with the same span is one group, its *population*, and the populations divide all

@@ -1,4 +1,4 @@
-"""What a group of people who cannot be told apart has to be like: the tests that a split must not fail."""
+"""Privacy criteria of a group of people who cannot be distinguished: tests that every split must pass."""
 
 from __future__ import annotations
 

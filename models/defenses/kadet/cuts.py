@@ -1,4 +1,4 @@
-"""Where a numeric attribute must not be cut, and the best cut elsewhere.
+"""Cuts of a numeric attribute that would breach, and the best of all others.
 
 Cuts are between whole numbers: cut r has what is at most r on its lower side. Those that must not be made come as
 disjoint, increasing intervals ``start <= r < stop``.
@@ -20,7 +20,7 @@ Intervals: TypeAlias = tuple[IntArray, IntArray]
 
 
 def breaching_cuts(values: IntArray, counts: IntArray, breach: Criterion) -> Intervals:
-    """Find the cuts that divide a span into parts of which one breaches.
+    """Find the cuts that divide a span so that one of its parts breaches.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class GrownNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """A split: of which attribute, into how many branches, and which of them each record takes, shape (n,).
+    """A split: its attribute, its number of branches, and the branch of each record, shape (n,).
 
     Either ``taken`` is the branch of each value, -1 for those that cannot come here, or there is a ``threshold``.
     """

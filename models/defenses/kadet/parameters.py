@@ -17,7 +17,7 @@ Order = Literal["gain", "weighted"]
 
 @dataclass(frozen=True, slots=True)
 class Kadet:
-    """What is asked of a kADET tree: a guarantee to the people in the data, and how to grow.
+    """The parameters of a kADET tree: the guarantee to the people in the data, and how it grows.
 
     Attributes
     ----------

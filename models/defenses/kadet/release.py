@@ -119,7 +119,7 @@ def _candidates(training: Training, asked: Kadet) -> Candidates:
 
 
 def _parameters(asked: Kadet) -> dict[str, int | float | str]:
-    """What the publication says about the defense."""
+    """The parameters of the defense as the release states them."""
     said: dict[str, int | float | str] = {"k": int(asked.k), "class": "public" if asked.class_public else "private"}
     if asked.l is not None:
         said |= {"l": float(asked.l), "diversity": asked.diversity}

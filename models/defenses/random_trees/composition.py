@@ -1,4 +1,4 @@
-"""What several private random trees guarantee together, beyond adding up what each of them does.
+"""Joint guarantee of several private random trees, tighter than the sum over trees.
 
 There are two answers. `optimally_composed` knows of each tree that it is (epsilon, delta)-differentially private, and
 nothing else. `forest_delta` knows the mechanism: one record more changes one count of a tree, which is then a draw from

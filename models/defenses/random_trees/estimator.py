@@ -30,7 +30,7 @@ _ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
 
 
 class KAnonRandomTreesClassifier(PublishedTreeClassifier):
-    """Random decision trees with sampled counts, of which only those from k on are published [1]_.
+    """Random decision trees that publish sampled counts of at least k [1]_.
 
     The structure of the trees does not depend on the data, and what is published is (beta, epsilon,
     delta)-differentially private under sampling, provided that domains are stated and that nobody knows, or guesses, a

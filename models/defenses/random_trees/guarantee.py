@@ -1,4 +1,4 @@
-"""What random trees guarantee (Waseda et al. 2025)."""
+"""The guarantee of random trees (Waseda et al. 2025)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Guarantee:
 
 
 def guarantee(asked: RandomTrees) -> Guarantee | None:
-    """What holds for trees over stated domains, against whoever does not know the samples; None when nothing does.
+    """The guarantee of trees over stated domains against an adversary without the samples; None for none.
 
     There is none without sampling, and without an ``epsilon`` to state it for none when no epsilon has a delta as small
     as `USUAL_DELTA`: k people who are all alike are published by one of the trees with a probability of about

@@ -49,7 +49,7 @@ class RandomForest(Method):
 
     @property
     def asked(self) -> RandomTrees:
-        """How trees are drawn."""
+        """The parameters of drawing trees."""
         found: RandomTrees = picked(RandomTrees, self)
         return found
 

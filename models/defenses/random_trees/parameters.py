@@ -1,4 +1,4 @@
-"""How random trees are drawn and filled (Waseda et al. 2025)."""
+"""Parameters of random trees (Waseda et al. 2025)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vote = Literal["sums", "trees"]
 
 @dataclass(frozen=True, slots=True)
 class RandomTrees:
-    """How random trees are drawn and filled.
+    """The parameters of drawing and filling random trees.
 
     Attributes
     ----------

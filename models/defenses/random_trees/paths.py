@@ -1,4 +1,4 @@
-"""Where records go in trees that are drawn without looking at any data.
+"""Paths of records in trees that are drawn without any data.
 
 What a node tests is a function of its key, and the keys of its children are functions of its own. So every record finds
 its leaf by itself, however large the rest of the tree is (nine levels over the domains of a census have more leaves

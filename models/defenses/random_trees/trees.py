@@ -50,7 +50,7 @@ class Drawn:
         return sum(len(leaves.key) for leaves in self.leaves)
 
     def release(self, k: int | None = None) -> Release:
-        """What is published, see `random_trees`; of the same samples, also with another k than was asked for."""
+        """The published release, see `random_trees`; of the same samples, also with another k than was asked for."""
         asked = self.asked if k is None else replace(self.asked, k=k)
         exact = asked.beta >= 1 and asked.k <= 1
         trees = tuple(

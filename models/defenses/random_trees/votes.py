@@ -1,4 +1,4 @@
-"""What a forest predicts when its trees vote, in place of adding up their counts."""
+"""Predictions of a forest by a vote of its trees, in place of the sum of their counts."""
 
 from __future__ import annotations
 

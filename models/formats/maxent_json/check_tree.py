@@ -1,4 +1,4 @@
-"""What makes nodes a tree: one parent each, and branches that divide exactly the values that can reach them."""
+"""Checks that nodes are a tree: one parent each, and branches that divide exactly the values that can reach them."""
 
 from __future__ import annotations
 

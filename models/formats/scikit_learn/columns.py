@@ -1,4 +1,4 @@
-"""What the columns of a scikit-learn model's input mean: attributes of a release, and how they were encoded."""
+"""Columns of a scikit-learn model's input: the attributes of a release, and how they were encoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of how scikit-learn grew a tree: which splits competed, as far as the model or its caller proves it.
+"""Induction of a scikit-learn tree: the splits that competed, as far as the model or its caller proves it.
 
 A fitted tree does not keep how it was fitted. It shows sums of weights and numbers of rows by node, but neither the
 weights themselves, nor the rows of weight 0, nor missing values in features that it does not test. Whatever is
@@ -33,7 +33,7 @@ _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "lo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """What is known of the data that a tree was fitted on.
+    """The data that a tree was fitted on, as far as they are known.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Fit:
 
 
 def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
-    """Check what the caller says of the data against what the tree holds.
+    """Check the caller's statements about the data against the fitted tree.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: Floa
 
 
 def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: Fit) -> Induction:
-    """What the format can say of how the tree was grown; without impurity when that is not all.
+    """The induction of a fitted tree; without impurity where the format cannot state all of it.
 
     Parameters
     ----------

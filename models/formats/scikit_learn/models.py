@@ -1,4 +1,4 @@
-"""Which scikit-learn models can be published as they are, and for every other what to do instead."""
+"""The scikit-learn models that can be published as they are, and advice for all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cells of a column mean: values of a domain, finite numbers, numbers of individuals."""
+"""Meaning of the cells of a column: values of a domain, finite numbers, numbers of individuals."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def finite(
 
 
 def numbers(column: Column, *, low: float = -np.inf, high: float = np.inf, whole: bool = False) -> FloatArray:
-    """Return the values of a column as finite numbers in [low, high], float64, NaN for those that are none."""
+    """Return the values of a column as float64: finite numbers in [low, high], NaN in place of all others."""
     if column.values.dtype.kind in "iuf":
         result = column.values.astype(np.float64)
     else:

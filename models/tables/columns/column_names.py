@@ -8,7 +8,7 @@ PREFIX = "maxent_"
 
 
 def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
-    """Names for columns of ours, in their order: those that an attribute has get a prefix, as often as it takes.
+    """Names for columns of ours, in their order: the name of an attribute gets a prefix, as often as it takes.
 
     So ``count`` is ``maxent_count`` beside an attribute ``count``, and stays ``count`` beside all others. Attributes
     keep their names.

@@ -60,6 +60,6 @@ def _with_points(column: Column, declared: frozenset[str]) -> Column:
 
 
 def with_points(texts: Iterable[str]) -> list[str]:
-    """Texts with a point in place of the comma in those that then are numbers."""
+    """Texts with a decimal point in place of a comma, where that makes a number."""
     pointed = ((text, text.replace(",", ".")) for text in texts)
     return [new if new != text and "." not in text and NUMBER.fullmatch(new) else text for text, new in pointed]

@@ -1,4 +1,4 @@
-"""What separates the cells of a CSV file: what a line before the header says, else what the first rows show."""
+"""The delimiter of a CSV file: as a line before the header states it, else as the first rows show it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOKED_AT = 100
 
 
 def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
-    """What separates the cells of a table: the comma, unless something else clearly does.
+    """The delimiter of a table: the comma, unless another one is clear.
 
     That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows
     that are looked at into the same number of cells, more than one.

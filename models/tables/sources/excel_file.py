@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx), a sheet of which is read row by row as CSV is: text, whose meaning its columns show."""
+"""Excel workbooks (.xlsx): a sheet is read row by row as text, as CSV is."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _read(source: str, rows: Iterator[Cells]) -> list[Cells]:
 
 @contextmanager
 def _opened(source: str, opener: Callable[[], BinaryIO]) -> Iterator[Any]:
-    """A workbook that is read from the file as it is needed; what its parts say of their size is not believed."""
+    """A workbook that is read from the file as it is needed; the sizes that its parts state are not believed."""
     from openpyxl import load_workbook
 
     with opener() as file:

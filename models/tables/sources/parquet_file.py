@@ -33,7 +33,7 @@ _IN_PLACE = frozenset({"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BI
 
 @dataclass(frozen=True, slots=True)
 class ParquetFile:
-    """A Parquet file of which only the description has been read: its columns, their types, the number of rows.
+    """A Parquet file whose footer has been read: its columns, their types, the number of rows.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class ParquetFile:
 
 
 def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -> ParquetFile:
-    """Read what a Parquet file says of itself; reading its cells will refuse to take more than ``max_memory`` bytes.
+    """Read the footer of a Parquet file; reading its cells will refuse to take more than ``max_memory`` bytes.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class _Footer(io.RawIOBase):
 
 
 def _check_columns(file: Any, footer: _Footer) -> None:
-    """Have Arrow look at what the footer says of all columns, where it raises an error when that is damaged.
+    """Have Arrow check the footer's description of all columns: it raises an error where that is damaged.
 
     Where Python asks for a column of a row group, it ends the process. Here it is about to read them all, for which it
     looks where they are; of their bytes it gets none.

@@ -1,4 +1,4 @@
-"""What a table is read from: a file or standard input, its format, its bytes as they are unpacked."""
+"""The source of a table: a file or standard input, its format, its bytes as they are unpacked."""
 
 from __future__ import annotations
 
