@@ -101,6 +101,7 @@ def test_weights_of_0_and_1_that_nobody_tells(people: People, options: Any, data
     check(repeated(people, weight, published(model, people)))
 
 
+@pytest.mark.slow
 @thorough(80)
 @given(people=PEOPLE, options=parameters(), told=st.booleans(), data=st.data())
 def test_missing_values_in_features_that_the_tree_does_not_test(

@@ -160,6 +160,7 @@ def test_the_best_is_optimal_and_within_the_tolerance():
     assert benching._best(rows[:2], 1e-8) is None
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_in_one_back_end_is_its_row_alone(capsys, third_party):
     output = third_party / "out.csv"
     reasons = {
@@ -363,6 +364,7 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
+@pytest.mark.slow
 def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, capsys):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     del document["trees"][0]["induction"]  # nothing but the rates of leaves: closed forms

@@ -152,7 +152,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+LONG = {"bench", "sweep"}
+"""Commands whose examples take seconds."""
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in COMMANDS]
+)
 def test_the_examples_run(capsys, folder, command):
     capsys.readouterr()
     assert help_of(capsys, command).endswith(

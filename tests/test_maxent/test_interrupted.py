@@ -94,6 +94,7 @@ def test_other_limits_are_refused(capsys, seconds):
 # --- The best answer so far ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("presolve", [True, False])
 def test_whenever_it_is_stopped_there_is_an_answer(monkeypatch, presolve):
     without = maxent.estimate(*contested("gini"), knowledge="label,rate")
@@ -286,6 +287,7 @@ def members(group):
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_in_a_terminal_leaves_no_process_behind(running, jobs):

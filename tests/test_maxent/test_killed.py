@@ -75,6 +75,7 @@ def sweeping(tmp_path, temporary):
         process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_sweep_that_is_asked_to_end_leaves_no_records(temporary, sweeping, number):
     sweeping.send_signal(number)
@@ -84,6 +85,7 @@ def test_a_sweep_that_is_asked_to_end_leaves_no_records(temporary, sweeping, num
     assert folders(temporary) == []
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_killed_leaves_them_to_the_next_run_of_anything(temporary, sweeping):
     sweeping.kill()
     sweeping.wait()
@@ -93,6 +95,7 @@ def test_a_sweep_that_was_killed_leaves_them_to_the_next_run_of_anything(tempora
     assert folders(temporary) == []
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_running_keeps_its_folder(temporary, sweeping, tmp_path):
     before = with_records(temporary)
     remove_dead()
@@ -102,6 +105,7 @@ def test_a_sweep_that_is_running_keeps_its_folder(temporary, sweeping, tmp_path)
     assert with_records(temporary) == before
 
 
+@pytest.mark.slow
 def test_a_sweep_in_one_process_has_no_records_in_files(temporary, tmp_path):
     command = [sys.executable, "-m", "maxent", "sweep", str(study(tmp_path, 3)), "-o", str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:

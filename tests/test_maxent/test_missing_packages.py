@@ -95,6 +95,7 @@ def test_nothing_that_is_optional_is_needed(tmp_path):
     assert not (tmp_path / "figure.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "backend"), [("cyipopt", "ipopt"), ("cvxpy", "cvxpy"), ("pyomo", "pyomo:ipopt")])
 def test_the_default_back_end_does_without_any_other(tmp_path, module, backend):
     said = run(tmp_path, module, own=["estimate", *TREE, "--backend", backend])
@@ -104,6 +105,7 @@ def test_the_default_back_end_does_without_any_other(tmp_path, module, backend):
     assert f"pip install {BASE[module]}" in said["backends"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "needing"), [("sklearn", {"defend", "sweep"}), ("sympy", set())])
 def test_packages_that_some_commands_need(tmp_path, module, needing):
     said = run(tmp_path, module)
@@ -112,6 +114,7 @@ def test_packages_that_some_commands_need(tmp_path, module, needing):
         assert f"pip install {BASE[module]}" in "".join(said[name][1:]), said[name]
 
 
+@pytest.mark.slow
 def test_no_table_is_read_without_arrow(tmp_path):
     said = run(tmp_path, "pyarrow")
     assert set(statuses(said)) == set(said) - {"backends"}

@@ -58,6 +58,7 @@ def test_a_closed_standard_error_loses_messages_only(tmp_path):
     assert (ran.returncode, ran.stdout) == (2, "")
 
 
+@pytest.mark.slow
 def test_all_streams_closed(tmp_path):
     ran = shell('"$@" <&- >&- 2>&-', *ESTIMATE, "-o", tmp_path / "out.csv")
     assert (ran.returncode, os.listdir(tmp_path)) == (2, [])
@@ -101,6 +102,7 @@ def test_files_are_whole_where_standard_output_is_full(tmp_path):
     assert (tmp_path / "out.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 @full
 def test_a_full_standard_error_loses_messages_only():
     ran = shell('"$@" 2>/dev/full', *ESTIMATE)
@@ -141,6 +143,7 @@ def limited(size):
     return limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
 @pytest.mark.parametrize("old", [None, "old"])
 def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path, suffix, old):
@@ -169,6 +172,7 @@ def test_a_release_that_does_not_fit_leaves_the_old_one(tmp_path):
     assert (tmp_path / "tree.json").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_a_sweep_that_does_not_fit_keeps_the_rows_that_did(tmp_path):
     people(tmp_path)
     study = write_study(tmp_path, STUDY + "max_depth = [1, 2]\n")

@@ -512,6 +512,7 @@ def test_one_run_at_a_time(tmp_path, capsys):
     assert main(["sweep", str(path), "-o", str(tmp_path / "out")]) == 0  # what it left behind is no lock
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on(tmp_path):
     people(tmp_path)
     path = write_study(tmp_path, STUDY + "estimate = false\nmax_depth = 2\n[protocol]\ntest_share = 0.3\nseeds = 40\n")
@@ -606,6 +607,7 @@ def test_the_page_names_every_column():
     assert "(results.md#measures)" in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted((ROOT / "examples" / "studies").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_studies_of_the_examples_can_run(tmp_path, file):
     if file.stem == "diabetes":

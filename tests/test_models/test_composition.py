@@ -122,6 +122,7 @@ def test_the_smallest_epsilon_of_a_forest():
         assert epsilon < 0.15 * 10 * privacy.smallest_epsilon(k, 0.1, 1e-7)
 
 
+@pytest.mark.slow
 def test_many_trees_and_small_rates_take_no_longer():
     assert 0 < privacy.forest_delta(200, 20, 0.05, 3.0) < 1e-6
     assert 0 < privacy.forest_delta(10, 20, 0.0005, 1.0) < 1e-55

@@ -183,6 +183,7 @@ def chain(depth):
     return Release(Target("y", ("x", "z")), (Attribute("q", "numeric"),), (Tree(tuple(nodes)),))
 
 
+@pytest.mark.slow
 def test_deep_trees():
     release, ranges = chain(10_000), {"q": (-1.0, 10_000.0)}
     assert len(erp_cuts(release, 2, ranges=ranges)) == 10_000

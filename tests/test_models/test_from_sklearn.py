@@ -459,6 +459,7 @@ def test_names_are_asked_for_when_the_model_has_none():
         from_sklearn(model, target="t")
 
 
+@pytest.mark.slow
 def test_diabetes_example_publishes_what_it_says(tmp_path):
     out = tmp_path / "new" / "diabetes"
     run = subprocess.run([sys.executable, str(EXAMPLES / "diabetes.py"), str(out)], capture_output=True, text=True)

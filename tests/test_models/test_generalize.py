@@ -147,6 +147,7 @@ def test_uniform_records_are_k_anonymous(case, k):
     assert all(row == rows[groups.tolist().index(group)] for row, group in zip(rows, groups, strict=True))
 
 
+@pytest.mark.slow
 @thorough(60)
 @given(case=counted_cases(), k=st.integers(1, 15), distance=DISTANCES)
 def test_tiers_lose_no_more_than_uniform_groups(case, k, distance):
@@ -165,6 +166,7 @@ def test_classes_are_those_of_the_records(case, k, method):
     assert sorted(map(tuple, table.frame().to_numpy())) == sorted(map(tuple, table.frame(in_order=True).to_numpy()))
 
 
+@pytest.mark.slow
 @thorough(60)
 @given(case=counted_cases(), k=st.integers(1, 15), seed=st.integers(0, 9))
 def test_the_order_of_the_records_does_not_show(case, k, seed):

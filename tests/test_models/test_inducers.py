@@ -266,6 +266,7 @@ def test_the_papers_trees_come_out_of_the_papers_tables(example, kind):
     assert shape(grown.trees[0]) == shape(published.trees[0])
 
 
+@pytest.mark.slow
 def test_adult_example_says_what_it_needs(tmp_path, monkeypatch):
     monkeypatch.delenv("MAXENT_DATA", raising=False)
     call = [sys.executable, str(EXAMPLES / "adult.py"), str(tmp_path / "out")]

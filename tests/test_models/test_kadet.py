@@ -122,6 +122,7 @@ def rules_of(people: People, asked: Kadet, groups: dict[str, Any]) -> Rules:
     return Rules(asked.impurity, asked.k, criterion(asked), tuple(levels), asked.class_public, above_average=quinlan)
 
 
+@pytest.mark.slow
 @thorough(250)
 @given(people=CROWDS, guarantees=GUARANTEES, measure=MEASURES, class_public=st.booleans(), data=st.data())
 def test_the_spans_kept_are_those_of_the_definitions(
@@ -188,6 +189,7 @@ def test_no_span_breaches(
         assert not breaches(people, asked, rows)
 
 
+@pytest.mark.slow
 @thorough(150)
 @given(
     people=CROWDS,

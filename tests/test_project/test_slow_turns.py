@@ -77,6 +77,7 @@ def run(folder, *, hangs, seconds, longest):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_run_ends_when_it_is_time_and_names_those_that_had_none(tmp_path):
     done = run(tmp_path, hangs=False, seconds=10, longest=100)
     assert done.returncode == 0, done.stdout
@@ -86,6 +87,7 @@ def test_a_run_ends_when_it_is_time_and_names_those_that_had_none(tmp_path):
     assert all(f"test_some.py::test_sleeps_{name}" in listed for name in "abc")
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_fails(tmp_path):
     done = run(tmp_path, hangs=True, seconds=600, longest=2)
     assert done.returncode == 1, done.stdout

@@ -106,6 +106,7 @@ def test_what_forests_predict_is_what_is_published_predicts(data: None, k: int) 
         assert found[trees, "trees"] == score(release, cases_of(split.test), predict_votes).accuracy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mushroom", "loan"])
 def test_the_page_has_table_6(data: None, name: str) -> None:
     found = protocol.table_6(protocol.load(name), published.TABLE_6[name], study.BETA_6, study.SEEDS)
@@ -114,6 +115,7 @@ def test_the_page_has_table_6(data: None, name: str) -> None:
     assert np.mean(np.abs(protocol.scores(cells, found, page.READING_6[name])) <= 3) >= 0.9
 
 
+@pytest.mark.slow
 def test_the_page_has_table_7(data: None) -> None:
     """Of Mushroom: accuracy grows with the sampling rate and falls with k."""
     cells, (reading, depth) = published.TABLE_7["mushroom"], page.READING_7["mushroom"]
@@ -130,6 +132,7 @@ def test_lending_club_is_predicted_by_a_constant(data: None) -> None:
     assert constant == pytest.approx(np.mean([float(p) for p in published.TABLE_6["loan"].values()]), abs=0.002)
 
 
+@pytest.mark.slow
 def test_ten_trees_of_adult_are_as_good_as_printed(data: None) -> None:
     """0.816 with k = 5 at depth 9; a constant is right for 0.761."""
     split = protocol.Split.of(protocol.load("adult"), 0)

@@ -9,6 +9,7 @@ from test_real.instances import data_folder
 import maxent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [31, 41, 51])
 def test_a_point_that_meets_the_comparisons_is_found_without_more_starts(k: int) -> None:
     data_folder()

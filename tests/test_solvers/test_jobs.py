@@ -21,6 +21,7 @@ from maxent.solvers.solve.processes import deaf
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impurity", ["gini", "entropy"])
 def test_the_number_of_jobs_changes_nothing(impurity):
     release, frame = contested(impurity)
@@ -108,6 +109,7 @@ def test_the_floor_reaches_the_back_end(monkeypatch):
     assert seen == {1e-3}
 
 
+@pytest.mark.slow
 def test_all_cores():
     release, frame = contested("gini")
     result = maxent.estimate(release, frame, backend="ipopt", jobs=-1, starts=1)

@@ -175,6 +175,7 @@ def maxent(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_third_party_adds_one_without_touching_this_repository(tmp_path):
     project = tomllib.loads((TOY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     source = (TOY / "maxent_toy.py").read_text(encoding="utf-8")

@@ -28,6 +28,7 @@ def true_entropy(case: Case, program: Program) -> float:
     return program.entropy(true_masses(case, program))
 
 
+@pytest.mark.slow
 @thorough(100)
 @given(case=cases(small))
 def test_every_statement_is_met_with_at_least_the_entropy_of_the_truth(case: Case) -> None:
@@ -49,6 +50,7 @@ def test_knowing_less_never_claims_more(case: Case) -> None:
     assert joint(labels) >= joint(everything) - 1e-8
 
 
+@pytest.mark.slow
 @thorough(50)
 @given(case=cases(small, trees=(1, 2)))
 def test_the_whole_program_in_one_piece_has_the_same_answer(case: Case) -> None:
