@@ -101,20 +101,22 @@ def _missed(problem: LinearEntropy, activity: FloatArray) -> FloatArray:
 def _minimise(problem: LinearEntropy, start: FloatArray | None, tolerance: float, clock: Clock) -> OverlappingAnswer:
     """The same for rows that are all of them taken into account; ``start`` are multipliers, shape (n_rows,)."""
     y = fitted(problem, SWEEPS, clock) if start is None else start
-    best: DualPoint | None = None
-    enough, near, softness, iterations = CLOSE * float(problem.total.sum()), NEAR, SOFTNESS, 0
+    enough, near = CLOSE * float(problem.total.sum()), NEAR
+    whole = minimise(problem, y, max(tolerance, near), STEPS, clock, SOFTNESS, longer=True)
+    best = _without_vanishing(problem, whole, tolerance, clock)
+    iterations = whole.iterations + best.iterations
     for _ in range(ROUNDS):
-        whole = minimise(problem, y, max(tolerance, near), STEPS, clock, softness, longer=True)
-        y, iterations = whole.multipliers, iterations + whole.iterations
-        if best is None or _gap(problem, whole, best, tolerance) > enough:
+        closed = _gap(problem, whole, best, tolerance) <= enough
+        if closed or whole.bound < problem.least - 1.0 or clock.stop() is not None:
+            break
+        near *= NEARER
+        whole = minimise(problem, whole.multipliers, max(tolerance, near), STEPS, clock, HARDEST, longer=True)
+        iterations += whole.iterations
+        if _gap(problem, whole, best, tolerance) > enough:
             found = _without_vanishing(problem, whole, tolerance, clock)
             iterations += found.iterations
-            best = found if best is None or found.residual <= max(best.residual, tolerance) else best
-        done = _gap(problem, whole, best, tolerance) <= enough
-        if done or whole.bound < problem.least - 1.0 or clock.stop() is not None:
-            break
-        near, softness = NEARER * near, HARDEST
-    return OverlappingAnswer(y, whole.bound, best.masses, best.residual, iterations)
+            best = found if found.residual <= max(best.residual, tolerance) else best
+    return OverlappingAnswer(whole.multipliers, whole.bound, best.masses, best.residual, iterations)
 
 
 def _gap(problem: LinearEntropy, whole: DualPoint, answer: DualPoint, tolerance: float) -> float:
