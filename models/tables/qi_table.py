@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
@@ -206,7 +206,7 @@ def read_rows(
     problems: list[Problem] = []
     if count is not None and count in {release.target.name, *(attribute.name for attribute in release.attributes)}:
         expected = "a column that is neither an attribute nor the target"
-        problems.append(Problem("call", "count", expected, shorten(count)))
+        problems.append(Problem(ARGUMENT, "count", expected, shorten(count)))
         count = None
     needed = [attribute.name for attribute in attributes] + [release.target.name] * target
     frame, counts = read_counted(

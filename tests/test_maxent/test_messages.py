@@ -96,6 +96,10 @@ CALLS = {
         ["--target: expected a column that is not among --qi and --private, found 'Salary'"],
     ),
     "marginal": (["estimate", *TREE, "--knowledge", "marginal"], ["--marginal: expected a file", "(--marginal)"]),
+    "count": (
+        ["estimate", *TREE, "--count", "Gender"],
+        ["--count: expected a column that is neither an attribute nor the target, found 'Gender'"],
+    ),
     "back end": (
         ["estimate", *TREE, "--backend", "ipop"],
         ["--backend: expected one of auto,", "found 'ipop'; did you"],
