@@ -204,7 +204,8 @@ def read_rows(
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
     """
     problems: list[Problem] = []
-    if count is not None and count in {release.target.name, *(attribute.name for attribute in release.attributes)}:
+    taken = {release.target.name, *(attribute.name for attribute in release.attributes)}
+    if count is not None and (not isinstance(count, str) or count in taken):
         expected = "a column that is neither an attribute nor the target"
         problems.append(Problem(ARGUMENT, "count", expected, shorten(count)))
         count = None

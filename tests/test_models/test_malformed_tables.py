@@ -334,8 +334,11 @@ def test_rows_of_nobody_are_checked_all_the_same():
 def test_count_columns_that_cannot_be():
     frame = pd.DataFrame({"Education": ["Masters"], "Age": 3, "Count": 1})
     check(only(read_qi, frame, RELEASE, count="count"), ("columns", "count", "a column", "did you mean 'Count'?"))
-    for name in ("Age", "Car", "Salary"):
-        check(only(read_qi, frame, RELEASE, count=name), ("argument", "count", "neither an attribute nor the target", name))
+    for name in ("Age", "Car", "Salary", 5):
+        check(
+            only(read_qi, frame, RELEASE, count=name),
+            ("argument", "count", "neither an attribute nor the target", str(name)),
+        )
 
 
 def test_separators_that_are_no_commas(tmp_path):
