@@ -365,6 +365,7 @@ NOTED = {
     "dates": (["2001-02-03", "1999-12-31", "2001-02-03"], "its values are dates, '2001-02-03' in line 2"),
     "dates with points": (["3.2.2001", "31.12.1999", "1.1.2000"], "its values are dates, '3.2.2001' in line 2"),
     "percentages": (["12%", "3.5 %", "0%"], "its values are percentages, '12%' in line 2"),
+    "decimals": (["0,5", "n/k", "1,25"], "its values are numbers whose decimals follow a comma, '0,5' in line 2"),
     "thousands": (
         ["999", "1,234", "1,234,567.5"],
         "its values are numbers with commas for thousands, '1,234' in line 3",
