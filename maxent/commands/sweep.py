@@ -43,7 +43,7 @@ def sweep_command(
     jobs: opt.Jobs = 1,
     dask: opt.Dask = None,
     dry_run: Annotated[
-        bool, panels.run("--dry-run", help="Print the points and their number, and find those that will fail.")
+        bool, panels.run("--dry-run", help="Print the points and their number, and find points that will fail.")
     ] = False,
     as_json: opt.Json = False,
 ) -> Job:

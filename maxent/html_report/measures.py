@@ -89,7 +89,7 @@ def _of_records(number: Number, target: str) -> Number:
         text=plural(int(number.value), "row"),
         share=None,
         says=f"Published rows that are alike and all have the same {target}. A person may be behind rows of several "
-        "groups: only who knows which rows can be theirs can use what such a group says.",
+        "groups: the attack needs to know which rows could belong to the person.",
     )
 
 

@@ -62,7 +62,7 @@ class ScipyBackend:
         For a method that is neither.
     """
 
-    solves = f"small programs (up to {MOST} variables), those that are not convex locally; a reference"
+    solves = f"small programs (up to {MOST} variables), with local optima where they are not convex; a reference"
 
     def __init__(self, method: str = METHODS[0]) -> None:
         if method not in METHODS:

@@ -47,7 +47,7 @@ class ErrorRiskPruned(PrunedLeaves):
         "default: tiered.",
     )
 
-    summary = "The tree pruned where people are the easiest to re-identify for the errors it makes; or its records."
+    summary = "The tree pruned first where re-identification risk per added error is largest; or its records."
     examples = (
         f"maxent defend erp {COLUMNS} --k 2 -o pruned.json",
         f"maxent defend erp {COLUMNS} --k 2 --publish records -o rows.csv",

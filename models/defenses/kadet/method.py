@@ -49,7 +49,7 @@ class KadetTree(GrownTree):
     class_public: bool = _asked("class_public")
 
     anonymous = True
-    summary = "A tree that is k-anonymous by construction: every split keeps k people alike."
+    summary = "A tree that is k-anonymous by construction: no split leaves a group of fewer than k people."
     examples = (
         f"maxent defend kadet {COLUMNS} --k 2 -o anonymous.json",
         f"maxent defend kadet {COLUMNS} --k 2 --alpha 0.9 --inducer c45 -o diverse.json",

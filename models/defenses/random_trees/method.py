@@ -40,7 +40,7 @@ class RandomForest(Method):
     )
     seed: int | None = _asked("seed")
 
-    summary = "Trees drawn at random, with those counts of samples that are large."
+    summary = "A forest drawn at random, which publishes the counts of samples that are k or more."
     examples = (
         f"maxent defend rdt {COLUMNS} --k 2 --beta 0.8 -o forest.json",
         f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
