@@ -183,11 +183,12 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
     classes = np.arange(0)
     if target.name in frame.columns:
         classes = categorical(frame, target.name, target.classes, problems, key="classes")
-        seen: dict[int, int] = {}
-        for row, index in enumerate(classes.tolist()):
-            if index >= 0 and seen.setdefault(index, row) != row:
-                found = f"{shorten(target.classes[index])} again (first on {frame.place(seen[index])})"
-                problems.append(Problem(frame.place(row), target.name, "each class once", found))
+        order = np.argsort(classes, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
+            if len(rows) > 1 and (index := int(classes[rows[0]])) >= 0:
+                others = f" (and on {frame.in_words(len(rows) - 2)} more)" if len(rows) > 2 else ""
+                found = f"{shorten(target.classes[index])} again (first on {frame.place(int(rows[0]))}){others}"
+                problems.append(Problem(frame.place(int(rows[1])), target.name, "each class once", found))
     if not problems and sized == ["count"] and (total := int(weights.sum())) != individuals:
         problems.append(
             Problem("rows", "count", f"counts that sum to the {individuals} individuals", f"a sum of {total}")

@@ -473,6 +473,10 @@ MARGINALS = {
         "Salary,count\n>50K,4\n\n>50K,6\n",
         ("line 4", "Salary", "each class once", "'>50K' again (first on line 2)"),
     ),
+    "again and again": (
+        "Salary,count\n>50K,4\n>50K,2\n>50K,2\n>50K,2\n",
+        ("line 3", "Salary", "each class once", "'>50K' again (first on line 2) (and on 2 lines more)"),
+    ),
     "unknown class": ("Salary,count\n>50K,4\nrich,6\n", ("line 3", "Salary", "one of '<=50K', '>50K'", "'rich'")),
     "no target": ("salary,count\n>50K,10\n", ("header", "Salary", "a column of this name", "did you mean 'salary'?")),
     "neither": ("Salary,n\n>50K,10\n", ("header", "count", "'count' or 'probability'", "neither among 'Salary', 'n'")),
