@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.models.errors import InvalidInput
 from maxent.results.bench import NOT_USED
 from maxent.results.reliability import unwarned
+from maxent.text.bench import CLOSED_FORM, SINGLE
 
 if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
@@ -29,8 +30,6 @@ STARTED, ANSWER, PROBABILITIES, COUNTS = "started", "answer", "probabilities.npy
 
 REPEATS, SHORT = 3, 5.0
 """Without a wish, a problem is solved so often when the first time took less than so many seconds."""
-
-CLOSED_FORM = "closed forms of presolve answer the whole problem"
 
 SHOWN = 3
 """Contradictions that a reason names."""
@@ -108,7 +107,7 @@ def _solve(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
         solve = result.seconds["solve"]
         taken.append({"build": sum(result.seconds.values()) - solve, "solve": solve, "processor": processor})
     row = {
-        **_worth(result),
+        **_worth(result, CLOSED_FORM if request["arguments"]["presolve"] else SINGLE),
         **{f"{key}_seconds": min(times[key] for times in taken) for key in taken[0]},
         "peak_memory_mb": peak_memory(),
     }
@@ -141,8 +140,8 @@ class _Once:
             self.done = True
 
 
-def _worth(result: Estimate) -> dict[str, Any]:
-    """The answer and its certificate; only the reason when the back end refused the problem."""
+def _worth(result: Estimate, unused: str) -> dict[str, Any]:
+    """The answer and its certificate; only the reason when the back end refused the problem, or ``unused``."""
     refusal = f"{result.backend} refuses: "
     refused = [text.removeprefix(refusal) for text in result.outcome.trouble if text.startswith(refusal)]
     if refused:
@@ -153,7 +152,7 @@ def _worth(result: Estimate) -> dict[str, Any]:
     if not result.reliable:
         row["reason"] = _reason(result)
     elif result.outcome.closed_form:
-        row |= {"status": NOT_USED, "reason": CLOSED_FORM, "iterations": None}
+        row |= {"status": NOT_USED, "reason": unused, "iterations": None}
     if result.disclosure.divergence is not None:
         overall = result.disclosure.divergence.overall
         row["divergence"] = float("inf") if overall is None else overall

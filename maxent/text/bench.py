@@ -12,6 +12,12 @@ from maxent.text.terminal import print_lines
 if TYPE_CHECKING:
     from maxent.solvers.registry import Description
 
+CLOSED_FORM = "closed forms of presolve answer the whole problem"
+"""Why no back end was used."""
+
+SINGLE = "what is stated leaves a single answer, and nothing to any back end"
+"""The same without presolve, which no option changes."""
+
 _COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "backend": ("backend", str),
     "status": ("status", str),
@@ -70,10 +76,9 @@ def _reasons(result: BenchResult) -> list[str]:
         if row["reason"] is not None
     ]
     if result.best is None and result.closed_form:
-        return [
-            *lines,
-            "no back end was used, and none is best: --no-presolve (in Python presolve=False) gives each the program",
-        ]
+        way = ": --no-presolve (in Python presolve=False) gives each the program"
+        presolved = any(row["reason"] == CLOSED_FORM for row in result.rows)
+        return [*lines, f"no back end was used, and none is best{way if presolved else ''}"]
     if result.best is None:
         return [*lines, "no back end has an answer to rely on"]
     best = next(row for row in result.rows if row["backend"] == result.best)

@@ -364,6 +364,19 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
+def test_where_what_is_stated_leaves_one_answer_presolve_is_not_blamed(tmp_path, capsys):
+    leaf = {"id": "L", "counts": {"x": 1, "y": 1}}
+    attribute = {"name": "A", "type": "categorical", "values": ["a"]}
+    document = {"format": "maxent/1", "target": {"name": "S", "classes": ["x", "y"]}, "attributes": [attribute]}
+    (tmp_path / "tree.json").write_text(json.dumps({**document, "trees": [{"nodes": [leaf]}]}), encoding="utf-8")
+    (tmp_path / "qi.csv").write_text("A\na\na\n", encoding="utf-8")
+    call = ["bench", str(tmp_path / "tree.json"), str(tmp_path / "qi.csv"), "--backends", "newton", "--no-presolve"]
+    assert main(call) == 0
+    told = capsys.readouterr().out
+    assert "newton: not used: what is stated leaves a single answer, and nothing to any back end" in told
+    assert told.splitlines()[-1] == "no back end was used, and none is best"
+
+
 @pytest.mark.slow
 def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, capsys):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
