@@ -25,11 +25,11 @@ def fill(page: str, tables: Mapping[str, str]) -> str:
     ValueError
         When a table has no place, or a place no table.
     """
-    names = re.findall(r"<!-- table: (\S+) -->", page)
+    names = re.findall(r"<!-- table: (.+?) -->", page)
     if set(names) != set(tables) or len(names) != page.count("<!-- end -->"):
         raise ValueError(f"the page has places for {', '.join(names)}; the tables are {', '.join(tables)}")
     return re.sub(
-        r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)",
+        r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)",
         lambda found: found[1] + tables[found[2]] + found[3],
         page,
         flags=re.DOTALL,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from papers import pages, reproduce, study_files, verdicts
 from papers.reproduction_page import MARK, compose
+from papers.tables import fill
 
 from maxent.models.errors import InvalidInput
 
@@ -292,3 +293,11 @@ def test_sections_have_the_anchors_of_the_site() -> None:
         for section in pages.sections(path.read_text(encoding="utf-8")):
             plain = re.sub(r"`", "", section.title)
             assert section.anchor == toc.slugify(plain, "-")
+
+
+@pytest.mark.parametrize("page", ["disclosure", "kadet", "pruning", "random_trees", "records"])
+def test_every_table_of_a_page_has_its_place(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    names = re.findall(r"<!-- table: ([^>]+) -->", text)
+    assert names
+    assert fill(text, {name: f"{name}\n" for name in names}).count("<!-- end -->") == len(names)
