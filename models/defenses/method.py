@@ -22,6 +22,29 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Facts that follow from the method and the parameters that a release names.
+
+    Attributes
+    ----------
+    leaves_at_least : int or None
+        Records that every published leaf has at the least (Wakabayashi et al. 2024, section 4).
+    removed_below : int or None
+        Every removed leaf had fewer records than this.
+    left_out_suppressed : bool
+        Whether a part of a tree is missing exactly where all its counts were suppressed.
+    spans_decide : bool
+        Whether candidate splits were dropped for the spans of the final tree, and for nothing else (Friedman et al.
+        2006). Pruning afterwards would make that unknown: splits that are gone made spans finer.
+    """
+
+    leaves_at_least: int | None = None
+    removed_below: int | None = None
+    left_out_suppressed: bool = False
+    spans_decide: bool = False
+
+
 @dataclass(frozen=True)
 class Method(ABC):
     """A method of defense: a subclass is a frozen dataclass with fields made by `maxent.models.parameters.parameter`.
@@ -45,6 +68,14 @@ class Method(ABC):
     examples: ClassVar[tuple[str, ...]] = ()
     promise: ClassVar[str | None] = None
     instead: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        """Facts that a release whose defense names this method states to an adversary who knows the method.
+
+        Constraints are compiled from them, so they have to hold whatever the confidential records are.
+        """
+        return Stated()
 
     @property
     def domain_order(self) -> Order:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maxent.models.defenses.grown_tree import InducedTree
+from maxent.models.defenses.method import Stated
 from maxent.models.parameters import parameter, whole
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ class PrunedLeaves(InducedTree):
     )
     promise = "no published leaf has fewer than {k} records, and nothing is stated about the leaves that were removed"
 
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        from maxent.models.defenses.leaf_pruning import PRUNE_LEAF, stated_k
+
+        k = stated_k(release, PRUNE_LEAF)
+        return Stated(leaves_at_least=k, removed_below=k)
+
     def defended(self, training: Training, grown: Release) -> Release:
         from maxent.models.defenses.leaf_pruning import prune_leaf
 
@@ -58,6 +66,13 @@ class PrunedParents(PrunedLeaves):
         f"maxent defend prune-parent {COLUMNS} --k 2 --k 3 --test truth.csv -o after-{{k}}.json",
     )
     promise = "no leaf has fewer than {k} records"
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        from maxent.models.defenses.leaf_pruning import PRUNE_PARENT, stated_k
+
+        grown = all(len(tree.nodes) > 1 for tree in release.trees)  # a root stays, however few it has
+        return Stated(leaves_at_least=stated_k(release, PRUNE_PARENT) if grown else None)
 
     def defended(self, training: Training, grown: Release) -> Release:
         from maxent.models.defenses.leaf_pruning import prune_parent

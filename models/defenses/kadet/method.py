@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, published
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
+from maxent.models.defenses.method import Stated
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
 from maxent.models.induction.parameters import Growth
@@ -56,6 +57,12 @@ class KadetTree(GrownTree):
     )
     promise = "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them"
     instead: ClassVar[Mapping[str, str]] = {"min_samples_leaf": "use k="}
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        by_spans = all(tree.induction.algorithm == "kadet" for tree in release.trees)
+        unpruned = release.defense is not None and release.defense.parameters.get("pruning") == "none"
+        return Stated(spans_decide=by_spans and unpruned)
 
     @property
     def growth(self) -> Growth:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from maxent.models.defenses.method import Method, Row
+from maxent.models.defenses.method import Method, Row, Stated
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
 from maxent.models.parameters import parameter, picked, same
@@ -46,6 +46,10 @@ class RandomForest(Method):
         f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
     )
     promise = "no count is published of fewer than {k} sampled people of a leaf and a class"
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        return Stated(left_out_suppressed=not release.private)
 
     @property
     def asked(self) -> RandomTrees:
