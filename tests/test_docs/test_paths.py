@@ -1,4 +1,4 @@
-"""Files of the project that its pages name: they are there."""
+"""What pages say of the project holds: files that they name are there, and it is installed as they tell."""
 
 from __future__ import annotations
 
@@ -20,3 +20,10 @@ def test_files_that_pages_name_are_there():
         if not (TOP / name).is_file()
     }
     assert absent == set()
+
+
+def test_pages_install_from_a_copy_of_the_repository():
+    text = {page.relative_to(TOP).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+    assert [name for name, said in text.items() if re.search(r"pip install (-\S+ )*'?maxent\b", said)] == []
+    assert "pip install .  " in text["README.md"]
+    assert "pip install '.[plot]'" in text["README.md"]

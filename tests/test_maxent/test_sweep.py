@@ -512,6 +512,16 @@ def test_one_run_at_a_time(tmp_path, capsys):
     assert main(["sweep", str(path), "-o", str(tmp_path / "out")]) == 0  # what it left behind is no lock
 
 
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_lock_that_is_a_link_is_refused(tmp_path, link):
+    (tmp_path / "other").write_text("kept", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    link(tmp_path / "other", tmp_path / "out" / ".lock")
+    with pytest.raises(InvalidInput, match=r"\.lock.*expected a file of its own, found a link"):
+        Folder(tmp_path / "out").opened().__enter__()
+    assert (tmp_path / "other").read_text(encoding="utf-8") == "kept"
+
+
 @pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on(tmp_path):
     people(tmp_path)
