@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 sys.path.insert(0, str(Path(__file__).parent))  # --import-mode=importlib leaves it out
 sys.path.append(str(Path(__file__).parents[1] / "examples"))  # so that the package `papers` is found
 
+from mends import MENDS
 from slow_turns import circle, in_turn, turns_since
 
 # What runs in the background, or under nohup, ignores these, and so would all programs that tests start.
@@ -48,9 +49,19 @@ def browser():
 
 
 def pytest_addoption(parser):
+    parser.addoption(
+        "--mend", type=int, choices=MENDS, help="run the tests of one defect in tests/mends.py, slow ones too"
+    )
     parser.addoption("--turn", type=int, help="begin with other tests: see tests/slow_turns.py; the number of commits")
     parser.addoption("--stop-at", type=float, help="begin no test after, and end the running ones: seconds since 1970")
     parser.addoption("--longest", type=float, default=0.0, help="seconds that a test may take; then it fails")
+
+
+def pytest_configure(config):
+    number = config.getoption("--mend")
+    if number is not None:
+        config.args = [str(Path(__file__).parent / name) for name in MENDS[number].tests]
+        config.option.markexpr = ""
 
 
 @pytest.hookimpl(trylast=True)
