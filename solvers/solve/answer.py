@@ -20,7 +20,7 @@ from maxent.solvers.solve.slack import relax_linear
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartAnswer:
-    """The answer of a part: masses of its groups, None where the clock stopped before there was a feasible point.
+    """The answer of a part: masses of its groups, None where the clock stopped before there was anything near.
 
     ``convex`` says what was solved, ``inconsistent`` whether statements had to give way, ``trouble`` what went wrong,
     in words; ``by`` names the back end. ``gap`` and ``stopped`` are those of `Attempt`.

@@ -58,10 +58,11 @@ class Task:
 class Attempt:
     """The outcome of solving a part as it is, perhaps in another process.
 
-    ``best`` is the best feasible solution (None: none was found), ``gap`` how much more entropy the optimum can have,
-    nats times individuals. ``possible`` is whether the linear rows can be met, ``refused`` whether the back end takes
-    such programs, ``stopped`` why the clock ended the attempt, ``message`` what the back end said last. ``loose`` is
-    what the internal rows were found to need where no start led to a feasible point.
+    ``best`` is the best feasible solution. It is None where none was found, unless the clock ended the attempt: then it
+    is the one that misses the rows by least, if by less than the start. ``gap`` is how much more entropy the optimum
+    can have, nats times individuals. ``possible`` is whether the linear rows can be met, ``refused`` whether the back
+    end takes such programs, ``stopped`` why the clock ended the attempt, ``message`` what the back end said last.
+    ``loose`` is what the internal rows were found to need where no start led to a feasible point.
     """
 
     best: Solution | None
@@ -198,6 +199,7 @@ def _search(
     wanted = 1 if single else options.starts or (MANY_STARTS if small else 1)
     retries = RETRIES if small else 1
     best: Solution | None = None
+    nearest: Solution | None = None
     value = Derivatives(program)
     solver = Solver(backend, task.part, program)
     iterations, message, stopped = 0, "", None
@@ -216,6 +218,8 @@ def _search(
                 best = solution
             if solution.stop is not Stop.CONVERGED:
                 stuck = task.part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
+        elif solution.point is not None and (nearest is None or solution.violation < nearest.violation):
+            nearest = solution
         if solution.stop in _CLOCK:
             stopped = solution.stop
             break
@@ -225,6 +229,8 @@ def _search(
             break  # linear statements only: another start changes nothing
         if best is None and number + 1 - begin >= lost:
             break
+    if best is None and stopped is not None and nearest is not None:
+        best = nearest if nearest.violation < value.violation(task.part.point(task.first)) else None
     return certify(task, program, Attempt(best, iterations, stopped=stopped, message=message), backend, options)
 
 

@@ -63,6 +63,29 @@ def honestly(program, start, options):
     return IpoptBackend("own").solve(program, start, options)
 
 
+def short_of(share):
+    """Answers of a back end whose clock ran out this share of the way from the start to an optimum."""
+
+    def solve(program, start, options):
+        there = honestly(program, start, options).point
+        point = (1 - share) * start + share * there
+        return Solution(point, Stop.TIME_LIMIT, Derivatives(program).violation(point), 1)
+
+    return solve
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.9, True), (0.0, False)])
+def test_out_of_time_the_nearest_answer_is_kept_if_it_is_nearer_than_the_start(share, kept):
+    task = task_of(*public("gini", "rates"))
+    task = replace(task, first=starts.start(3, task.part, task.first, np.random.default_rng(0)))
+    began = Derivatives(task.part.program).violation(task.part.point(task.first))
+    found = attempt_part(task, Recorder(short_of(share)), replace(OPTIONS, starts=1))
+    assert found.stopped is Stop.TIME_LIMIT
+    assert (found.best is not None) == kept
+    if kept:
+        assert OPTIONS.tolerance < found.best.violation < began
+
+
 # --- Where solves start ----------------------------------------------------------------------------------------
 
 
