@@ -20,7 +20,7 @@ from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.routing import EVERYWHERE, Interval, branch_of_code, divided, interval_of
 
-Box = dict[str, frozenset[str] | Interval]  # values of the private attributes that are still possible
+Values = frozenset[str] | Interval  # of a private attribute
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,18 +72,59 @@ def narrow(codes: IntArray, size: int) -> IntArray:
     return codes.astype(np.min_scalar_type(max(size - 1, 0)))
 
 
-def _narrow(box: Box, attribute: Attribute, branch: Branch) -> Box | None:
-    """The part of a box that takes a branch, None when no private value does."""
-    if attribute.type == "categorical":
-        possible = box.get(attribute.name, frozenset(attribute.values or ()))
-        assert isinstance(possible, frozenset)
-        values = possible & frozenset(branch.values or ())
-        return {**box, attribute.name: values} if values else None
-    bounds = box.get(attribute.name, EVERYWHERE)
-    assert isinstance(bounds, tuple)
+def _everything(attribute: Attribute) -> Values:
+    return frozenset(attribute.values or ()) if attribute.type == "categorical" else EVERYWHERE
+
+
+def _narrow(possible: Values, branch: Branch) -> Values | None:
+    """The possible values of a private attribute that take a branch, None when none does."""
+    if isinstance(possible, frozenset):
+        return possible & frozenset(branch.values or ()) or None
     low, high = interval_of(branch)
-    low, high = max(low, bounds[0]), min(high, bounds[1])
-    return {**box, attribute.name: (low, high)} if low < high else None
+    low, high = max(low, possible[0]), min(high, possible[1])
+    return (low, high) if low < high else None
+
+
+class _Boxes:
+    """Boxes of private values: for every private attribute the number of the values that are still possible.
+
+    Many boxes agree about an attribute. So its sets of values are numbered, and narrowed once for all of them.
+    """
+
+    def __init__(self, attributes: list[Attribute]) -> None:
+        self._column = {attribute.name: j for j, attribute in enumerate(attributes)}
+        self._values: list[list[Values]] = [[_everything(attribute)] for attribute in attributes]
+        self._number: list[dict[Values, int]] = [{values[0]: 0} for values in self._values]
+        self._of = np.zeros((1, len(attributes)), np.int32)  # with room for more boxes than there are
+        self._n = 1
+
+    def narrowed(self, boxes: IntArray, name: str, branch: Branch) -> IntArray:
+        """The part of each of some distinct boxes that takes a branch on an attribute, -1 when no value does."""
+        j = self._column[name]
+        values, number = self._values[j], self._number[j]
+        before, inverse = np.unique(self._of[boxes, j], return_inverse=True)
+        after = np.full(len(before), -1, np.int32)
+        for i, old in enumerate(before.tolist()):
+            part = _narrow(values[old], branch)
+            if part is not None:
+                after[i] = number.setdefault(part, len(values))
+                if after[i] == len(values):
+                    values.append(part)
+        changed = np.flatnonzero((after[inverse] >= 0) & (after != before)[inverse])
+        found = np.where(after[inverse] >= 0, boxes, -1)
+        found[changed] = self._add(boxes[changed], j, after[inverse[changed]])
+        return found
+
+    def _add(self, like: IntArray, column: int, values: npt.NDArray[np.int32]) -> IntArray:
+        """New boxes like others but for one attribute."""
+        first, self._n = self._n, self._n + len(like)
+        if self._n > len(self._of):
+            more = np.empty((2 * self._n, self._of.shape[1]), np.int32)
+            more[:first] = self._of[:first]
+            self._of = more
+        self._of[first : self._n] = self._of[like]
+        self._of[first : self._n, column] = values
+        return np.arange(first, self._n)
 
 
 class _Router:
@@ -93,7 +134,8 @@ class _Router:
         self.attributes = {a.name: a for a in release.attributes}
         self.column = {a.name: j for j, a in enumerate(table.attributes)}
         self.table = table
-        self.boxes: list[Box] = [{}]
+        tested = {node.attribute for tree in release.trees for node in tree.nodes}
+        self.boxes = _Boxes([a for a in release.attributes if a.name in tested and a.name not in self.column])
         self._codes: dict[int, IntArray] = {}
 
     def route(self, tree: Tree, places: Places, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -147,12 +189,7 @@ class _Router:
     ) -> Iterator[tuple[int, IntArray, IntArray]]:
         distinct, inverse = np.unique(boxes, return_inverse=True)
         for i, branch in enumerate(branches):
-            narrowed = np.full(len(distinct), -1, np.int64)
-            for j, old in enumerate(distinct):
-                part = _narrow(self.boxes[old], self.attributes[name], branch)
-                if part is not None:
-                    narrowed[j] = len(self.boxes)
-                    self.boxes.append(part)
+            narrowed = self.boxes.narrowed(distinct, name, branch)
             new = narrowed[inverse]
             yield i, rows[new >= 0], new[new >= 0]
 
