@@ -70,8 +70,8 @@ class Clock:
             return Stop.TIME_LIMIT
         return None
 
-    def check(self) -> None:
-        """Give up what is going on when it is time to stop.
+    def check(self, late: float = 0.0) -> None:
+        """Give up what is going on when it is time to stop, or has been for some seconds.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Clock:
             With the reason.
         """
         why = self.stop()
-        if why is not None:
+        if why is not None and self.late() >= late:
             raise OutOfTime(why)
 
     def late(self) -> float:

@@ -60,6 +60,7 @@ def lift(
     trusts the statements; with ``trusting`` False, or where bounds already show that they contradict each other, every
     statement stays a row that can give way. ``check`` is called again and again meanwhile, and may raise.
     """
+    check()
     view = PartView(program, merged, part)
     statements = part_rows(view)
     if trusting:
@@ -67,12 +68,13 @@ def lift(
         trusting = possible(view, statements)
     if not trusting:
         view = PartView(program, merged, part)
+    check()
     fixed = view.upper - view.lower <= FIXED * view.weight[:, None]
     known = np.where(fixed, 0.5 * (view.lower + view.upper), 0.0)
     group, klass = np.nonzero(~fixed)
     index = np.full(fixed.shape, -1, np.int64)
     index[group, klass] = np.arange(len(group))
-    linear = linear_rows(view, statements, fixed, known, index, trusting=trusting)
+    linear = linear_rows(view, statements, fixed, known, index, trusting=trusting, check=check)
     aggregates = Aggregates(view, known, index)
     comparisons = lift_comparisons(view, rows, totals if trusting else None, aggregates, check)
     elimination = aggregates.finish()

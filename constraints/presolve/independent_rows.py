@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -17,7 +19,9 @@ DEPENDENT = 1e-9
 """Share of a row, and of its right side, that is rounding."""
 
 
-def independent_rows(matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatArray) -> IntArray:
+def independent_rows(
+    matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatArray, check: Callable[[], None] = lambda: None
+) -> IntArray:
     """Rows of ``lower <= matrix z <= upper`` that say everything, without those whose value the equations fix.
 
     Such a row is an equation that repeats others, or an inequality (a label beside a rate of one half) that holds with
@@ -31,6 +35,8 @@ def independent_rows(matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatA
     ----------
     matrix : shape (n_rows, n)
     lower, upper : shape (n_rows,)
+    check : callable
+        Called before every round; it may raise.
 
     Returns
     -------
@@ -41,6 +47,7 @@ def independent_rows(matrix: sparse.csr_matrix, lower: FloatArray, upper: FloatA
     left = (lower == upper) & (np.diff(matrix.indptr) > 0)  # equations that are still in question
     asked, value = ~left, np.zeros(len(lower))  # rows they may imply: row = matrix @ z + value, given those taken out
     for _ in range(ROUNDS):
+        check()
         row, column = _row_of(matrix), matrix.indices
         often = np.bincount(column[left[row]], minlength=matrix.shape[1])
         asked[row[often[column] == 0]] = False

@@ -75,6 +75,7 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
     owner = program.cells.owner
     signatures = Signatures(program)
     for region in [r for r, place in enumerate(program.regions.places) if place is None]:
+        check()
         inside = program.regions[region]
         signatures.split(inside, np.zeros(len(inside), np.int64))
     tell_apart(program, rows, active, signatures, check)
@@ -82,7 +83,8 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
         group, cell = by_first(signatures.of)
         weight = np.bincount(group, program.weight).astype(np.float64)
         return Merged(group, np.arange(len(weight)), weight, cell)
-    like = alike(owner, signatures.of, len(program.table))
+    like = alike(owner, signatures.of, len(program.table), check)
+    check()
     weight = np.bincount(like, program.table.counts).astype(np.float64)
     _, label = np.unique(like[owner] * signatures.n + signatures.of, return_inverse=True)
     group, cell = by_first(label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,14 @@ class LinearPart:
 
 
 def linear_rows(
-    view: PartView, statements: PartRows, fixed: BoolArray, known: FloatArray, index: IntArray, *, trusting: bool
+    view: PartView,
+    statements: PartRows,
+    fixed: BoolArray,
+    known: FloatArray,
+    index: IntArray,
+    *,
+    trusting: bool,
+    check: Callable[[], None],
 ) -> LinearPart:
     """Totals and statements that still say something.
 
@@ -38,18 +46,22 @@ def linear_rows(
         The variables of the free masses, -1 elsewhere.
     trusting : bool
         Whether to leave out what other rows imply, not only what bounds do.
+    check : callable
+        Called again and again meanwhile; it may raise.
     """
     whole, told = settled(view, statements, fixed)
     statements = statements.take(np.flatnonzero(~told))
     if trusting:
         statements = statements.take(without_repeats(view, statements, fixed))
+    check()
     row, column, value = _entries(view, statements, index, whole)
     n_totals, n_rows = len(whole), len(whole) + len(statements)
     matrix = sparse.csr_matrix((value, (row, column)), shape=(n_rows, int(index.max(initial=-1)) + 1))
+    check()
     lower, upper = _bounds(view, statements, known)
     kept = np.flatnonzero(np.diff(matrix.indptr))
     if trusting:
-        kept = kept[independent_rows(matrix[kept], lower[kept], upper[kept])]
+        kept = kept[independent_rows(matrix[kept], lower[kept], upper[kept], check)]
     linear = view.part.linear[statements.table.of[kept[kept >= n_totals] - n_totals]]
     origins = (view.program.linear[i].origin for i in linear.tolist())
     unnamed = (None for _ in range(len(kept) - len(linear)))

@@ -10,7 +10,7 @@ import numpy as np
 from maxent.constraints.cells import TreeCells
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
-from maxent.models.arrays import IntArray, run_ends
+from maxent.models.arrays import IntArray, ranges, run_ends
 
 Looks = dict[tuple[int, str], IntArray]
 """Distinctions of comparisons: the codes that they name, by (column, form), see `Internal`."""
@@ -107,20 +107,24 @@ def _label(program: Program, cells: IntArray, looks: Looks) -> IntArray:
     return label
 
 
-def alike(owner: IntArray, signature: IntArray, n_owners: int) -> IntArray:
-    """Which quasi-identifiers have cells of the same signatures, shape (n_owners,): equal numbers from 0, alike."""
+def alike(owner: IntArray, signature: IntArray, n_owners: int, check: Callable[[], None]) -> IntArray:
+    """Which quasi-identifiers have cells of the same signatures, shape (n_owners,): equal numbers from 0, alike.
+
+    ``check`` is called for each number of cells that quasi-identifiers have, which are few, and may raise.
+    """
     order = np.lexsort((signature, owner))
-    sorted_signature = signature[order]
+    sorted_signature = signature[order].astype(">i8")  # so that bytes are in the order of numbers
     length = np.bincount(owner, minlength=n_owners)
     start = run_ends(length)[:-1]
-    like, n = length.astype(np.int64), int(length.max()) + 1
-    n_signatures = int(signature.max()) + 1
-    for i in range(int(length.max())):
-        has = np.flatnonzero(length > i)
-        distinct, inverse = np.unique(like[has] * n_signatures + sorted_signature[start[has] + i], return_inverse=True)
+    like, n = np.empty(n_owners, np.int64), 0
+    for cells in np.unique(length).tolist():
+        check()
+        has = np.flatnonzero(length == cells)
+        held = sorted_signature[ranges(start[has], start[has] + cells)]
+        distinct, inverse = np.unique(held.view(f"V{8 * cells}"), return_inverse=True)
         like[has] = n + inverse
         n += len(distinct)
-    return np.unique(like, return_inverse=True)[1].astype(np.int64)
+    return like
 
 
 def by_first(label: IntArray) -> tuple[IntArray, IntArray]:

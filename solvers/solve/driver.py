@@ -32,7 +32,7 @@ from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import OutOfTime
+from maxent.solvers.clock import SOON, OutOfTime
 from maxent.solvers.dual.matrix_scaling import NAME as SCALING
 from maxent.solvers.dual.matrix_scaling import scale
 from maxent.solvers.solution import Stop
@@ -117,7 +117,11 @@ def solve_program(
     totals = known_totals(program)
     keep = needed(program, totals, evaluator.linear)
     solve = _solve_lazily if options.presolve else _solve_whole
-    return solve(run, uniform, keep, totals)
+    try:
+        return solve(run, uniform, keep, totals)
+    except OutOfTime as error:  # before any part was known
+        run.stopped = error.why
+        return _outcome(run, uniform, [unanswered(error.why)], np.empty(0, np.int64), 1, np.inf)
 
 
 def _scaled(program: Program, options: Options, progress: Progress, evaluator: Evaluator) -> Outcome:
@@ -218,9 +222,16 @@ def _solve_round(
     """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again.
 
     Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
+
+    Raises
+    ------
+    OutOfTime
+        When the clock says so before the parts are known.
     """
     program, rows = run.program, run.evaluator.internal
-    merged = merge(program, rows, active, run.options.clock.check)
+    # Before there is any answer, the closed forms are worth a moment.
+    check = partial(run.options.clock.check, SOON if last is None else 0.0)
+    merged = merge(program, rows, active, check)
     pooled, simple = solve_leafwise(program, merged, keep)
     simple &= ~compared(program, merged, rows, active)
     pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
@@ -234,7 +245,7 @@ def _solve_round(
     def progress(done: int) -> None:
         run.progress(text, n_old + done, len(pieces))
 
-    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, progress)
+    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, check, progress)
     solved = dict(zip(new, fresh, strict=True))
     for i, answer in solved.items():
         if answer.masses is not None:
@@ -257,15 +268,14 @@ def _solve_parts(
     pieces: list[Part],
     first: FloatArray,
     totals: tuple[Totals, ...],
+    check: Callable[[], None],
     progress: Callable[[int], None],
 ) -> list[PartAnswer]:
     """The answers of parts, each started from the ``first`` masses of the cells."""
     progress(0)
     if not pieces:
         return []
-    lifting = partial(
-        lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=run.options.clock.check
-    )
+    lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=check)
     begin = merged.pool(first)
     with one_thread():
         try:

@@ -5,6 +5,7 @@ import pandas as pd
 
 from maxent.constraints import cells as module
 from maxent.constraints.cells import build_cells
+from maxent.constraints.presolve.signatures import alike
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 
@@ -82,6 +83,15 @@ def test_what_boxes_agree_about_is_narrowed_once(monkeypatch):
     cells, table = cells_of(release(incomes, BY_CAR))
     assert len(cells) == 16 * len(table)
     assert len(narrowed) == 14 + 2
+
+
+def test_quasi_identifiers_are_alike_whose_cells_are():
+    held = [(5, 3), (4,), (3, 5), (3, 300), (4,), (3,), (1, 2, 3)]
+    owner = np.repeat(np.arange(len(held)), [len(cells) for cells in held])
+    asked = []
+    found = alike(owner, np.concatenate(held), len(held), lambda: asked.append(1))
+    assert found.tolist() == [2, 1, 2, 3, 1, 0, 4]  # by the number of cells, then by their signatures
+    assert len(asked) == 3
 
 
 def test_removed_leaves_are_places_of_their_own():

@@ -119,7 +119,7 @@ def test_whenever_it_is_stopped_there_is_an_answer(monkeypatch, presolve):
 def test_parts_that_were_reached_are_solved(monkeypatch):
     missed = [
         (evaluator.violation(result.outcome.masses) > 1e-8).sum()
-        for asked in (0, 30, 60, 90)
+        for asked in (0, 40, 80, 120)
         for result in [stopped_after(monkeypatch, asked)]
         for evaluator in [Evaluator(result.program).internal]
     ]

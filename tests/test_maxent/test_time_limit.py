@@ -15,6 +15,7 @@ from programs import private, public, whole
 
 import maxent
 from maxent.api import estimate as engine
+from maxent.constraints.presolve import merge, part_rows
 from maxent.solvers import apart as apart_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import WORK, Clock
@@ -145,6 +146,31 @@ def test_comparing_splits_ends_with_what_was_compared(monkeypatch):
     assert 0 < len(found.program.internal) < len(whole.program.internal)
     assert found.summary["status"] == "time_limit"
     assert any("ended the comparison of splits" in note for note in found.notes)
+
+
+def overdue(stage, work):
+    """Work that looks at the clock, or is followed by a look at it: time is long up when it is done."""
+
+    def done(*arguments, **options):
+        found = work(*arguments, **options)
+        stage.begun.set()
+        stage.clock._deadline = time.monotonic() - HOURS
+        return found
+
+    return done
+
+
+@pytest.mark.parametrize(
+    ("module", "last", "never"),
+    [(merge, "tell_apart", "by_first"), (merge, "alike", "by_first"), (part_rows, "settled", "independent_rows")],
+)
+def test_presolve_ends_and_everybody_is_answered_alike(monkeypatch, stage, module, last, never):
+    """Before a part is known, or could be written down, nothing better than the uniform answer is."""
+    monkeypatch.setattr(module, last, overdue(stage, getattr(module, last)))
+    monkeypatch.setattr(module, never, None)
+    found = given_up(stage, *private("gini"))
+    assert (found.certificate, found.backend) == ("none", "auto")
+    assert found.probabilities == pytest.approx(1.0 / 3.0)
 
 
 LEFT = """
