@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from maxent.models.text.printable import printable
+
 ARGUMENT = "argument"
 """Where a `Problem` is that is about a parameter of the call; its field is the name that the parameter has in Python.
 
@@ -35,7 +37,7 @@ class Problem:
     found: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
+        return f"{self.where}: {printable(self.field)}: expected {self.expected}, found {self.found}"
 
 
 class InvalidInput(MaxentError, ValueError):

@@ -122,6 +122,12 @@ class Group(TyperGroup):
             raise WrongCall([_problem(error, self, ctx)], usage(self, ctx)) from None
         return rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageError:  # commands refuse in their own way: there was none
+            raise self.unknown(ctx, None, ()) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:

@@ -377,3 +377,8 @@ def test_json_knows_no_infinity():
 
 def test_text_is_made_printable():
     assert printable("naïve\t\x1b[0m") == "naïve\\t\\x1b[0m"
+
+
+def test_dashes_alone_are_no_command(capsys):
+    assert main(["--"]) == 2
+    assert "COMMAND: expected one of estimate, audit, defend," in capsys.readouterr().err
