@@ -18,9 +18,9 @@ from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import Places, number_places
-from maxent.models.trees.routing import EVERYWHERE, Interval, branch_of_code, divided, interval_of
+from maxent.models.trees.routing import EVERYWHERE, NOWHERE, Interval, branch_of_code, divided, interval_of
 
-Values = frozenset[str] | Interval  # of a private attribute
+Values = frozenset[str] | tuple[Interval, bool]  # of a private attribute; with numbers, whether they may be missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +73,20 @@ def narrow(codes: IntArray, size: int) -> IntArray:
 
 
 def _everything(attribute: Attribute) -> Values:
-    return frozenset(attribute.values or ()) if attribute.type == "categorical" else EVERYWHERE
+    return frozenset(attribute.values or ()) if attribute.type == "categorical" else (EVERYWHERE, attribute.missing)
 
 
 def _narrow(possible: Values, branch: Branch) -> Values | None:
     """The possible values of a private attribute that take a branch, None when none does."""
     if isinstance(possible, frozenset):
         return possible & frozenset(branch.values or ()) or None
+    (least, most), missing = possible
     low, high = interval_of(branch)
-    low, high = max(low, possible[0]), min(high, possible[1])
-    return (low, high) if low < high else None
+    low, high = max(low, least), min(high, most)
+    missing = missing and bool(branch.missing)
+    if not low < high:
+        return (NOWHERE, True) if missing else None
+    return (low, high), missing
 
 
 class _Boxes:

@@ -27,25 +27,32 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A column that splits may test. ``values`` is the domain of a categorical one, None for numeric."""
+    """A column that splits may test. ``values`` is the domain of a categorical one, None for numeric.
+
+    ``missing`` says of a numeric one that cells without a number are values, which branches take; a categorical one has
+    a value for them, `maxent.models.tables.columns.missing_values.MISSING`.
+    """
 
     name: str
     type: AttributeType = "categorical"
     values: tuple[str, ...] | None = None
     role: Role = "public"
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One outcome of a split: ``values`` (categorical) or ``gt < value <= le`` (numeric, either may be None).
 
-    ``child`` is None when the leaf below was removed before publication.
+    ``missing`` says of a numeric one that it takes records without a number, too; without bounds it takes only these,
+    or with False every number. ``child`` is None when the leaf below was removed before publication.
     """
 
     child: str | None
     values: tuple[str, ...] | None = None
     le: float | None = None
     gt: float | None = None
+    missing: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

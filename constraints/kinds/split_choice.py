@@ -109,7 +109,12 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
 
 
 def _competes(tree: Tree, attribute: Attribute) -> bool:
-    """Whether splits on an attribute are known to have been compared with those chosen."""
+    """Whether splits on an attribute are known to have been compared with those chosen.
+
+    How missing numbers were divided while splits were compared differs from tool to tool.
+    """
+    if attribute.missing:
+        return False
     if attribute.type == "numeric" and tree.induction.candidates == "unused":
         return False
     return tree.induction.compared is None or attribute.name in tree.induction.compared
@@ -129,11 +134,14 @@ def _present(context: Context, t: int, column: int, weight: FloatArray, least: i
 def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) -> dict[int, int]:
     """The inner nodes whose chosen split tells something, numbered depth-first."""
     held = context.cells.trees[t]
+    gappy = {attribute.name for attribute in context.release.attributes if attribute.missing}
     places: dict[int, int] = {}
     for number, place in enumerate(held.places.top_down):
         if place >= len(tree.nodes) or tree.nodes[place].is_leaf:
             continue
         node = tree.nodes[place]
+        if node.attribute in gappy:
+            continue  # missing numbers may have been left out where it was compared
         if sum(held.stop[child] > held.start[child] for child in held.places.children[place]) < 2:
             continue  # the chosen split divides nobody in the table: it compares with nothing
         if _is_cut(context, tree, node) and len(node.branches) != 2:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from maxent.models.release import Attribute, Branch, Release
+from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.trees.places import Places
-from maxent.models.trees.routing import EVERYWHERE, Interval, interval_of
+from maxent.models.trees.routing import EVERYWHERE, interval_of
 
 ANYTHING = "*"
 NOTHING = ""
@@ -18,13 +19,19 @@ NOTHING = ""
 LISTED = 4
 """Values that are named in a sentence; of more, the number."""
 
-Reach = tuple[str, ...] | Interval
+ANY_NUMBER = "any number"
+"""The mark of all numbers of an attribute whose values may be missing."""
+
+Numbers = tuple[float, float, bool]
+"""Numbers ``(gt, le]``, and whether missing ones are among the values."""
+
+Reach = tuple[str, ...] | Numbers
 """The values of an attribute with which a place can be reached."""
 
 
 def everything(attribute: Attribute) -> Reach:
     """Every value of an attribute."""
-    return EVERYWHERE if attribute.values is None else attribute.values
+    return (*EVERYWHERE, attribute.missing) if attribute.values is None else attribute.values
 
 
 def narrowed(reach: Reach, branch: Branch) -> Reach:
@@ -33,8 +40,8 @@ def narrowed(reach: Reach, branch: Branch) -> Reach:
         taken = frozenset(branch.values)
         return tuple(value for value in reach if value in taken)
     low, high = interval_of(branch)
-    least, most = reach
-    return max(low, float(least)), min(high, float(most))
+    least, most, missing = reach
+    return max(low, float(least)), min(high, float(most)), bool(missing) and bool(branch.missing)
 
 
 def in_words(attribute: Attribute, reach: Reach) -> str:
@@ -45,12 +52,16 @@ def in_words(attribute: Attribute, reach: Reach) -> str:
             return ANYTHING
         # A list where the mark between values is part of one.
         return "|".join(names) if not any("|" in name for name in names) else json.dumps(names, ensure_ascii=False)
-    low, high = (float(bound) for bound in reach)
+    low, high, missing = float(reach[0]), float(reach[1]), bool(reach[2])
     if not low < high:
-        return NOTHING
+        return MISSING if missing else NOTHING
+    if (low, high) == EVERYWHERE:
+        return ANYTHING if missing == attribute.missing else ANY_NUMBER
     if low == -np.inf:
-        return ANYTHING if high == np.inf else f"<= {_number(high)}"
-    return f"> {_number(low)}" if high == np.inf else f"({_number(low)}, {_number(high)}]"
+        words = f"<= {_number(high)}"
+    else:
+        words = f"> {_number(low)}" if high == np.inf else f"({_number(low)}, {_number(high)}]"
+    return f"{words} or {MISSING}" if missing else words
 
 
 def _number(value: float) -> str:
@@ -78,7 +89,7 @@ def condition_in_words(attribute: Attribute, reach: Reach) -> str:
         first = in_words(attribute, reach[:2])
         return f"{attribute.name} = {first}|... ({len(reach)} of {len(attribute.values)} values)"
     words = in_words(attribute, reach)
-    if attribute.values is not None or words == NOTHING:
+    if attribute.values is not None or words in (NOTHING, MISSING, ANY_NUMBER):
         return f"{attribute.name} = {words or 'nothing'}"
     return f"{attribute.name} {words}" if words[0] in "<>" else f"{attribute.name} in {words}"
 

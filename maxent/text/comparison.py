@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from maxent.disclosure.registry import MEASURES
 from maxent.models.reading import Noticed
+from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
@@ -114,7 +115,7 @@ def _change(change: float | None, form: Callable[[Any], str]) -> str:
 
 def _person(entry: Mapping[str, Any]) -> str:
     """A quasi-identifier and what is known of it."""
-    values = (f"{name}={value if isinstance(value, str) else f'{value:.15g}'}" for name, value in entry["qi"].items())
+    values = (f"{name}={value_in_words(value)}" for name, value in entry["qi"].items())
     people = "1 individual" if entry["count"] == 1 else f"{entry['count']:,} individuals"
     text = f"{', '.join(values)} ({people}): P({entry['class']}) = {entry['probability']:.3f}"
     return text + (f", divergence {entry['divergence']:.4f}" if "divergence" in entry else "")

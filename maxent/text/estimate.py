@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
+from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
 
@@ -48,7 +49,7 @@ def _cells(estimate: Solved, row: int) -> list[str]:
     """A quasi-identifier, its individuals and its probabilities as text."""
     known = len(estimate.program.table.attributes) + 1
     values = estimate.row(row)
-    texts = [value if isinstance(value, str) else f"{value:.15g}" for value in values[:known]]
+    texts = [value_in_words(value) for value in values[:known]]
     return texts + [f"{value:.3f}" for value in values[known:]]
 
 

@@ -16,6 +16,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.columns.column_names import own_names
+from maxent.models.tables.columns.missing_values import missing_rows, value_in_words
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
@@ -37,7 +38,8 @@ class QITable:
     codes : int64, shape (n_distinct, n_attributes)
         Indices into ``levels``.
     levels : tuple of arrays, one per attribute
-        Categorical: its declared values (str). Numeric: the sorted distinct values present (float64).
+        Categorical: its declared values (str). Numeric: the sorted distinct values present (float64), at the end NaN
+        where the attribute has missing values and some individual has none.
     counts : int64, shape (n_distinct,)
         Individuals, all positive.
     lines : int64, shape (n_distinct,)
@@ -301,12 +303,16 @@ def _encode(
         codes = categorical(frame, attribute.name, attribute.values, problems)
         return codes[keep], np.array(attribute.values, dtype=object)
     column = frame.columns[attribute.name]
-    numbers = finite(frame, attribute.name, problems)
+    numbers = finite(frame, attribute.name, problems, optional=attribute.missing)
     kept = column.codes[keep]
-    # One more than the values: code -1, a missing one, has been reported and must only not fail here.
-    used = np.bincount(kept + 1, minlength=len(numbers) + 1)[1:] > 0
-    levels = np.unique(numbers[used & ~np.isnan(numbers)])
-    return np.append(np.searchsorted(levels, numbers), -1)[kept], levels
+    # One more than the values, for the code -1 of missing ones.
+    uses = np.bincount(kept + 1, minlength=len(numbers) + 1) > 0
+    levels = np.unique(numbers[uses[1:] & ~np.isnan(numbers)])
+    absent = len(levels) if attribute.missing else -1  # else it has been reported and must only not fail here
+    if attribute.missing and uses[0]:
+        frame.reader.count_missing(frame.source, attribute.name, missing_rows(frame, attribute.name))
+        levels = np.append(levels, np.nan)
+    return np.append(np.searchsorted(levels, numbers), absent)[kept], levels
 
 
 def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
@@ -331,5 +337,5 @@ def sum_by(index: IntArray, counts: IntArray, size: int) -> IntArray:
 def _describe(attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]], codes: IntArray) -> str:
     """Return a quasi-identifier for people to read."""
     values = [level[code] for level, code in zip(levels, codes.tolist(), strict=True)]
-    texts = [value if isinstance(value, str) else f"{value:.15g}" for value in values]
+    texts = map(value_in_words, values)
     return ", ".join(f"{attribute.name}={text}" for attribute, text in zip(attributes, texts, strict=True))

@@ -209,11 +209,14 @@ def _recode(truth: Records, table: QITable) -> IntArray:
 
 
 def _level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:
-    """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both."""
+    """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both.
+
+    A missing number, NaN, is the last of the levels that have one.
+    """
     if levels.dtype == object:
         return np.arange(len(levels))
     at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
-    return np.where(levels[at] == values, at, -1)
+    return np.where((levels[at] == values) | (np.isnan(levels[at]) & np.isnan(values)), at, -1)
 
 
 def _strangers(truth: Records, unknown: BoolArray, table: QITable) -> list[Problem]:

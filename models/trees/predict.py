@@ -122,10 +122,13 @@ def tested_attributes(release: Release) -> tuple[Attribute, ...]:
 
 
 def read_column(frame: Frame, attribute: Attribute, problems: list[Problem]) -> npt.NDArray[Any]:
-    """One column as `predict_columns` takes it, shape (n_rows,); what is missing, or no number, is a problem."""
+    """One column as `predict_columns` takes it, shape (n_rows,).
+
+    What is no number is a problem, and so is what is missing, unless the attribute has missing values.
+    """
     if attribute.values is not None:
         return read_codes(frame, attribute.name, attribute.values, problems)
-    found: FloatArray = np.append(finite(frame, attribute.name, problems), np.nan)
+    found: FloatArray = np.append(finite(frame, attribute.name, problems, optional=attribute.missing), np.nan)
     return found[frame.columns[attribute.name].codes]
 
 

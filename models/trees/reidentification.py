@@ -114,7 +114,8 @@ def ranges_of(attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any
         At least one value each: records (`Training.columns`) or distinct values (`QITable.levels`).
     """
     pairs = zip(attributes, columns, strict=True)
-    return {a.name: (float(values.min()), float(values.max())) for a, values in pairs if a.values is None}
+    numeric = ((a.name, values[~np.isnan(values)]) for a, values in pairs if a.values is None)
+    return {name: (float(values.min()), float(values.max())) for name, values in numeric if len(values)}
 
 
 def measure_risk(release: Release, ranges: Ranges | None = None, *, tree: int = 0) -> Risk:

@@ -16,10 +16,13 @@ from maxent.models.trees.places import number_places
 Interval = tuple[float, float]  # (gt, le]
 
 EVERYWHERE: Interval = (-np.inf, np.inf)
+NOWHERE: Interval = (np.inf, np.inf)
 
 
 def interval_of(branch: Branch) -> Interval:
-    """The values a numeric branch takes, ``(gt, le]``."""
+    """The numbers that a numeric branch takes, ``(gt, le]``; `NOWHERE` when it only takes missing ones."""
+    if branch.missing and branch.gt is None and branch.le is None:
+        return NOWHERE
     return (-np.inf if branch.gt is None else branch.gt, np.inf if branch.le is None else branch.le)
 
 
@@ -28,7 +31,8 @@ def branch_of_code(
 ) -> IntArray:
     """The branch that each of some codes takes, shape (n_codes,), -1 where none does; ``levels`` are what they mean.
 
-    A code of -1 means no level and takes no branch.
+    A code of -1 means no level and takes no branch. The last level of a numeric attribute is NaN where some records
+    have no number.
     """
     if attribute.type == "categorical":
         code = {value: i for i, value in enumerate(levels)}
@@ -40,14 +44,23 @@ def branch_of_code(
     for i, branch in enumerate(branches):
         low, high = np.searchsorted(levels, interval_of(branch), side="right")
         went[(codes >= low) & (codes < high)] = i
+    if attribute.missing and len(levels) and np.isnan(levels[-1]):
+        went[codes == len(levels) - 1] = missing_branch(branches)
     return went
 
 
+def missing_branch(branches: tuple[Branch, ...]) -> int:
+    """The branch that records without a number take, -1 when none does."""
+    return next((i for i, branch in enumerate(branches) if branch.missing), -1)
+
+
 def branch_of_number(branches: tuple[Branch, ...], numbers: FloatArray) -> IntArray:
-    """The branch that each of some values of a numeric attribute takes, shape (n,), -1 where none does (NaN)."""
+    """The branch that each of some numbers takes, shape (n,), -1 where none does; NaN stands for a missing one."""
     went = np.full(len(numbers), -1, np.int64)
     for i, (low, high) in enumerate(map(interval_of, branches)):
         went[(numbers > low) & (numbers <= high)] = i
+    if (missing := missing_branch(branches)) >= 0:
+        went[np.isnan(numbers)] = missing
     return went
 
 
@@ -71,7 +84,7 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
         What the columns are; every attribute that the tree tests is among them.
     columns : sequence of arrays, one per attribute, shape (n,)
         Categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64,
-        NaN for none. A record stays at the first node whose test it has no value for.
+        NaN for a missing one. A record stays at the first node whose test it has no value for.
 
     Returns
     -------

@@ -14,11 +14,13 @@ from maxent.models.formats.maxent_json.parse import parse
 from maxent.models.release_content import Attribute, Branch, Content, Node
 from maxent.models.text.arguments import name, show
 
-# What can reach a node: values of a categorical attribute, or the interval low < value <= high of a numeric one.
+# What can reach a node: values of a categorical attribute, or the interval low < value <= high of a numeric one and
+# whether missing values can.
 _Interval = tuple[float, float]
+_Numbers = tuple[float, float, bool]
 _Values = dict[str, None]  # a set that keeps the order of the document, for its messages
-_Reach = _Values | _Interval
-_NOTHING: _Interval = (math.inf, -math.inf)
+_Reach = _Values | _Numbers
+_NOTHING: _Numbers = (math.inf, -math.inf, False)
 
 
 @uncollected()
@@ -193,7 +195,7 @@ def check_branches(
     attribute and is undone on the way back, so that memory stays linear in the document.
     """
     reach: dict[str, _Reach] = {
-        a.name: (-math.inf, math.inf) if a.values is None else dict.fromkeys(a.values) for a in attributes
+        a.name: (-math.inf, math.inf, a.missing) if a.values is None else dict.fromkeys(a.values) for a in attributes
     }
     # Either enter node i with a new reach of one attribute, or (None) restore that attribute. The last entry
     # tells whether any record can get there at all: where none can, there is nothing to cover.
@@ -225,7 +227,9 @@ def check_branches(
 
 def _is_empty(reach: _Reach | None) -> bool:
     """Whether nothing is left that can reach a node."""
-    return reach is not None and (not reach[0] < reach[1] if isinstance(reach, tuple) else not reach)
+    if isinstance(reach, tuple):
+        return not reach[0] < reach[1] and not reach[2]
+    return reach is not None and not reach
 
 
 def _categorical(problems: list[Problem], place: str, node: Node, reach: _Values) -> list[_Values]:
@@ -247,12 +251,17 @@ def _categorical(problems: list[Problem], place: str, node: Node, reach: _Values
     return steps
 
 
-def _numeric(problems: list[Problem], place: str, node: Node, reach: _Interval) -> list[_Interval]:
+def _numeric(problems: list[Problem], place: str, node: Node, reach: _Numbers) -> list[_Numbers]:
     """Check the branches of a numeric split; what reaches each child."""
     if len(node.branches) == 2:
         one, other = node.branches
         if one.le is not None and one.gt is None and other.le is None and other.gt == one.le:
-            return [(reach[0], min(one.le, reach[1])), (max(one.le, reach[0]), reach[1])]
+            _check_missing(problems, place, node, reach[2])
+            return [
+                (reach[0], min(one.le, reach[1]), reach[2] and bool(one.missing)),
+                (max(one.le, reach[0]), reach[1], reach[2] and bool(other.missing)),
+            ]
+    _check_missing(problems, place, node, reach[2])
     sound = [(_interval(branch), b) for b, branch in enumerate(node.branches) if not _untested(branch)]
     in_order = sorted(sound)
     widest, first = in_order[0] if in_order else ((0.0, 0.0), 0)
@@ -273,17 +282,32 @@ def _numeric(problems: list[Problem], place: str, node: Node, reach: _Interval) 
             expected = f"branches that cover every value of {name(node.attribute or '')} that can reach the node"
             found = "no branch for " + " or ".join(map(_words, gaps[:3])) + (" or ..." if len(gaps) > 3 else "")
             problems.append(Problem(place, "branches", expected, found))
-    steps = [_interval(branch) for branch in node.branches]
-    return [(max(low, reach[0]), min(high, reach[1])) for low, high in steps]
+    steps = [(*_interval(branch), bool(branch.missing)) for branch in node.branches]
+    return [(max(low, reach[0]), min(high, reach[1]), reach[2] and missing) for low, high, missing in steps]
+
+
+def _check_missing(problems: list[Problem], place: str, node: Node, reached: bool) -> None:
+    """Note missing values that several branches take, or that can reach the node and that none takes."""
+    taking = [b for b, branch in enumerate(node.branches, 1) if branch.missing]
+    if len(taking) > 1:
+        found = f"true, as for branch {taking[0]}"
+        problems.append(Problem(f"{place}, branch {taking[1]}", "missing", "true for one branch only", found))
+    elif reached and not taking:
+        expected = (
+            f"a branch with missing: true, as {name(node.attribute or '')} has missing values that can reach the node"
+        )
+        problems.append(Problem(place, "branches", expected, "none"))
 
 
 def _untested(branch: Branch) -> bool:
     """Whether the test of a numeric branch could not be read."""
-    return branch.le is None and branch.gt is None
+    return branch.le is None and branch.gt is None and branch.missing is None
 
 
 def _interval(branch: Branch) -> _Interval:
-    """The values low < value <= high of a numeric branch."""
+    """The numbers low < value <= high of a numeric branch, none of one that only takes missing values."""
+    if branch.missing and branch.le is None and branch.gt is None:
+        return math.inf, math.inf
     return (-math.inf if branch.gt is None else branch.gt, math.inf if branch.le is None else branch.le)
 
 

@@ -105,6 +105,13 @@ class Fields:
         self.refuse(key, "one of " + ", ".join((*options, "null") if null else options))
         return default
 
+    def flag(self, key: str) -> bool | None:
+        """Either of true and false, None when the key is absent."""
+        value = self.raw.get(key)
+        if key in self.raw and not isinstance(value, bool):
+            self.refuse(key, "true or false")
+        return value if isinstance(value, bool) else None
+
     def whole(self, key: str, low: int, default: int | None = None) -> int | None:
         """A whole number, at least ``low``, small enough for floats to count it exactly."""
         if key not in self.raw:

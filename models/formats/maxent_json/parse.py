@@ -12,12 +12,12 @@ from typing import Any, get_args
 
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
+from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
     AttributeType,
-    Branch,
     Candidates,
     Content,
     Defense,
@@ -30,6 +30,7 @@ from maxent.models.release_content import (
     Tree,
 )
 from maxent.models.sparse_counts import complete_counts
+from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
 _NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts")
@@ -107,7 +108,7 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
     for number, raw in enumerate(raws, 1):
         title = raw.get("name") if isinstance(raw, dict) else None
         where = f"attribute {name(title)}" if isinstance(title, str) and title else f"attribute number {number}"
-        fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role"))
+        fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
         attribute = _attribute(fields) if fields else None
         if fields is None or attribute is None or not attribute.name:
             complete = False
@@ -134,7 +135,15 @@ def _attribute(fields: Fields) -> Attribute:
         values = fields.names("values", "values")
     elif kind == "numeric" and "values" in fields.raw:
         fields.refuse("values", "no values for a numeric attribute")
-    return Attribute(title, kind, values, role)
+    return Attribute(title, kind, values, role, _has_missing(fields, kind))
+
+
+def _has_missing(fields: Fields, kind: str | None) -> bool:
+    """Whether records without a number are values of an attribute."""
+    if kind == "categorical" and "missing" in fields.raw:
+        fields.refuse("missing", f"no such key, since missing ones are a value of a categorical attribute, {MISSING!r}")
+        return False
+    return fields.flag("missing") or False
 
 
 def _publication(document: Fields) -> tuple[float, int, Defense | None]:
@@ -240,7 +249,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
         for key in ("label", "error_rate"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
-        attribute, branches = _split(fields, names)
+        attribute, branches = split(fields, names)
         return Node(identity, attribute, branches, n=n, counts=counts)
     rate = fields.real("error_rate", _RATE, lambda rate: 0 <= rate <= 1)
     if "error_rate" in fields.raw and "label" not in fields.raw:
@@ -276,68 +285,3 @@ def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
     if not names.classes or len(fields.problems) > before:
         return None
     return complete_counts(names.no_records, raw)
-
-
-def _split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
-    """The attribute and branches of an inner node; "" for an attribute that could not be read."""
-    title = fields.value("attribute")
-    attribute = names.attributes.get(title) if isinstance(title, str) else None
-    if attribute is None and (names.all_attributes or not isinstance(title, str)):
-        fields.refuse("attribute", f"the name of an attribute ({listing(names.attributes)})")
-    branches = [
-        _branch(fields.problems, f"{fields.where}, branch {number}", raw, attribute, names.domains)
-        for number, raw in enumerate(fields.items("branches", "branches"), 1)
-    ]
-    return (attribute.name if attribute else ""), tuple(branches)
-
-
-def _branch(
-    problems: list[Problem],
-    where: str,
-    raw: object,
-    attribute: Attribute | None,
-    domains: Mapping[str, frozenset[str]],
-) -> Branch:
-    """One branch; without a test (no values, no bounds) when the test is wrong or its attribute unknown."""
-    fields = fields_of(problems, where, raw, ("in", "le", "gt", "child"))
-    if fields is None:
-        return Branch(None)
-    child = fields.value("child")
-    if not (child is None or isinstance(child, str)):
-        fields.refuse("child", "the id of a node, or null for a removed leaf")
-        child = None
-    if attribute is None or (attribute.type == "categorical" and attribute.values is None):
-        return Branch(child)
-    if attribute.type == "categorical":
-        return Branch(child, values=_values(fields, attribute, domains[attribute.name]))
-    if attribute.type == "numeric":
-        le, gt = _bounds(fields, attribute)
-        return Branch(child, le=le, gt=gt)
-    return Branch(child)
-
-
-def _values(fields: Fields, attribute: Attribute, domain: frozenset[str]) -> tuple[str, ...] | None:
-    """The values of a categorical branch."""
-    for key in ("le", "gt"):
-        if key in fields.raw:
-            fields.refuse(key, f"no such key, since {name(attribute.name)} is categorical (use in)")
-    return fields.names_among("in", f"values of {name(attribute.name)}", domain, attribute.values or ())
-
-
-def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float | None]:
-    """``le`` and ``gt`` of a numeric branch; both None when either is wrong."""
-    if "in" in fields.raw:
-        fields.refuse("in", f"no such key, since {name(attribute.name)} is numeric (use le, gt)")
-    present = [key for key in ("le", "gt") if key in fields.raw]
-    bounds = {key: fields.real(key, "a finite number", lambda bound: bound == bound) for key in present}
-    if not present:
-        if "in" not in fields.raw:
-            fields.refuse("le, gt", f"at least one bound, since {name(attribute.name)} is numeric")
-        return None, None
-    le, gt = bounds.get("le"), bounds.get("gt")
-    if None in bounds.values():
-        return None, None
-    if le is not None and gt is not None and not gt < le:
-        fields.wrong("gt", f"a number below le ({le!r})", repr(gt))
-        return None, None
-    return le, gt

@@ -78,7 +78,7 @@ def _branches(raw: dict[str, Any], names: Names) -> tuple[Branch, ...] | None:
     if attribute is None or type(below) is not list or not below:
         return None
     if attribute.type == "numeric":
-        found = [_numeric(branch) for branch in below]
+        found = [_numeric(branch, attribute.missing) for branch in below]
     elif attribute.values is not None:
         domain = names.domains[attribute.name]
         found = [_categorical(branch, domain) for branch in below]
@@ -88,18 +88,21 @@ def _branches(raw: dict[str, Any], names: Names) -> tuple[Branch, ...] | None:
     return branches if len(branches) == len(found) else None
 
 
-def _numeric(raw: Any) -> Branch | None:
-    """A branch with bounds."""
+def _numeric(raw: Any, missing: bool) -> Branch | None:
+    """A branch with bounds, and perhaps with the missing values of an attribute that has some."""
     if type(raw) is not dict or "child" not in raw:
         return None
     child, le, gt = raw["child"], raw.get("le"), raw.get("gt")
-    if len(raw) != 1 + (le is not None) + (gt is not None) or len(raw) == 1 or not _is_child(child):
+    takes = True if missing and raw.get("missing") is True else None
+    if len(raw) != 1 + (le is not None) + (gt is not None) + (takes is not None) or len(raw) == 1:
+        return None
+    if not _is_child(child):
         return None
     if le is not None and (type(le) is not float or not -inf < le < inf):
         return None
     if gt is not None and (type(gt) is not float or not -inf < gt < inf):
         return None
-    return Branch(child, None, le, gt) if le is None or gt is None or gt < le else None
+    return Branch(child, None, le, gt, takes) if le is None or gt is None or gt < le else None
 
 
 def _categorical(raw: Any, domain: frozenset[str]) -> Branch | None:

@@ -66,7 +66,8 @@ def _attribute_entry(attribute: Attribute) -> dict[str, object]:
     """An attribute of the document."""
     role = None if attribute.role == "public" else attribute.role
     values = _listed(attribute.values)
-    return {"name": attribute.name, "type": attribute.type, **_without_none(values=values, role=role)}
+    missing = _plain(attribute.missing) or None
+    return {"name": attribute.name, "type": attribute.type, **_without_none(values=values, role=role, missing=missing)}
 
 
 def _defense_entry(defense: Defense) -> dict[str, object]:
@@ -106,7 +107,7 @@ def _stated(counts: Mapping[str, int]) -> Mapping[str, int]:
 
 def _branch_entry(branch: Branch) -> dict[str, object]:
     """A branch of the document."""
-    tests = {"in": _listed(branch.values), "gt": _plain(branch.gt), "le": _plain(branch.le)}
+    tests = {"in": _listed(branch.values), "gt": _plain(branch.gt), "le": _plain(branch.le), "missing": branch.missing}
     return {**_without_none(**tests), "child": branch.child}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from math import isnan
 
 import numpy as np
 
@@ -80,6 +81,11 @@ def codes_of(domain: Iterable[str]) -> tuple[dict[str, int], int]:
     """
     codes = {value: i for i, value in enumerate(domain)}
     return codes, codes.get(MISSING, codes.get("", -1))
+
+
+def value_in_words(value: str | float) -> str:
+    """A value of a column for people to read; NaN is a missing number."""
+    return value if isinstance(value, str) else MISSING if isnan(value) else f"{value:.15g}"
 
 
 def missing_rows(frame: Frame, name: str) -> int:
