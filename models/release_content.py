@@ -59,7 +59,8 @@ class Branch:
 class Node:
     """An inner node (``attribute`` and ``branches``) or a leaf (neither), and what was stated about it.
 
-    ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records.
+    ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records, ``rates`` are shares of
+    classes, 0 of one that is not named.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Node:
     error_rate: float | None = None
     n: int | None = None
     counts: Mapping[str, int] | None = None
+    rates: Mapping[str, float] | None = None
 
     @property
     def is_leaf(self) -> bool:

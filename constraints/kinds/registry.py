@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from maxent.constraints.kinds import counts, facts, label, marginal, rate, size, split_choice
+from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, rate, size, split_choice
 from maxent.constraints.kinds.context import Kind
 from maxent.constraints.program import Program
 
@@ -16,7 +16,17 @@ QI = Kind(
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (QI, label.KIND, rate.KIND, counts.KIND, size.KIND, marginal.KIND, split_choice.KIND, facts.KIND)
+    for kind in (
+        QI,
+        label.KIND,
+        rate.KIND,
+        class_rates.KIND,
+        counts.KIND,
+        size.KIND,
+        marginal.KIND,
+        split_choice.KIND,
+        facts.KIND,
+    )
 }
 """Name -> kind, in the order of reports."""
 

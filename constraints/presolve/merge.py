@@ -181,7 +181,7 @@ def known_totals(program: Program) -> tuple[Totals, ...]:
     said: list[list[tuple[int, Linear]]] = [[] for _ in program.cells.trees]
     for constraint in program.linear:
         place = program.regions.places[constraint.region]
-        if place is not None and constraint.kind in ("counts", "rate", "marginal"):
+        if place is not None and constraint.kind in ("counts", "rate", "rates", "marginal"):
             said[place[0]].append((place[1], constraint))
     return tuple(_known_in_tree(program, t, stated) for t, stated in enumerate(said))
 
@@ -238,7 +238,7 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
     if not program.linear:
         return np.empty(0, np.int64)
     counted = {c.region for c in program.linear if c.kind == "counts" and (c.lower == c.upper).all()}
-    beside = [c.kind == "label" or (c.kind == "rate" and c.region in counted) for c in program.linear]
+    beside = [c.kind == "label" or (c.kind in ("rate", "rates") and c.region in counted) for c in program.linear]
     ends = run_ends(np.array([len(known.own) for known in totals], np.int64))
     nowhere = int(ends[-1])
     unknown = np.full((1, program.n_classes), np.nan)

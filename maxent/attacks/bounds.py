@@ -107,7 +107,7 @@ def stated_bounds(
     said = ~np.isnan(n)
     low[said, -1] = high[said, -1] = n[said]
     bounds = Bounds(low, high, label)
-    _read_rates(bounds, nodes, rates)
+    _read_rates(bounds, nodes, rates, classes)
     tighten(bounds)
     return bounds
 
@@ -121,9 +121,11 @@ def _counts(nodes: Sequence[Node], counted: BoolArray, classes: tuple[str, ...])
     return np.fromiter(flat, np.float64, len(found) * len(classes)).reshape(-1, len(classes))
 
 
-def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader) -> None:
-    """Narrow the bounds, in place, by the error rates of nodes whose counts are not all known."""
+def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader, classes: tuple[str, ...]) -> None:
+    """Narrow the bounds, in place, by the rates of nodes whose counts are not all known."""
     low, high = bounds.low, bounds.high
+    if rates.of_classes is not None:
+        _read_class_rates(bounds, nodes, rates.of_classes, classes)
     open_ = np.flatnonzero(~bounds.known & (bounds.label != NO_LABEL)).tolist()
     for i in open_:
         rate, x = nodes[i].error_rate, bounds.label[i]
@@ -134,6 +136,21 @@ def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader) -> Non
             low[i, x], high[i, x] = max(low[i, x], np.floor(least)), min(high[i, x], np.ceil(most))
         elif rates.share(rate)[0] == 1.0:
             high[i, :-1][np.arange(low.shape[1] - 1) != x] = 0.0
+
+
+def _read_class_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader, classes: tuple[str, ...]) -> None:
+    """Narrow the bounds, in place, by the share of each class that nodes state."""
+    low, high = bounds.low, bounds.high
+    for i in np.flatnonzero(~bounds.known).tolist():
+        stated = nodes[i].rates
+        if stated is None:
+            continue
+        for x, share in enumerate(stated.get(c, 0.0) for c in classes):
+            if low[i, -1] == high[i, -1]:
+                least, most = rates.records(share, low[i, -1])
+                low[i, x], high[i, x] = max(low[i, x], np.floor(least)), min(high[i, x], np.ceil(most))
+            elif rates.shares(share)[1] == 0.0:
+                high[i, x] = 0.0
 
 
 def tighten(bounds: Bounds) -> None:

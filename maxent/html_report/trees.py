@@ -155,6 +155,8 @@ def _stated(node: Node | None) -> tuple[str, ...]:
         found.append(f"most frequent class: {shown(node.label)}")
     if node.error_rate is not None:
         found.append(f"error rate: {node.error_rate:.6g}")
+    if node.rates is not None:
+        found.append("shares: " + ", ".join(f"{shown(c)} {share:.6g}" for c, share in node.rates.items()))
     if node.n is not None:
         found.append(plural(node.n, "record"))
     if node.counts is not None:

@@ -30,9 +30,10 @@ def predict_proba(
 ) -> FloatArray:
     """The probability of each class that a release gives to each record.
 
-    A leaf answers with the shares of its counts; without counts, with one minus the error rate for its label and the
-    rest in equal parts for the other classes; without a rate, with its label. The trees of a forest whose leaves state
-    counts answer with the shares of their summed counts [1]_, others with the mean of their answers.
+    A leaf answers with the shares of its counts, else with its rates; without either, with one minus the error rate for
+    its label and the rest in equal parts for the other classes; without an error rate, with its label. The trees of a
+    forest whose leaves state counts answer with the shares of their summed counts [1]_, others with the mean of their
+    answers.
 
     A record may reach a place without an answer: a removed leaf, one without records, one that states nothing, or an
     inner node that has no branch for its value. It gets the answer that the leaves below the nearest ancestor give
@@ -205,7 +206,8 @@ def _answers(tree: Tree, classes: tuple[str, ...], removed: Removed) -> _Answers
     places = number_places(tree)
     n_places, code = len(places.children), {c: x for x, c in enumerate(classes)}
     leaves, label = np.zeros((int(places.last[0]) + 1, len(classes))), np.full(n_places, -1)
-    sized = all(leaf.n is not None or leaf.counts is not None for leaf in tree.leaves if leaf.label is not None)
+    answering = [leaf for leaf in tree.leaves if leaf.label is not None or leaf.rates is not None]
+    sized = all(leaf.n is not None or leaf.counts is not None for leaf in answering)
     own = np.zeros(n_places, bool)
     for place, node in enumerate(tree.nodes):
         if node.is_leaf:
@@ -222,6 +224,8 @@ def _leaf_weights(leaf: Node, classes: tuple[str, ...], sized: bool) -> Sequence
     if leaf.counts is not None:
         counts = [float(leaf.counts[c]) for c in classes]
         return counts if sized else [count / max(sum(counts), 1.0) for count in counts]
+    if leaf.rates is not None:
+        return [leaf.rates.get(c, 0.0) * (float(leaf.n) if sized and leaf.n is not None else 1.0) for c in classes]
     if leaf.label is None or leaf.n == 0:
         return [0.0] * len(classes)
     n = float(leaf.n) if sized and leaf.n is not None else 1.0

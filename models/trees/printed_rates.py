@@ -9,7 +9,7 @@ records show that they were not, they may have been cut off or rounded up, or ea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -35,6 +35,9 @@ RESOLUTION = Fraction(1, 2 * 10**7)
 NOISE = 1e-15
 """By how much a float may be off the decimal that it stands for: 1 - 0.93 is 0.06999999999999995."""
 
+SINGLE = 2.0**-24
+"""By how much a share may be off that is held in single precision."""
+
 _WHOLE = 1e-9
 
 Stated = tuple[float, float | None]
@@ -56,6 +59,9 @@ class RateReader:
         How far a rate may be from what was printed, in units of its last digit: a half when rounded to the nearest.
     note : str
         How they are read, in words; empty where there are none, or literally was asked for.
+    of_classes : RateReader or None
+        The reading of the shares of all classes that nodes state, which may be printed differently; None where there
+        are none.
     """
 
     rounding: Rounding = "exact"
@@ -63,6 +69,7 @@ class RateReader:
     significant: int | None = None
     units: Fraction = Fraction(1, 2)
     note: str = ""
+    of_classes: RateReader | None = None
 
     def fits(self, rate: float, n: float) -> bool:
         """Whether a whole number of ``n`` records has this rate."""
@@ -81,9 +88,21 @@ class RateReader:
     def share(self, rate: float) -> tuple[float, float]:
         """Smallest and largest share of the label when the number of records is unknown."""
         if self.rounding == "exact" or (self.digits or decimals(rate)) >= FULL_PRECISION:
-            return 1 - rate, 1 - rate
+            computed = self.rounding != "exact" and decimals(rate) >= FULL_PRECISION and float(np.float32(rate)) == rate
+            single = SINGLE if computed else 0.0
+            return max(1 - rate - single, 0.0), min(1 - rate + single, 1.0)
         least, most = self._between(rate)
         return max(float(least), 0.0), min(float(most), 1.0)
+
+    def records(self, share: float, n: float) -> tuple[float, float]:
+        """Smallest and largest number of the ``n`` records that are of a class, given its printed share."""
+        least, most = self.hits(share, n)
+        return n - most, n - least
+
+    def shares(self, share: float) -> tuple[float, float]:
+        """Smallest and largest share of a class when the number of records is unknown."""
+        least, most = self.share(share)
+        return 1 - most, 1 - least
 
     def _whole(self, rate: float, n: float) -> tuple[int, int]:
         """The first and the last whole number of ``n`` records that can be the label; none if the last is smaller."""
@@ -171,7 +190,17 @@ def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | N
         for place, node in enumerate(tree.nodes)
         if node.error_rate is not None
     ]
-    return rate_reader(stated, rounding)
+    shares = dict.fromkeys(
+        (share, _records(release, node, None if sizes is None else sizes[t][place]))
+        for t, tree in enumerate(release.trees)
+        for place, node in enumerate(tree.nodes)
+        for share in (node.rates or {}).values()
+    )
+    found = rate_reader(stated, rounding)
+    if not shares:
+        return found
+    of_classes = rate_reader(shares, rounding)
+    return replace(found, note=found.note or of_classes.note.replace("error rates", "rates"), of_classes=of_classes)
 
 
 def _records(release: Content, node: Node, size: float | None) -> float | None:
@@ -195,8 +224,8 @@ def _significant(rate: float) -> int:
 
 
 def _leading(rate: float) -> int:
-    """The power of ten of the first digit that is not 0."""
-    return _shortest(rate).adjusted()
+    """The power of ten of the first digit that is not 0; a share of 1 was rounded from one below."""
+    return min(_shortest(rate).adjusted(), -1)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -24,9 +24,9 @@ CountsReader = Callable[[Node], tuple[int, ...] | None]
 def counts_reader(release: Release) -> CountsReader:
     """A function from a node to the records of each class that its statements imply, None where they imply none.
 
-    They are its ``counts``, or follow from label, error rate and ``n`` when there are two classes or no errors, and
-    only one whole number of records has such a rate (`maxent.models.trees.printed_rates`). Counts below a suppression
-    limit imply nothing.
+    They are its ``counts``, or follow from rates and ``n``, or, when there are two classes or no errors, from label,
+    error rate and ``n``; where only one whole number of records has such a rate (`maxent.models.trees.printed_rates`).
+    Counts below a suppression limit imply nothing.
     """
     classes = release.target.classes
     rates = release_rates(release, None, "auto")
@@ -38,6 +38,10 @@ def counts_reader(release: Release) -> CountsReader:
             return tuple(node.counts[c] for c in classes)
         if node.n == 0:
             return (0,) * len(classes)
+        if node.n is not None and node.rates is not None and rates.of_classes is not None:
+            whole = [rates.of_classes.records(node.rates.get(c, 0.0), node.n) for c in classes]
+            if all(least == most and least.is_integer() for least, most in whole):
+                return tuple(int(least) for least, _ in whole)
         if node.n is None or node.label is None or node.error_rate is None:
             return None
         least, most = rates.hits(node.error_rate, node.n)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from maxent.models.errors import Problem
+from maxent.models.formats.maxent_json.parse_rates import rounding_of
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.text.arguments import listing, name, show
@@ -57,6 +58,8 @@ def check_statements(problems: list[Problem], place: str, node: Node, publicatio
         _check_label(problems, place, node.label, counts, publication)
     if node.label is not None and node.error_rate is not None:
         _check_rate(problems, place, node, publication)
+    if node.rates is not None:
+        _check_class_rates(problems, place, node, node.rates, publication)
 
 
 def _check_label(
@@ -86,6 +89,32 @@ def _check_rate(problems: list[Problem], place: str, node: Node, publication: Pu
         if abs(share - rate) > allowed:
             expected = f"the share of counts that are not {show(node.label)}, {share:.6g}"
             problems.append(Problem(place, "error_rate", expected, show(rate)))
+
+
+def _check_class_rates(
+    problems: list[Problem], place: str, node: Node, rates: Mapping[str, float], publication: Publication
+) -> None:
+    """Note shares of classes that other statements about a node cannot have, within the rounding of their digits."""
+    unit = 2 * rounding_of(rates.values()) / len(rates)
+    exact = not publication.suppressed and not publication.sampled
+    total = 0 if node.counts is None else total_count(node.counts)
+    if node.n == 0 and exact:
+        problems.append(Problem(place, "rates", "no rates of a node without records", "n 0"))
+    if node.label is not None:
+        hit, most = rates.get(node.label, 0.0), max(rates.values())
+        if hit < most - unit:
+            best = listing(c for c, share in rates.items() if share == most)
+            expected = f"a most frequent class of rates ({best}: {most:.6g})"
+            problems.append(Problem(place, "label", expected, f"{show(node.label)}, which has {hit:.6g}"))
+        elif node.error_rate is not None and abs(1 - hit - node.error_rate) > unit + _rounding(node.error_rate):
+            expected = f"1 less the rate of {show(node.label)}, {1 - hit:.6g}"
+            problems.append(Problem(place, "error_rate", expected, show(node.error_rate)))
+    if total and exact:
+        for label in publication.classes:
+            share, rate = (node.counts or {})[label] / total, rates.get(label, 0.0)
+            if abs(share - rate) > unit:
+                expected = f"the share of counts, {share:.6g}"
+                problems.append(Problem(place, f"rates of {name(label)}", expected, show(rate)))
 
 
 def _rounding(value: float) -> float:

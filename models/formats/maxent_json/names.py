@@ -118,10 +118,12 @@ def _node(node: object) -> object:
     if type(node) is not dict:
         return node
     found = node | ({"label": _cleaned(node["label"])} if "label" in node else {})
-    counts, branches = node.get("counts"), node.get("branches")
-    if type(counts) is dict:
-        pairs = [(cleaned(name), count) for name, count in counts.items()]
-        found["counts"] = dict(pairs) if len(dict(pairs)) == len(pairs) else RepeatedKeys(pairs)
+    for key in ("counts", "rates"):
+        stated = node.get(key)
+        if type(stated) is dict:
+            pairs = [(cleaned(name), value) for name, value in stated.items()]
+            found[key] = dict(pairs) if len(dict(pairs)) == len(pairs) else RepeatedKeys(pairs)
+    branches = node.get("branches")
     if isinstance(branches, list):
         found["branches"] = [b | {"in": _cleaned(b["in"])} if type(b) is dict and "in" in b else b for b in branches]
     return found

@@ -14,6 +14,7 @@ from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
 from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
+from maxent.models.formats.maxent_json.parse_rates import RATE, read_rates
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
@@ -33,9 +34,8 @@ from maxent.models.sparse_counts import complete_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
-_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts")
+_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates")
 _OURS = FORMAT.partition("/")[0] + "/"
-_RATE = "a number from 0 to 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +245,17 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     identity = fields.text("id") or ""
     n = fields.whole("n", 0)
     counts = _counts(fields, names) if "counts" in fields.raw else None
+    rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
         for key in ("label", "error_rate"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
-        return Node(identity, attribute, branches, n=n, counts=counts)
-    rate = fields.real("error_rate", _RATE, lambda rate: 0 <= rate <= 1)
+        return Node(identity, attribute, branches, n=n, counts=counts, rates=rates)
+    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    return Node(identity, label=_label(fields, names.classes), error_rate=rate, n=n, counts=counts)
+    return Node(identity, label=_label(fields, names.classes), error_rate=rate, n=n, counts=counts, rates=rates)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

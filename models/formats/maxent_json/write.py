@@ -94,7 +94,9 @@ def _node_entry(node: Node) -> dict[str, object]:
     if node.attribute is not None or node.branches:
         entry["branches"] = [_branch_entry(branch) for branch in node.branches]
     counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
-    entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n), counts=counts))
+    rates = None if node.rates is None else {label: _plain(share) for label, share in node.rates.items()}
+    entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
+    entry.update(_without_none(counts=counts, rates=rates))
     return entry
 
 
