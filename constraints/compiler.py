@@ -82,7 +82,7 @@ def compile_program(
     sizes = place_sizes(cells, table.counts)
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
-    rates = release_rates(release, sizes if release.sampling_rate >= 1.0 else None, rounding)
+    rates = release_rates(release, None if release.sampled else sizes, rounding)
     context = Context(
         release, table, cells, known, rates, marginal, facts, counting, sums, sizes, impurity, enough=enough
     )
@@ -131,7 +131,7 @@ def implied_marginal(release: Release) -> FloatArray:
     InvalidInput
         When they do not imply it: a tree's root, or all leaves of one tree, must state exact counts.
     """
-    if release.sampling_rate >= 1.0 and release.suppressed_below <= 1:
+    if not release.sampled and release.suppressed_below <= 1:
         for tree in release.trees:
             stating = [tree.root] if tree.root.counts is not None else list(tree.leaves)
             whole = tree.root.counts is not None or not any(b.child is None for n in tree.nodes for b in n.branches)
@@ -150,7 +150,13 @@ def implied_marginal(release: Release) -> FloatArray:
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling and suppression of the published counts."""
-    if context.sampled:
+    if context.release.resampled is not None:
+        yield (
+            f"counts are of {context.release.resampled:,} draws with replacement for each tree: each true count is "
+            "in an interval; all intervals, those of all nodes that the trees could have had, hold together with a "
+            f"probability of at least {confidence:g}"
+        )
+    elif context.sampled:
         yield (
             f"counts are of samples (rate {context.release.sampling_rate:g}): each true count lies in an interval; all "
             f"intervals (up to {countable} counts could have been shown) hold together with a probability of "

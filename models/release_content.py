@@ -60,7 +60,8 @@ class Node:
     """An inner node (``attribute`` and ``branches``) or a leaf (neither), and what was stated about it.
 
     ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records, ``rates`` are shares of
-    classes, 0 of one that is not named.
+    classes, 0 of one that is not named. Of a release that was resampled these are of draws, and ``distinct`` is how
+    many different records were drawn.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Node:
     n: int | None = None
     counts: Mapping[str, int] | None = None
     rates: Mapping[str, float] | None = None
+    distinct: int | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -132,6 +134,7 @@ class Content(Shown):
 
     Records entered each tree's counts with probability ``sampling_rate``, and counts below
     ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
+    ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
     """
 
     target: Target
@@ -140,6 +143,12 @@ class Content(Shown):
     sampling_rate: float = 1.0
     suppressed_below: int = 0
     defense: Defense | None = None
+    resampled: int | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether each tree counts a sample of the records, or some repeatedly, so that its numbers are not theirs."""
+        return self.sampling_rate < 1 or self.resampled is not None
 
     @property
     def public(self) -> tuple[Attribute, ...]:
@@ -158,6 +167,7 @@ class Content(Shown):
             "nodes": str(sum(len(tree.nodes) for tree in self.trees)),
             "leaves": str(sum(node.is_leaf for tree in self.trees for node in tree.nodes)),
             "sampling rate": "" if self.sampling_rate == 1 else f"{self.sampling_rate:g}",
+            "draws per tree": "" if self.resampled is None else str(self.resampled),
             "defense": "" if self.defense is None else self.defense.method,
         }
         rows = [(fact, value) for fact, value in facts.items() if value]

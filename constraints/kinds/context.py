@@ -67,7 +67,7 @@ class Context:
 
     @property
     def sampled(self) -> bool:
-        return self.release.sampling_rate < 1.0
+        return self.release.sampled
 
     @property
     def suppressed(self) -> bool:

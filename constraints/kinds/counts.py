@@ -18,6 +18,8 @@ from maxent.models.sparse_counts import positive_counts
 
 def counts(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node is its count, or within what sampling and suppression leave of it."""
+    if context.release.resampled is not None:
+        return  # draws are no records: see `maxent.constraints.kinds.bootstrap.resampled`
     classes, each = context.release.target.classes, np.eye(context.n_classes)
     stating = [(t, place, node) for t, place, node in context.nodes() if node.counts is not None]
     number = {label: x for x, label in enumerate(classes)}

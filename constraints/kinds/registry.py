@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, rate, size, split_choice
+from maxent.constraints.kinds.bootstrap import resampled
 from maxent.constraints.kinds.context import Kind
 from maxent.constraints.program import Program
 
@@ -22,6 +23,7 @@ KINDS: dict[str, Kind] = {
         rate.KIND,
         class_rates.KIND,
         counts.KIND,
+        resampled.KIND,
         size.KIND,
         marginal.KIND,
         split_choice.KIND,

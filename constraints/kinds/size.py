@@ -33,7 +33,7 @@ def pruned_sizes(release: Release, places: Places) -> Iterator[SizeBound]:
     Method 1 removed the leaves of fewer than k records and no others; method 2 left none, unless the root is the only
     leaf. The k of a sample is not one of the individuals, and nothing follows, nor from the trees of a forest.
     """
-    if release.sampling_rate < 1.0 or len(release.trees) > 1:
+    if release.sampled or len(release.trees) > 1:
         return
     tree, facts = release.trees[0], stated(release)
     least = facts.leaves_at_least
@@ -81,6 +81,8 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
             size, said, at_least = context.size(t, place), node.n, context.sampled
             if said is None and node.counts is not None:
                 said, at_least = total_count(node.counts), context.sampled or context.suppressed
+            if context.release.resampled is not None:
+                said, at_least = node.distinct if node.distinct is not None else min(said or 0, 1), True
             if size is None or said is None or (context.suppressed and said == 0):
                 continue
             off = max(said - size, 0.0) if at_least else abs(said - size)

@@ -198,7 +198,7 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     links, sizes = None, None
     if people is not None:
         links = link(case.cells, people.counts, [len(tree.nodes) for tree in release.trees])
-        if release.sampling_rate == 1:  # otherwise the table does not show who is in the sample
+        if not release.sampled:  # otherwise the table does not show who is in the sample
             sizes = place_sizes(case.cells, people.counts)
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
@@ -249,6 +249,12 @@ def _notes(
             f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
             "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
             "table (maxent estimate takes that in)"
+        )
+    if release.resampled is not None:
+        yield (
+            f"the numbers are those of {release.resampled:,} draws with replacement for each tree: a class that was "
+            "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
+            "prove nothing of the people (maxent estimate takes in what the draws do prove)"
         )
     if release.suppressed_below > 1:
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"

@@ -187,7 +187,7 @@ def estimate(
     rounding : {"auto", "digits", "exact"}
         How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : float
-        Probability that all intervals of sampled counts hold together.
+        Probability that all intervals of counts of samples, bootstraps included, hold together.
     presolve : bool
         False gives the solver the whole program in one piece.
     starts : int, optional

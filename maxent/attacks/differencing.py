@@ -76,7 +76,7 @@ def difference(
     sizes : sequence of arrays, shape (n_places,), one per tree; optional
         Individuals that the adversary's table shows to be in each place, NaN where it does not.
     """
-    linked = sizes is not None or (len(places) > 1 and release.sampling_rate == 1)
+    linked = sizes is not None or (len(places) > 1 and not release.sampled)
     if not any(map(_may_tell, places)) or not (linked or any(map(_has_inner_numbers, places))):
         return (None,) * len(places)
     own = [_every_place(release, p, rates, None) for p in places]
@@ -135,7 +135,7 @@ def _intersection(one: Bounds, other: Bounds) -> Bounds:
 def _combined(release: Release, places: Sequence[Places], bounds: Sequence[Bounds]) -> list[Bounds]:
     """The bounds of all places of all trees, narrowed by one another."""
     found = [propagated(p, b) for p, b in zip(places, bounds, strict=True)]
-    if len(found) == 1 or release.sampling_rate < 1:  # each tree has a sample of its own
+    if len(found) == 1 or release.sampled:  # each tree has a sample of its own
         return found
     low = np.max([b.low[0] for b in found], axis=0)
     high = np.min([b.high[0] for b in found], axis=0)

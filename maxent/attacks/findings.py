@@ -200,7 +200,7 @@ class Findings:
     @property
     def sampled(self) -> bool:
         """Whether the numbers are those of a sample, which prove nothing of the people it was drawn from."""
-        return self.release.sampling_rate < 1
+        return self.release.sampled
 
     @property
     def individuals_known(self) -> int:

@@ -92,7 +92,8 @@ Rounding = Annotated[
     ),
 ]
 Confidence = Annotated[
-    float, panels.known(metavar="P", help="Probability that all intervals of sampled counts hold together.")
+    float,
+    panels.known(metavar="P", help="Probability that all intervals of counts of samples hold together."),
 ]
 Truth = Annotated[
     str | None,

@@ -226,7 +226,9 @@ def test_a_model_in_place_of_a_release_is_told_what_to_do(name: str) -> None:
     )
     with pytest.raises(InvalidInput) as refused:
         CALLS[name](FOREST)
-    assert "publish one tree, from_sklearn(model.estimators_[0], features=[...]" in str(refused.value)
+    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(
+        refused.value
+    )
     with pytest.raises(InvalidInput) as refused:
         CALLS[name](make_pipeline(StandardScaler(), TREE))
     assert "fitted without StandardScaler, which a tree does not need" in str(refused.value)

@@ -327,20 +327,10 @@ def test_models_that_are_refused(model, message):
 TWO = ([[0.0], [1.0]], [0, 1])
 WAYS_OUT = {
     "class": (DecisionTreeClassifier, "an object, not its class; write DecisionTreeClassifier(...).fit(X, y)"),
-    "unfitted forest": (RandomForestClassifier(), "call fit, then give one of its estimators_"),
-    "forest": (
-        RandomForestClassifier(2).fit(*TWO),
-        "publish one tree, from_sklearn(model.estimators_[0], features=[...], classes=[str(c) for c in model.classes_],"
-        " sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows), ...); its counts are of",
-    ),
-    "extra trees": (
-        ExtraTreesClassifier(2).fit(*TWO),
-        "from_sklearn(model.estimators_[0], features=[...], classes=[str(c) for c in model.classes_], ...), found",
-    ),
-    "bagging": (
-        BaggingClassifier(n_estimators=2).fit(*TWO),
-        "features=[names[i] for i in model.estimators_features_[0]], classes=[str(c) for c in model.classes_], "
-        "sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows)",
+    "unfitted forest": (RandomForestClassifier(), "or a forest of these: call fit first, found"),
+    "bag of something else": (
+        BaggingClassifier(LogisticRegression(), n_estimators=2, random_state=0).fit(*(20 * v for v in TWO)),
+        "or a forest of these: a bag of trees; what it holds are others",
     ),
     "boosting": (
         GradientBoostingClassifier(n_estimators=2).fit(*TWO),
@@ -379,7 +369,10 @@ WAYS_OUT = {
         OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
         "give one of its estimators_ that is",
     ),
-    "linear": (LogisticRegression(), "a fitted sklearn.tree.DecisionTreeClassifier, found LogisticRegression"),
+    "linear": (
+        LogisticRegression(),
+        "a fitted sklearn.tree.DecisionTreeClassifier, or a forest of these, found LogisticRegression",
+    ),
 }
 
 
@@ -391,19 +384,50 @@ def test_the_way_out_is_named(case):
     assert message in str(refusal.value)
 
 
-def test_the_way_out_of_a_forest_works():
-    """What the message says, filled in."""
+ENSEMBLES = {
+    "forest": (RandomForestClassifier(4, max_depth=3, random_state=0), 200),
+    "small draws": (RandomForestClassifier(3, max_samples=0.2, random_state=0), 40),
+    "extra trees": (ExtraTreesClassifier(3, max_depth=3, bootstrap=True, random_state=0), 200),
+    "bag": (BaggingClassifier(DecisionTreeClassifier(max_depth=2), 3, max_features=1, random_state=0), 200),
+    "whole": (ExtraTreesClassifier(3, max_depth=3, random_state=0), None),
+    "bag of all": (BaggingClassifier(DecisionTreeClassifier(max_depth=2), 3, bootstrap=False), None),
+}
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_an_ensemble_is_published_as_it_counts(kind, tmp_path):
+    """Draws of each tree by class, and how many records are different among them."""
     table, y = people(3)
-    names, n_rows = ["age", "income"], len(table)
-    model = RandomForestClassifier(2, random_state=0).fit(table[names], y)
-    release = from_sklearn(
-        model.estimators_[0],
-        features=names,
-        classes=[str(c) for c in model.classes_],
-        sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows),
-        target="t",
-    )
-    assert sum(leaf.n for leaf in release.trees[0].leaves) == n_rows
+    names, (model, draws) = ["age", "income"], ENSEMBLES[kind]
+    model.fit(table[names].to_numpy(), y)
+    release = from_sklearn(model, features=names, target="t", inner_counts=True)
+    assert release.resampled == draws
+    assert len(release.trees) == len(model.estimators_)
+    for tree, own, rows in zip(release.trees, model.estimators_, model.estimators_samples_, strict=True):
+        counts = [int((y[rows] == c).sum()) for c in model.classes_]
+        assert list(tree.root.counts.values()) == counts
+        assert tree.root.distinct == (None if draws is None else len(np.unique(rows)))
+        assert len(tree.nodes) == own.tree_.node_count
+    release.save(tmp_path / "forest.json")
+    assert load_release(tmp_path / "forest.json") == release
+
+
+def test_ensembles_that_count_something_else_are_refused():
+    table, y = people(3)
+    X = table[["age", "income"]].to_numpy()
+    weights = np.where(y == y[0], 1.0, 2.0)
+    cases = [
+        (RandomForestClassifier(2, class_weight="balanced").fit(X, y), "class_weight: expected None"),
+        (RandomForestClassifier(2).fit(X, y, sample_weight=weights), "expected no sample_weight"),
+        (ExtraTreesClassifier(2).fit(X, y, sample_weight=weights), "expected no sample_weight"),
+        (BaggingClassifier(n_estimators=2, bootstrap=False, max_samples=0.5).fit(X, y), "drawn without replacement"),
+        (RandomForestClassifier(2).fit(X, np.column_stack([y, y])), "2 outputs"),
+    ]
+    for model, message in cases:
+        with pytest.raises(InvalidInput, match=message):
+            from_sklearn(model, features=["age", "income"], target="t")
+    with pytest.raises(InvalidInput, match="sample_weight: expected nothing, for several trees"):
+        from_sklearn(RandomForestClassifier(2).fit(X, y), features=["age", "income"], target="t", sample_weight=weights)
 
 
 def test_the_way_out_of_a_pipeline_works():

@@ -26,6 +26,7 @@ class Publication:
     classes: tuple[str, ...]
     sampled: bool
     suppressed_below: int
+    resampled: int | None = None
 
     @property
     def suppressed(self) -> bool:
@@ -54,12 +55,32 @@ def check_statements(problems: list[Problem], place: str, node: Node, publicatio
     if node.n is not None and total is not None and (total > node.n or (total < node.n and not publication.suppressed)):
         expected = f"{'at least ' if publication.suppressed else ''}the sum of counts, {total}"
         problems.append(Problem(place, "n", expected, str(node.n)))
+    if node.distinct is not None:
+        _check_distinct(problems, place, node, node.distinct, publication)
     if node.label is not None and counts is not None:
         _check_label(problems, place, node.label, counts, publication)
     if node.label is not None and node.error_rate is not None:
         _check_rate(problems, place, node, publication)
     if node.rates is not None:
         _check_class_rates(problems, place, node, node.rates, publication)
+
+
+def _check_distinct(problems: list[Problem], place: str, node: Node, distinct: int, publication: Publication) -> None:
+    """Note a number of different records that the draws cannot be of: one at least of each class."""
+    if publication.resampled is None:
+        expected = "no such key, unless release.resampled says that records were drawn"
+        problems.append(Problem(place, "distinct", expected, str(distinct)))
+        return
+    least, most = 0, node.n
+    if node.counts is not None:
+        positive = positive_counts(node.counts)
+        least, most = len(positive), sum(positive.values())
+    if most is not None:
+        least = max(least, min(most, 1))
+    if distinct < least or (most is not None and distinct > most):
+        expected = f"{least} to {most}" if most is not None else f"at least {least}"
+        expected += " different records, one at least of each class"
+        problems.append(Problem(place, "distinct", expected, str(distinct)))
 
 
 def _check_label(
@@ -238,6 +259,11 @@ def check_roots(problems: list[Problem], roots: Sequence[tuple[str, Tally, bool]
     ``roots`` has, per tree, the place of its root, its tally and whether the tree is whole (no leaf removed;
     a root's numbers may be from before or from after a removal).
     """
+    if publication.resampled is not None:
+        for place, tally, whole in roots:
+            if whole and tally.n_exact and tally.n != publication.resampled:
+                expected = f"as many draws as release.resampled says, {publication.resampled}"
+                problems.append(Problem(place, "n", expected, str(tally.n)))
     if publication.sampled or publication.suppressed:
         return
     counted = [(place, tally) for place, tally, whole in roots if whole and tally.counts_exact]

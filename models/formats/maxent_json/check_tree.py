@@ -44,7 +44,7 @@ def checked_release(document: object, source: str) -> Content:
     if draft is None:
         raise InvalidInput(source, problems)
     release = draft.release
-    publication = Publication(release.target.classes, release.sampling_rate < 1, release.suppressed_below)
+    publication = Publication(release.target.classes, release.sampled, release.suppressed_below, release.resampled)
     roots = []
     for tree, places in zip(release.trees, draft.places, strict=True):
         for node, place in zip(tree.nodes, places, strict=True):

@@ -34,7 +34,7 @@ from maxent.models.sparse_counts import complete_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
-_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates")
+_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct")
 _OURS = FORMAT.partition("/")[0] + "/"
 
 
@@ -71,7 +71,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
-    sampling_rate, suppressed_below, defense = _publication(fields)
+    sampling_rate, suppressed_below, defense, resampled = _publication(fields)
     domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
     names = Names(
         {attribute.name: attribute for attribute in attributes},
@@ -85,7 +85,9 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
         for number, raw in enumerate(raw_trees, 1)
     ]
-    release = Content(target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below, defense)
+    release = Content(
+        target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below, defense, resampled
+    )
     return Draft(release, tuple(places for _, places in trees))
 
 
@@ -146,16 +148,21 @@ def _has_missing(fields: Fields, kind: str | None) -> bool:
     return fields.flag("missing") or False
 
 
-def _publication(document: Fields) -> tuple[float, int, Defense | None]:
-    """``sampling_rate``, ``suppressed_below`` and ``defense``."""
+def _publication(document: Fields) -> tuple[float, int, Defense | None, int | None]:
+    """``sampling_rate``, ``suppressed_below``, ``defense`` and ``resampled``."""
     if "release" not in document.raw:
-        return 1.0, 0, None
-    known, place = ("sampling_rate", "suppressed_below", "defense"), ("document", "release")
+        return 1.0, 0, None, None
+    known, place = ("sampling_rate", "suppressed_below", "defense", "resampled"), ("document", "release")
     fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
     if fields is None:
-        return 1.0, 0, None
+        return 1.0, 0, None, None
     rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
-    return (1.0 if rate is None else rate), fields.whole("suppressed_below", 0, 0) or 0, _defense(fields)
+    below, drawn = fields.whole("suppressed_below", 0, 0) or 0, fields.whole("resampled", 1)
+    if drawn is not None:
+        for key, changed in (("sampling_rate", rate is not None and rate < 1), ("suppressed_below", below > 1)):
+            if changed:
+                fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
+    return (1.0 if rate is None else rate), below, _defense(fields), drawn
 
 
 def _defense(release: Fields) -> Defense | None:
@@ -243,7 +250,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     if fields is None:
         return Node("")
     identity = fields.text("id") or ""
-    n = fields.whole("n", 0)
+    n, distinct = fields.whole("n", 0), fields.whole("distinct", 0)
     counts = _counts(fields, names) if "counts" in fields.raw else None
     rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
@@ -251,11 +258,11 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
-        return Node(identity, attribute, branches, n=n, counts=counts, rates=rates)
+        return Node(identity, attribute, branches, n=n, counts=counts, rates=rates, distinct=distinct)
     rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    return Node(identity, label=_label(fields, names.classes), error_rate=rate, n=n, counts=counts, rates=rates)
+    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

@@ -34,13 +34,17 @@ def sound_node(raw: Any, names: Names) -> Node | None:
     """
     if type(raw) is not dict:
         return None
-    identity, n, counts = raw.get("id"), raw.get("n"), raw.get("counts")
+    identity, n, counts, distinct = raw.get("id"), raw.get("n"), raw.get("counts"), raw.get("distinct")
     if type(identity) is not str or not identity or not identity.isascii():
         return None
     stated = 1
     if n is not None:
         stated += 1
         if type(n) is not int or not 0 <= n <= LARGEST_COUNT:
+            return None
+    if distinct is not None:
+        stated += 1
+        if type(distinct) is not int or not 0 <= distinct <= LARGEST_COUNT:
             return None
     if counts is not None:
         stated += 1
@@ -51,7 +55,9 @@ def sound_node(raw: Any, names: Names) -> Node | None:
         return None  # with what is right of them they are as quickly read there
     if "branches" in raw:
         branches = _branches(raw, names) if len(raw) == stated + 2 else None
-        return None if branches is None else Node(identity, raw["attribute"], branches, None, None, n, counts)
+        if branches is None:
+            return None
+        return Node(identity, raw["attribute"], branches, None, None, n, counts, None, distinct)
     label, rate = raw.get("label"), raw.get("error_rate")
     if label is not None:
         stated += 1
@@ -62,7 +68,7 @@ def sound_node(raw: Any, names: Names) -> Node | None:
         if label is None or type(rate) is not float or not 0 <= rate <= 1:
             return None
     # A key with the value null, or an unknown one, has not been counted.
-    return Node(identity, None, (), label, rate, n, counts) if len(raw) == stated else None
+    return Node(identity, None, (), label, rate, n, counts, None, distinct) if len(raw) == stated else None
 
 
 def _are_counts(counts: Any, no_records: dict[str, int]) -> bool:

@@ -19,6 +19,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
         sampling_rate=None if release.sampling_rate == 1 else _plain(release.sampling_rate),
         suppressed_below=None if release.suppressed_below == 0 else _plain(release.suppressed_below),
         defense=None if release.defense is None else _defense_entry(release.defense),
+        resampled=_plain(release.resampled),
     )
     return {
         "format": FORMAT,
@@ -96,7 +97,7 @@ def _node_entry(node: Node) -> dict[str, object]:
     counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
     rates = None if node.rates is None else {label: _plain(share) for label, share in node.rates.items()}
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
-    entry.update(_without_none(counts=counts, rates=rates))
+    entry.update(_without_none(counts=counts, rates=rates, distinct=_plain(node.distinct)))
     return entry
 
 

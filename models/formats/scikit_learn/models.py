@@ -30,7 +30,7 @@ def check_model(source: str, model: object) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(model, DecisionTreeClassifier):
-        raise invalid(source, "argument", "model", f"{_TREE}{way_out(model)}", _kind(model))
+        raise invalid(source, "argument", "model", f"{_TREE}, or a forest of these{way_out(model)}", _kind(model))
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -69,9 +69,12 @@ def no_release(value: object) -> InvalidInput:
 
 
 def _is_tree(value: object) -> bool:
+    """Whether a value is a tree, or a forest or bag, of scikit-learn."""
+    from sklearn import ensemble
     from sklearn.tree import DecisionTreeClassifier
 
-    return isinstance(value, DecisionTreeClassifier)
+    forests = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier, ensemble.BaggingClassifier)
+    return isinstance(value, (DecisionTreeClassifier, *forests))
 
 
 def is_model(value: object) -> bool:
@@ -115,22 +118,14 @@ def _ways_out(model: Any) -> Iterator[str]:
         yield ": a release is about classes; cut the target into intervals (pandas.cut) and fit one on these"
     if isinstance(model, boosting) or type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
         yield ": leaves of boosted trees hold scores, not counts of records; fit a single tree on the same table"
-    if not hasattr(model, "estimators_"):
-        known = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier, ensemble.BaggingClassifier)
-        yield ": call fit, then give one of its estimators_" if isinstance(model, known) else ""
-    elif isinstance(model, (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)):
-        yield _of_ensemble("features=[...]", bootstrap=model.bootstrap)
+    forests = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier, ensemble.BaggingClassifier)
+    if isinstance(model, forests) and not hasattr(model, "estimators_"):
+        yield ": call fit first"
     elif isinstance(model, ensemble.BaggingClassifier):
-        yield _of_ensemble("features=[names[i] for i in model.estimators_features_[0]]", bootstrap=True)
+        yield ": a bag of trees; what it holds are others"
+    elif not hasattr(model, "estimators_"):
+        yield ""
     yield ": give one of its estimators_ that is one"
-
-
-def _of_ensemble(features: str, *, bootstrap: bool) -> str:
-    """How one tree of an ensemble is published; resampled records are rows with the weight of their repetitions."""
-    weight = ", sample_weight=np.bincount(model.estimators_samples_[0], minlength=n_rows)" if bootstrap else ""
-    counts = "; its counts are of the records as they were drawn, and so has the table to be" if bootstrap else ""
-    names = f"{features}, classes=[str(c) for c in model.classes_]"
-    return f": publish one tree, from_sklearn(model.estimators_[0], {names}{weight}, ...){counts}"
 
 
 def _of_pipeline(model: Any) -> str:

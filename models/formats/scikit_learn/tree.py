@@ -1,4 +1,4 @@
-"""A fitted scikit-learn decision tree as a `Release`: scikit-learn's conventions end here."""
+"""A fitted scikit-learn tree or forest as a `Release`: scikit-learn's conventions end here."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
+from maxent.models.formats.scikit_learn.ensemble import Member, members_of
 from maxent.models.formats.scikit_learn.induction import induction_of, read_fit
-from maxent.models.formats.scikit_learn.models import check_model
-from maxent.models.release import Attribute, Branch, Release, Target, Tree
+from maxent.models.release import Attribute, Branch, Induction, Release, Target, Tree
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Draft, Publish, freeze
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
 _SOURCE = "from_sklearn"
 
 
 def from_sklearn(
-    model: DecisionTreeClassifier,
+    model: DecisionTreeClassifier | RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier,
     *,
     target: str,
     classes: Sequence[str] | None = None,
@@ -37,13 +38,15 @@ def from_sklearn(
     X: Any = None,
     sample_weight: Any = None,
 ) -> Release:
-    """Publish a fitted ``sklearn.tree.DecisionTreeClassifier``.
+    """Publish a fitted ``sklearn.tree.DecisionTreeClassifier``, or all trees of a forest or a bag of them.
 
     Parameters
     ----------
-    model : DecisionTreeClassifier
+    model : DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier or BaggingClassifier
         Fitted on one output, one row per individual, without class weights or monotonic constraints, under which it
-        does not hold the records' counts, and without sample weights other than ``sample_weight``.
+        does not hold the records' counts, and without sample weights other than ``sample_weight``. Trees with
+        ``bootstrap`` count draws of their own from all records: the release then says `Release.resampled`, and nodes
+        with counts say `Node.distinct` too, which scikit-learn's exports call samples.
     target : str
         Name of the sensitive attribute.
     classes : sequence of str, optional
@@ -66,7 +69,7 @@ def from_sklearn(
     sample_weight : array-like of whole numbers, shape (n_rows,), optional
         What ``fit`` was given: row i stands for that many records, such as how often a bootstrap drew it
         (``np.bincount(forest.estimators_samples_[i], minlength=n_rows)``). The counts are then of the records so
-        repeated, and so has the adversary's table to be (its ``count`` column).
+        repeated, and so has the adversary's table to be (its ``count`` column). Only of a single tree.
 
     Returns
     -------
@@ -98,22 +101,32 @@ def from_sklearn(
     size of the smallest node, because rows of weight 0, which scikit-learn counts in the fraction, leave no trace
     either. Weights that add up to the number of rows at every node cannot be noticed: say so with ``sample_weight``.
     """
-    check_model(_SOURCE, model)
+    members, draws = members_of(_SOURCE, model)
     problems = list(_argument_problems(model, target, classes, features, private, publish))
+    if sample_weight is not None and members[0].tree is not model:
+        problems.append(Problem("argument", "sample_weight", "nothing, for several trees", shorten(sample_weight)))
     if problems:
         raise InvalidInput(_SOURCE, problems)
     columns = [str(name) for name in (model.feature_names_in_ if features is None else features)]
     coding, problems = read_coding(columns, categories or {}, onehot or {})
     attributes = {f.attribute: f.values for f in coding}
     problems += attribute_problems(attributes, target, private)
-    counts, unsound = counts_of(model.tree_)
-    problems += unsound
     if problems:
         raise InvalidInput(_SOURCE, problems)
-    fit = read_fit(_SOURCE, model, X, sample_weight)
-
     names = tuple(map(str, model.classes_ if classes is None else classes))
-    drafts = drafts_of(model.tree_, model.tree_.threshold, coding, counts)
+    trees = []
+    for member in members:
+        counts, unsound = counts_of(member.tree.tree_)
+        if unsound:
+            raise InvalidInput(_SOURCE, unsound)
+        given = [coding[i] for i in member.features.tolist()]
+        drafts = _drafts(member, given, counts, len(names), draws)
+        induction = Induction("cart")
+        if draws is None:
+            fit = read_fit(_SOURCE, member.tree, X, sample_weight)
+            if len(given) == len(coding) and given == coding:  # else, which attributes a tree could compare is its own
+                induction = induction_of(member.tree, coding, fit)
+        trees.append(Tree(freeze(drafts, names, publish, inner_counts=inner_counts), induction))
     return Release(
         target=Target(target, names),
         attributes=tuple(
@@ -125,8 +138,19 @@ def from_sklearn(
             )
             for name, values in attributes.items()
         ),
-        trees=(Tree(freeze(drafts, names, publish, inner_counts=inner_counts), induction_of(model, coding, fit)),),
+        trees=tuple(trees),
+        resampled=draws,
     )
+
+
+def _drafts(
+    member: Member, coding: Sequence[Feature], counts: NDArray[np.int64], n_classes: int, draws: int | None
+) -> list[Draft]:
+    """The nodes of a tree, with the counts of all classes of its ensemble, and the different records where it drew."""
+    tree, complete = member.tree.tree_, np.zeros((len(counts), n_classes), np.int64)
+    complete[:, member.classes] = counts
+    distinct = None if draws is None else np.asarray(tree.n_node_samples)
+    return drafts_of(tree, tree.threshold, coding, complete, distinct)
 
 
 def _argument_problems(
@@ -167,7 +191,11 @@ def counts_of(tree: Any) -> tuple[NDArray[np.int64], list[Problem]]:
 
 
 def drafts_of(
-    tree: Any, thresholds: NDArray[np.float64], coding: Sequence[Feature], counts: NDArray[np.int64]
+    tree: Any,
+    thresholds: NDArray[np.float64],
+    coding: Sequence[Feature],
+    counts: NDArray[np.int64],
+    distinct: NDArray[np.int64] | None = None,
 ) -> list[Draft]:
     """The nodes of a fitted ``tree_`` in depth-first order.
 
@@ -179,7 +207,9 @@ def drafts_of(
     coding : sequence of Feature
         What each column of the input means.
     counts : int64, shape (n_nodes, n_classes)
-        Records.
+        Records, or draws.
+    distinct : int64, shape (n_nodes,), optional
+        Different records among the draws.
 
     Raises
     ------
@@ -197,6 +227,7 @@ def drafts_of(
     while stack:
         node, parent, reach = stack.pop()
         draft, position = Draft(counts[node], labels[node]), len(drafts)
+        draft.distinct = None if distinct is None else int(distinct[node])
         drafts.append(draft)
         if parent >= 0:
             drafts[parent].children.append(position)

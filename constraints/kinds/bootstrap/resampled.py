@@ -1,0 +1,157 @@
+"""Counts of a bootstrap: what draws with replacement prove of the records, for certain and at a confidence.
+
+Each tree counts n draws from all N records. Whoever was drawn is there: of d draws of a class, among D in a node of
+which u are of different records, ``d - (D - u)`` at least are of different records of the class, and one in any case.
+
+How many records of a class there are, m of the W in a node, is in an interval. Who is in the node is public, so that W
+is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
+Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
+those of Clopper and Pearson (1934) for whole m. All that there could be have shares of the error probability
+(`maxent.constraints.kinds.bootstrap.box_shares`), since the tree was grown on these draws, and chose its nodes by them.
+
+A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
+comparisons of splits prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from maxent.constraints.kinds.bootstrap.box_shares import log_shares
+from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.kinds.sampling import ROUNDING
+from maxent.constraints.program import Linear
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.release import Tree
+from maxent.models.sparse_counts import check_size, positive_counts
+from maxent.models.trees.places import Places
+
+UNKNOWN = -1
+"""Draws of a place that neither states them nor has them follow from the places below."""
+
+
+def resampled(context: Context) -> Iterator[Linear]:
+    """The mass of each class in a node is within what the draws of it leave; see the module's text."""
+    release, n_classes = context.release, context.n_classes
+    if release.resampled is None:
+        return
+    check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
+    each = np.eye(n_classes)
+    shares = log_shares(release, context.table, context.cells.trees)
+    for t, (tree, share) in enumerate(zip(release.trees, shares, strict=True)):
+        held = context.cells.trees[t]
+        draws, distinct = draws_of(tree, held.places, release.target.classes)
+        places = np.flatnonzero((held.stop > held.start) & (draws[:, 0] != UNKNOWN))
+        places = places[places < len(tree.nodes)]
+        size, drawn, different = context.sizes[t][places], draws[places], distinct[places]
+        alone = n_classes == 2 and not np.isnan(size).any()  # the other class is the rest: one interval is both
+        side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes))) + share[places]
+        low, high = _mass_bounds(drawn, size, side, release.resampled, context.table.individuals)
+        whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
+        least, others = certain(drawn, different)
+        low, high = np.maximum(low, least), np.minimum(high, whole - others)
+        told = (low > 0) | (high < whole)
+        if alone:
+            told[:, 1] = False
+        for i in np.flatnonzero(told.any(axis=1)).tolist():
+            place, rows = int(places[i]), np.flatnonzero(told[i])
+            lower, upper = low[i, rows].astype(np.float64), high[i, rows].astype(np.float64)
+            says = "drawn " + ", ".join(
+                f"{release.target.classes[x]} {drawn[i, x]} of {drawn[i].sum()}: {low[i, x]:.0f} to {high[i, x]:.0f}"
+                for x in rows.tolist()
+            )
+            coef = each if len(rows) == n_classes else each[rows]
+            origin = context.origin(t, tree.nodes[place])
+            yield Linear("resampled", origin, context.region(t, place), coef, lower, upper, says)
+
+
+def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """Draws of each class, shape (n_places, n_classes), and different records among them, (n_places,), else `UNKNOWN`.
+
+    What a node does not state follows from all that are below it.
+    """
+    number = {label: x for x, label in enumerate(classes)}
+    draws, distinct = np.full((len(places), len(classes)), UNKNOWN), np.full(len(places), UNKNOWN)
+    for place, node in enumerate(tree.nodes):
+        if node.counts is not None:
+            draws[place] = 0
+            for label, count in positive_counts(node.counts).items():
+                draws[place, number[label]] = count
+        if node.distinct is not None:
+            distinct[place] = node.distinct
+    for place in reversed(places.top_down):
+        below = list(places.children[place])
+        if below and draws[place, 0] == UNKNOWN and (draws[below, 0] != UNKNOWN).all():
+            draws[place] = draws[below].sum(axis=0)
+        if below and distinct[place] == UNKNOWN and (distinct[below] != UNKNOWN).all():
+            distinct[place] = distinct[below].sum()
+    return draws, distinct
+
+
+def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
+    """How many records of each class there are at least in some places, and how many of all others together.
+
+    Parameters
+    ----------
+    drawn : shape (n_places, n_classes), draws
+    distinct : shape (n_places,), different records among the draws of each place, or `UNKNOWN`
+
+    Returns
+    -------
+    own, others : shapes (n_places, n_classes)
+    """
+    there = (drawn > 0).astype(np.int64)
+    own, others = there, there.sum(axis=1, keepdims=True) - there
+    known = (distinct != UNKNOWN)[:, None]
+    repeats = drawn.sum(axis=1, keepdims=True) - distinct[:, None]
+    own = np.where(known, np.maximum(own, drawn - repeats), own)
+    return own, np.where(known, np.maximum(others, distinct[:, None] - drawn), others)
+
+
+def _mass_bounds(
+    drawn: IntArray, size: FloatArray, side: FloatArray, draws: int, individuals: int
+) -> tuple[IntArray, IntArray]:
+    """Smallest and largest number of records of each class in some places, shapes (n_places, n_classes).
+
+    Parameters
+    ----------
+    drawn : shape (n_places, n_classes)
+    size : shape (n_places,), individuals, NaN where private attributes decide who is there
+    side : shape (n_places,), the logarithm of the probability that an interval may miss on one side
+    draws, individuals : draws of the whole tree, and records that they are from
+    """
+    among = np.broadcast_to(np.where(np.isnan(size), draws, drawn.sum(axis=1))[:, None], drawn.shape).ravel()
+    whole = np.broadcast_to(np.where(np.isnan(size), individuals, size)[:, None], drawn.shape).ravel()
+    miss = np.exp(np.broadcast_to(side[:, None], drawn.shape)).ravel()
+    whole, among, d = whole.astype(np.int64), among.astype(np.int64), drawn.ravel()
+    low, rest = least_records(d, among, whole, miss), least_records(among - d, among, whole, miss)
+    return low.reshape(drawn.shape), (whole - rest).reshape(drawn.shape)
+
+
+def least_records(drawn: IntArray, among: IntArray, whole: IntArray, miss: FloatArray) -> IntArray:
+    """The smallest m with ``P(Binomial(among, m / whole) >= drawn) > miss``, shape (n,), at most ``whole``."""
+    from scipy.special import bdtrc
+
+    low, up = np.zeros(len(drawn), np.int64), whole.copy()
+    low[drawn > 0] = np.minimum(1, whole)[drawn > 0]
+    up[drawn <= 0] = 0
+    while (open_ := low < up).any():
+        middle = (low + up) // 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tail = bdtrc(drawn - 1.0, among, middle / whole) * (1 + ROUNDING)
+        enough = tail > miss
+        up = np.where(open_ & enough, middle, up)
+        low = np.where(open_ & ~enough, middle + 1, low)
+    return up
+
+
+KIND = Kind(
+    "resampled",
+    "draws of a bootstrap: so many of a node's people have this class, as far as draws with replacement prove it",
+    r"\ell_{\Lambda,x} \le m_{\Lambda,x} \le u_{\Lambda,x}"
+    r" \quad \text{where } d_{\Lambda,x} \text{ of } d_\Lambda \text{ draws were of class } x",
+    resampled,
+    "counts",
+)
