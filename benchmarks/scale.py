@@ -173,7 +173,7 @@ def measure(tree: str, qi: str, call: argparse.Namespace) -> dict[str, Any]:
         **seconds,
         "rounds": outcome.rounds,
         "parts": outcome.parts,
-        "active": outcome.active,
+        "active": len(outcome.active),
         "entropy": found.entropy,
         "max_violation": outcome.violation,
         "status": outcome.status,

@@ -90,7 +90,7 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Split:
+class Split:
     """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals.
 
     Shapes (n_places,); the split information is times the individuals.
@@ -103,26 +103,27 @@ class _Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Branches:
+class Branches:
     """Every branch of a tree's nodes: the places at its two ends, shapes (n_branches,)."""
 
     above: IntArray
     below: IntArray
 
-    def chosen(self, measure: str, totals: FloatArray) -> _Split:
+    def chosen(self, measure: str, totals: FloatArray) -> Split:
         """What the chosen splits come to; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
         size = totals.sum(axis=1)
         whole = phi_sum(measure, totals, size)
-        return _Split(self._sum(whole), whole, self._sum(_neg_x_log_x(size)), size)
+        return Split(self._sum(whole), whole, self._sum(neg_x_log_x(size)), size)
 
     def _sum(self, values: FloatArray) -> FloatArray:
         """Sums over the branches of each place."""
         return np.asarray(np.bincount(self.above, values[self.below], len(values)), np.float64)
 
 
-def _branches(held: TreeCells) -> _Branches:
+def branches(held: TreeCells) -> Branches:
+    """The branches of a tree."""
     below = held.places.below
-    return _Branches(held.places.parent[below], below)
+    return Branches(held.places.parent[below], below)
 
 
 class InternalRows:
@@ -136,7 +137,7 @@ class InternalRows:
         alike: dict[tuple[int, int, str, str], list[int]] = {}
         for k, c in enumerate(constraints):
             alike.setdefault((c.tree, c.column, c.form, c.measure), []).append(k)
-        self._branches = {t: _branches(program.cells.trees[t]) for t, *_ in alike}
+        self._branches = {t: branches(program.cells.trees[t]) for t, *_ in alike}
         self._batches = [self._batch(*key, np.array(which)) for key, which in alike.items()]
 
     def _batch(self, tree: int, column: int, form: str, measure: str, which: IntArray) -> _Batch:
@@ -160,7 +161,7 @@ class InternalRows:
         """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
         out = np.empty(self.n_rows)
         totals: dict[int, FloatArray] = {}
-        splits: dict[tuple[int, str], _Split] = {}
+        splits: dict[tuple[int, str], Split] = {}
         for batch in self._batches:
             tree, measure = batch.tree, batch.measure
             if tree not in totals:
@@ -174,14 +175,14 @@ class InternalRows:
         """Amount by which each comparison is missed, impurity units, shape (n_rows,)."""
         return np.maximum(-self.slack(masses), 0.0)
 
-    def _compared(self, batch: _Batch, masses: FloatArray, totals: FloatArray, split: _Split) -> FloatArray:
+    def _compared(self, batch: _Batch, masses: FloatArray, totals: FloatArray, split: Split) -> FloatArray:
         """The slack of a batch's rows."""
         sums = self.program.sums.by_value(batch.tree, batch.column)
         a = sums(masses)
         w = a.sum(axis=1)
         if batch.form == "values":
             u = np.add.reduceat(phi_sum(batch.measure, a, w), sums.start[:-1])
-            split_u = np.add.reduceat(_neg_x_log_x(w), sums.start[:-1])
+            split_u = np.add.reduceat(neg_x_log_x(w), sums.start[:-1])
             return _compare(batch.measure, split, sums.places[batch.node], u[batch.node], split_u[batch.node])
         if batch.form == "cuts":
             for begin, end in pairwise(sums.start.tolist()):
@@ -194,22 +195,23 @@ class InternalRows:
             right = np.maximum(totals[place] - left, 0.0)
             w_right = np.maximum(split.size[place] - w_left, 0.0)
             u = phi_sum(batch.measure, left, w_left) + phi_sum(batch.measure, right, w_right)
-            split_u = _neg_x_log_x(w_left) + _neg_x_log_x(w_right)
+            split_u = neg_x_log_x(w_left) + neg_x_log_x(w_right)
             slack[rows] = _compare(batch.measure, split, place, u, split_u)
         return slack
 
 
-def _compare(measure: str, split: _Split, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
+def _compare(measure: str, split: Split, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
     """``E_U - E_T`` from the sums of phi over branches; for the gain ratio ``gain_T / S_T - gain_U / S_U``."""
     chosen, size = split.chosen[place], split.size[place]
     if measure == "gain_ratio":
-        whole, undivided = split.whole[place], _neg_x_log_x(size)
+        whole, undivided = split.whole[place], neg_x_log_x(size)
         gain_t = (chosen - whole) / np.maximum(split.split[place] - undivided, TINY)
         return gain_t - (u - whole) / np.maximum(split_u - undivided, TINY)
     return (chosen - u) / np.maximum(size, TINY)
 
 
-def _neg_x_log_x(w: FloatArray) -> FloatArray:
+def neg_x_log_x(w: FloatArray) -> FloatArray:
+    """``-w ln w``, 0 where w is, of the shape of w."""
     result: FloatArray = -w * np.log(np.maximum(w, TINY))
     return result
 

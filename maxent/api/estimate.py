@@ -29,6 +29,7 @@ from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import GRACE, Clock
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
+from maxent.solvers.solve.averaged import averaged
 from maxent.solvers.solve.dask_cluster import connected
 from maxent.solvers.solve.driver import Outcome, solve_program
 
@@ -69,6 +70,7 @@ class Solving:
     dask: str | None = None
     floor: float = 1e-6
     top: int = 10
+    single_optimum: bool = False
     solver: Backend = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +153,7 @@ def estimate(
     dask: str | None = None,
     floor: float = 1e-6,
     top: int = 10,
+    single_optimum: bool = False,
     interruptible: bool = False,
     progress: Progress | None = None,
     target: str | None = None,
@@ -207,6 +210,8 @@ def estimate(
         entropy would push it to 0: the optimum does not rule out a class that the truth may have.
     top : int
         How many of the most disclosed quasi-identifiers the summary names.
+    single_optimum : bool
+        Whether, where exchangeable classes make optima several, the posterior is one of them in place of their mean.
     interruptible : bool
         Whether Ctrl-C while solving returns the best answer so far, with the status ``interrupted``; a second one, and
         otherwise the first, raises KeyboardInterrupt.
@@ -233,7 +238,7 @@ def estimate(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top)
+    solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum)
     tables = Tables(qi, truth, facts, marginal, count, reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     known = Knowledge(knowledge, impurity, rounding, confidence)
@@ -266,27 +271,33 @@ def estimate_case(
         )
         with clock.listening() if interruptible else nullcontext():
             outcome = solve_program(program, how.solver, options, progress or (lambda text, done, total: None))
+            mean = None if how.single_optimum else averaged(program, outcome, options)
     solved = time.perf_counter()
-    posterior = program.posterior(outcome.masses)
+    masses = outcome.masses if mean is None else mean.masses
+    posterior = program.posterior(masses)
     error = max(how.tolerance, TOLERANCE)
-    shared = shares(program, outcome.masses, posterior, error)
+    shared = shares(program, masses, posterior, error)
+    disclosure = measure(
+        posterior,
+        program.table.counts,
+        case.truth,
+        top=how.top,
+        surest=shared.surest,
+        possible=shared.possible,
+        tolerance=error,
+    )
+    if mean is not None:
+        disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
     result = Estimate(
         program=program,
         outcome=outcome,
         probabilities=posterior,
-        disclosure=measure(
-            posterior,
-            program.table.counts,
-            case.truth,
-            top=how.top,
-            surest=shared.surest,
-            possible=shared.possible,
-            tolerance=error,
-        ),
+        disclosure=disclosure,
         backend=_used(outcome) if how.backend == "auto" else how.solver.name,
         tolerance=how.tolerance,
         seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
         noticed=case.noticed,
+        optima=1 if mean is None else mean.optima,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -52,6 +52,7 @@ def estimate_command(
     dask: opt.Dask = None,
     floor: opt.Floor = 1e-6,
     top: opt.Top = 10,
+    single_optimum: opt.SingleOptimum = False,
     reading: Any = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
@@ -80,6 +81,7 @@ def estimate_command(
         "dask": dask,
         "floor": floor,
         "top": top,
+        "single_optimum": single_optimum,
         "reading": reading,
     }
     asked = Asked(max_posterior, min_k, max_certain, enforce, report)

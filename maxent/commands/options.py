@@ -112,6 +112,12 @@ Backend = Annotated[
 Tolerance = Annotated[
     float, panels.solved(metavar="X", help="Largest violation of a constraint in a solution, as a probability.")
 ]
+SingleOptimum = Annotated[
+    bool,
+    panels.solved(
+        "--single-optimum", help="One optimum, in place of the mean of all that exchangeable classes make of it."
+    ),
+]
 NoPresolve = Annotated[bool, panels.solved("--no-presolve", help="Give the solver the whole program in one piece.")]
 Starts = Annotated[
     int | None,

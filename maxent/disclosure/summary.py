@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from maxent.disclosure.checked_arrays import (
     checked_prior,
 )
 from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, individual_divergence
-from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, gain_over_prior
+from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, conditional_entropy, gain_over_prior
 from maxent.disclosure.registry import MEASURES, Number, estimated
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,14 @@ class Disclosure:
             "gain": asdict(self.gain),
         }
         return own | {key: self.measures[key] for key, m in MEASURES.items() if m.json is None and key in self.measures}
+
+    def of_optimum(self, posterior: FloatArray, counts: IntArray) -> Disclosure:
+        """The same with the entropy of one optimum, where the posterior is the mean of several.
+
+        ``posterior`` and ``counts`` are those of `measure`; of the optimum, shapes (n_qi, n_classes) and (n_qi,).
+        """
+        entropy = conditional_entropy(posterior, counts)
+        return replace(self, entropy=entropy, measures={**self.measures, "entropy": entropy})
 
 
 def measure(

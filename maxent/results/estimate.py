@@ -18,6 +18,9 @@ from maxent.text.estimate import estimate_display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+EXACT, MOST = 2**53, 10**308
+"""Optima up to which JSON has the exact number, and the largest number of them that it can have."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Shown, Solved):
@@ -45,6 +48,8 @@ class Estimate(Shown, Solved):
             "backend": self.backend,
             "convex": outcome.convex,
             "unique": self.unique,
+            "symmetric": self.optima > 1,
+            "optima": self.optima if self.optima <= EXACT else float(min(self.optima, MOST)),
             "certificate": self.certificate,
             "entropy": self.disclosure.entropy,
             "max_violation": outcome.violation,
@@ -52,7 +57,7 @@ class Estimate(Shown, Solved):
             "solver": {
                 "rounds": outcome.rounds,
                 "parts": outcome.parts,
-                "active_internal": outcome.active,
+                "active_internal": len(outcome.active),
                 "iterations": outcome.iterations,
                 "backends": outcome.backends,
             },

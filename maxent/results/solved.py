@@ -18,13 +18,18 @@ from maxent.solvers.solve.driver import Outcome
 
 @dataclass(frozen=True, eq=False)
 class Solved(Inference):
-    """An inference with its solution; ``noticed`` is what was while the release and the tables were read."""
+    """An inference with its solution.
+
+    ``noticed`` is what was while the release and the tables were read. ``optima`` is how many optima, permutations of
+    exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them.
+    """
 
     outcome: Outcome
     backend: str
     tolerance: float
     seconds: Mapping[str, float]
     noticed: Noticed = NOTHING
+    optima: int = 1
 
     @property
     def reliable(self) -> bool:

@@ -89,6 +89,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         ),
         "constraints: " + kinds_line(kinds_of(program)),
         f"{_solver(estimate)}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
+        *_mean_lines(estimate),
     ]
     lines += [f"note: {note}" for note in estimate.notes]
     if estimate.contradictions:
@@ -127,6 +128,13 @@ def _solver(estimate: Solved) -> str:
         if estimate.outcome.closed_form
         else f"solved by {estimate.backend.replace('+', ' and ')}"
     )
+
+
+def _mean_lines(estimate: Solved) -> list[str]:
+    if estimate.optima == 1:
+        return []
+    number = f"{estimate.optima:,}" if estimate.optima < 10**9 else "more than a thousand million"
+    return [f"the probabilities are the mean of {number} optima, which differ in classes that no statement tells apart"]
 
 
 def _worth(estimate: Solved) -> str:

@@ -57,7 +57,7 @@ class Outcome:
     ``not_converged`` (``trouble`` says where), ``time_limit`` or ``interrupted`` (the best answer so far). ``convex``
     is whether what was solved is convex. The objective (nats per individual) is at most ``entropy_upper_bound``, and
     ``duality_gap`` is how much the answer's is below that; both are infinite where nothing is proved. ``backends``
-    counts the parts that each back end solved.
+    counts the parts that each back end solved; ``active`` are the internal rows that were activated.
     """
 
     masses: FloatArray  # (n_cells, n_classes), individuals
@@ -70,7 +70,7 @@ class Outcome:
     iterations: int
     rounds: int
     parts: int
-    active: int
+    active: IntArray
     backends: dict[str, int]
 
     @property
@@ -149,7 +149,7 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
         iterations=found.steps,
         rounds=1,
         parts=found.components,
-        active=0,
+        active=np.empty(0, np.int64),
         backends={name: number for name, number in by.items() if number},
     )
 
@@ -337,6 +337,6 @@ def _outcome(
         iterations=run.iterations,
         rounds=rounds,
         parts=len(answers),
-        active=len(active),
+        active=active,
         backends=dict(sorted(Counter(answer.by for answer in answers if answer.by).items())),
     )

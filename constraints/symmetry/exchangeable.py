@@ -1,0 +1,118 @@
+"""Classes that statements treat alike, so that swapping them maps what meets the statements to what meets them too.
+
+The measures of splits are symmetric functions of the classes, so that comparisons of splits treat all classes alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.constraints.presolve.merge import EXACT
+from maxent.constraints.presolve.statements import StatementRows, statement_rows
+from maxent.constraints.program import Linear, Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hashed:
+    """Rows by hashes of 64 bits: a row's is a number of what it is about, and one for each of its terms.
+
+    ``whole``, shape (n_rows,), are these hashes, ``of_class`` and ``factor``, shapes (n_classes,) and (n_terms,), the
+    numbers whose products are those of the terms; ``at``, shape (n_rows, n_classes), is 1 more than a term's index.
+    """
+
+    whole: Hashes
+    of_class: Hashes
+    factor: Hashes
+    at: sparse.csc_matrix
+
+    def swapped(self, one: int, other: int) -> bool:
+        """Whether swapping two classes maps the rows to themselves."""
+        change = np.zeros(len(self.whole), np.uint64)
+        forth = np.subtract(self.of_class[[other]], self.of_class[[one]])
+        for x, by in ((one, forth), (other, np.uint64(0) - forth)):
+            terms = slice(self.at.indptr[x], self.at.indptr[x + 1])
+            change[self.at.indices[terms]] += self.factor[self.at.data[terms] - 1] * by
+        changed = np.flatnonzero(change)
+        before = self.whole[changed]
+        return bool(np.array_equal(np.sort(before), np.sort(before + change[changed])))
+
+
+def exchangeable(program: Program, linear: IntArray) -> IntArray:
+    """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,).
+
+    Two classes are in a block when swapping them turns the constraints' rows into each other.
+    """
+    n = program.n_classes
+    hashed, role = _hashed([program.linear[i] for i in linear.tolist()], program)
+    block, first = np.full(n, -1, np.int64), list[int]()
+    for x in range(n):
+        like = (i for i, other in enumerate(first) if role[other] == role[x] and hashed.swapped(other, x))
+        block[x] = next(like, len(first))
+        if block[x] == len(first):
+            first.append(x)
+    return block
+
+
+def _hashed(constraints: list[Linear], program: Program) -> tuple[_Hashed, Hashes]:
+    """The rows of constraints, and a hash of what each class is in them, equal for classes that can be swapped."""
+    n, table = program.n_classes, statement_rows(constraints, program.n_classes)
+    region = np.array([constraint.region for constraint in constraints], np.int64)
+    settled, totals = _settled(constraints, table, program)
+    table = table.take(np.flatnonzero(~np.isin(region[table.of], settled)))
+    number, random = np.repeat(np.arange(len(table)), np.diff(table.ends)), np.random.default_rng(0)
+    added = len(table) + np.arange(totals.size)
+    row, klass = np.concatenate([number, added]), np.concatenate([table.klass, np.tile(np.arange(n), len(settled))])
+    said = np.round(totals.ravel() / EXACT) * EXACT
+    about = sum(
+        _numbered(np.concatenate(values), random)
+        for values in (
+            (region[table.of], np.repeat(settled, n)),
+            (table.lower, said),
+            (table.upper, said),
+        )
+    )
+    factor = _numbered(np.concatenate([table.coef, np.ones(totals.size)]), random)
+    of_class = random.integers(1, 2**63, n, np.uint64)
+    whole, role = np.array(about, np.uint64), np.zeros(n, np.uint64)
+    np.add.at(role, klass, (whole[row] | np.uint64(1)) * factor)
+    np.add.at(whole, row, factor * of_class[klass])
+    at = sparse.csc_matrix((np.arange(1, len(row) + 1), (row, klass)), shape=(len(whole), n))
+    return _Hashed(whole, of_class, factor, at), role
+
+
+def _numbered(values: npt.NDArray[np.generic], random: np.random.Generator) -> Hashes:
+    """A random number for each distinct value, shape (n,)."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    found: Hashes = random.integers(1, 2**63, len(distinct), np.uint64)[inverse]
+    return found
+
+
+def _settled(constraints: list[Linear], table: StatementRows, program: Program) -> tuple[IntArray, FloatArray]:
+    """Regions whose statements leave a single total to every class, and these totals, shape (n_settled, n_classes).
+
+    A label with the smallest rate that it can have says, for one, that all classes are equally many.
+    """
+    n = program.n_classes
+    if not constraints or not program.single:
+        return np.empty(0, np.int64), np.empty((0, n))
+    regions, of = np.unique([constraint.region for constraint in constraints], return_inverse=True)
+    size = program.region_size[regions][:, None]
+    low, high = np.zeros((len(regions), n)), np.repeat(size, n, axis=1)
+    one = table.alone >= 0
+    at = of[table.of[one]], table.alone[one]
+    np.maximum.at(low, at, table.lower[one])
+    np.minimum.at(high, at, table.upper[one])
+    labels = [i for i, constraint in enumerate(constraints) if constraint.kind == "label"]
+    at = of[labels], np.array([constraints[i].coef[0].argmax() for i in labels], np.int64)
+    np.minimum.at(high, at[0], high[at][:, None])
+    high = np.minimum(high, size - (low.sum(axis=1, keepdims=True) - low))
+    low = np.maximum(low, size - (high.sum(axis=1, keepdims=True) - high))
+    exact: BoolArray = (high - low <= EXACT).all(axis=1)
+    return regions[exact], low[exact]

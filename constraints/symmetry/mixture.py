@@ -1,0 +1,182 @@
+"""The mean of the optima that permutations of exchangeable classes lead to from one of them.
+
+A piece of the program that binding comparisons hold together permutes the classes that its statements treat alike: this
+keeps the entropy, and all that the piece states. A comparison further up that does not bind sees only sums over pieces,
+and may be broken. Pieces below such a comparison are then permuted together, or where the arrangements of their
+classes are few, all of these are tried and those kept that break nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+
+from maxent.constraints.presolve.merge import compared, parts, unmerged
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows
+from maxent.constraints.symmetry.exchangeable import exchangeable
+from maxent.constraints.symmetry.orbit_bounds import breakable
+from maxent.constraints.symmetry.pieces import Pieces, several
+from maxent.models.arrays import FloatArray, IntArray
+
+BINDING = 1e-6
+"""Slack, in impurity units, up to which a comparison binds."""
+
+ALIKE = 1e-6
+"""Probabilities nearer than this are the same: swapping their classes leads to no other optimum."""
+
+ARRANGEMENTS = 256
+"""Arrangements of pieces that are tried one by one; where there are more, draws show what must be joined."""
+
+DRAWS = 32
+"""Permutations that are drawn to see whether comparisons hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """The mean of ``optima`` optima, individuals, shape (n_cells, n_classes)."""
+
+    masses: FloatArray
+    optima: int
+
+
+def mixture(
+    program: Program,
+    rows: InternalRows,
+    linear: IntArray,
+    active: IntArray,
+    masses: FloatArray,
+    tolerance: float,
+    check: Callable[[], None] = lambda: None,
+) -> Mixture:
+    """The mean of the optima that permutations of classes make of one.
+
+    Parameters
+    ----------
+    linear, active : the linear constraints and the internal rows that led to the optimum, indices
+    masses : shape (n_cells, n_classes), the optimum, individuals
+    tolerance : largest violation of a comparison, impurity units
+    check : called again and again meanwhile; it may raise
+    """
+    search = _Search(program, rows, linear, tolerance, check)
+    binding = active[rows.slack(masses)[active] <= BINDING]
+    pieces = search.pieces(binding)
+    out, optima = masses.copy(), 1
+    for linked, suspects in search.linked(pieces, binding, masses):
+        found = search.tried(linked, masses)
+        if found is None:
+            found = search.together(linked, suspects, binding, masses)
+        inside = linked.of >= 0
+        out[inside] = found.masses[inside]
+        optima *= found.optima
+    return Mixture(out, optima)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for the permutations that lead from one optimum of a program to others."""
+
+    program: Program
+    rows: InternalRows
+    linear: IntArray
+    tolerance: float
+    check: Callable[[], None]
+
+    def pieces(self, held: IntArray) -> Pieces:
+        """What statements and some internal rows hold together, as far as it is below one of these rows."""
+        self.check()
+        program, alone = self.program, unmerged(self.program)
+        among = compared(program, alone, self.rows, held)
+        found = parts(program, alone, self.linear, self.rows, held, among)
+        of = np.full(len(program.cells), -1, np.int64)
+        for i, part in enumerate(found):
+            of[part.groups] = i
+        block = np.array([exchangeable(program, part.linear) for part in found], np.int64)
+        return Pieces(of, block.reshape(len(found), program.n_classes))
+
+    def linked(self, pieces: Pieces, held: IntArray, masses: FloatArray) -> Iterator[tuple[Pieces, IntArray]]:
+        """Pieces that comparisons may link, beside these comparisons' rows; those of different sets are independent."""
+        among = np.ones(self.rows.n_rows, bool)
+        among[held] = False
+        suspects = breakable(self.program, self.rows, pieces, masses, among, self.tolerance)
+        around = pieces.of if not len(suspects) else self.pieces(np.union1d(held, suspects)).of
+        for i in range(int(around.max(initial=-1)) + 1):
+            yield pieces.only(np.unique(pieces.of[around == i])), suspects
+
+    def tried(self, pieces: Pieces, masses: FloatArray) -> Mixture | None:
+        """The mean over all arrangements of pieces that keep every comparison, None where these are many."""
+        start, choices = masses.copy(), []
+        for cells, classes in pieces.exchangeable():
+            at = np.ix_(cells, classes)
+            number = _alike(masses[at] / self.program.weight[cells, None])
+            for same in several(number):
+                start[np.ix_(cells, classes[same])] = start[at][:, same].mean(axis=1, keepdims=True)
+            choices.append((cells, classes, number))
+        n = prod(_arrangements(number) for _, _, number in choices)
+        if n > ARRANGEMENTS:
+            return None
+        if n == 1:
+            return Mixture(start, 1)
+        total, optima = np.zeros(start.shape), 0
+        for orders in product(*(_orders(number) for _, _, number in choices)):
+            self.check()
+            world = start.copy()
+            for (cells, classes, _), order in zip(choices, orders, strict=True):
+                world[np.ix_(cells, classes)] = start[np.ix_(cells, classes[order])]
+            if self.rows.slack(world).min(initial=0.0) >= -self.tolerance:
+                total += world
+                optima += 1
+        return Mixture(total / optima, optima) if optima else Mixture(masses, 1)
+
+    def together(self, pieces: Pieces, suspects: IntArray, held: IntArray, masses: FloatArray) -> Mixture:
+        """The mean over permutations of pieces, after those that some draws show to break a comparison are joined."""
+        inside = pieces.of >= 0
+        random = np.random.default_rng(0)
+        while True:
+            broken = np.zeros(self.rows.n_rows, bool)
+            for _ in range(DRAWS):
+                self.check()
+                broken |= self.rows.slack(pieces.drawn(masses, random)) < -self.tolerance
+            if not broken.any():
+                break
+            held = np.union1d(held, np.flatnonzero(broken))
+            pieces = self.pieces(held).within(inside)
+        optima = 1
+        for cells, classes in pieces.exchangeable():
+            optima *= _arrangements(_alike(masses[np.ix_(cells, classes)] / self.program.weight[cells, None]))
+        return Mixture(pieces.mean(masses), optima)
+
+
+def _alike(columns: FloatArray) -> IntArray:
+    """Numbers of the columns, equal where they are the same but for rounding, shape (n_columns,)."""
+    number = np.full(columns.shape[1], -1, np.int64)
+    for i in range(len(number)):
+        if number[i] < 0:
+            same = (np.abs(columns - columns[:, [i]]) <= ALIKE).all(axis=0) & (number < 0)
+            number[same] = number.max() + 1
+    return number
+
+
+def _arrangements(number: IntArray) -> int:
+    """In how many orders numbers can be, of which some may be equal."""
+    return factorial(len(number)) // prod(factorial(n) for n in np.bincount(number).tolist())
+
+
+def _orders(number: IntArray) -> Iterator[IntArray]:
+    """Permutations that bring numbers into each of their distinct orders, once each."""
+    seen = [np.flatnonzero(number == i).tolist() for i in range(int(number.max()) + 1)]
+
+    def go(left: list[int]) -> Iterator[list[int]]:
+        if not any(left):
+            yield []
+        for i, n in enumerate(left):
+            if n:
+                for rest in go([*left[:i], n - 1, *left[i + 1 :]]):
+                    yield [seen[i][n - 1], *rest]
+
+    for order in go([len(which) for which in seen]):
+        yield np.array(order)

@@ -1,0 +1,63 @@
+"""Sets of cells that permute their exchangeable classes, each set on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Pieces of a program.
+
+    ``of``, shape (n_cells,), is the piece of each cell, -1 where it is in none; ``block``, shape (n_pieces, n_classes),
+    numbers the sets of exchangeable classes of each piece.
+    """
+
+    of: IntArray
+    block: IntArray
+
+    def exchangeable(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Cells and classes of each set of classes that a piece permutes."""
+        order = np.argsort(self.of, kind="stable")
+        ends = np.searchsorted(self.of[order], np.arange(len(self.block) + 1))
+        for block, start, stop in zip(self.block, ends[:-1], ends[1:], strict=True):
+            for classes in several(block):
+                if stop > start:
+                    yield order[start:stop], classes
+
+    def mean(self, masses: FloatArray) -> FloatArray:
+        """The mean over all permutations, individuals, shape (n_cells, n_classes)."""
+        out = masses.copy()
+        for cells, classes in self.exchangeable():
+            at = np.ix_(cells, classes)
+            out[at] = out[at].mean(axis=1, keepdims=True)
+        return out
+
+    def drawn(self, masses: FloatArray, random: np.random.Generator) -> FloatArray:
+        """Masses after permutations drawn at random, individuals, shape (n_cells, n_classes)."""
+        out = masses.copy()
+        for cells, classes in self.exchangeable():
+            out[np.ix_(cells, classes)] = masses[np.ix_(cells, random.permutation(classes))]
+        return out
+
+    def only(self, pieces: IntArray) -> Pieces:
+        """Some of the pieces, increasing; -1 among them is ignored."""
+        pieces = pieces[pieces >= 0]
+        number = np.full(len(self.block) + 1, -1, np.int64)  # the last one for cells of no piece
+        number[pieces] = np.arange(len(pieces))
+        return Pieces(number[self.of], self.block[pieces])
+
+    def within(self, cells: BoolArray) -> Pieces:
+        """The pieces that have some of the cells."""
+        return self.only(np.unique(self.of[cells]))
+
+
+def several(block: IntArray) -> Iterator[IntArray]:
+    """The classes of each block of more than one."""
+    for number in np.flatnonzero(np.bincount(block) > 1).tolist():
+        yield np.flatnonzero(block == number)

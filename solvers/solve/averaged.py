@@ -1,0 +1,29 @@
+"""The mean of the optima that exchangeable classes make of one."""
+
+from __future__ import annotations
+
+from maxent.constraints.presolve.merge import known_totals, needed
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import Evaluator
+from maxent.constraints.symmetry.mixture import Mixture, mixture
+from maxent.solvers.backend import Options
+from maxent.solvers.clock import OutOfTime
+from maxent.solvers.solve.driver import Outcome
+
+
+def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | None:
+    """The mean of the optima that permutations make of an answer, None where it is the only one of them.
+
+    An answer that is not an optimum stays as it is, and so does one when time runs out. A convex program has one
+    optimum.
+    """
+    if outcome.status != "optimal" or outcome.convex:
+        return None
+    evaluator = Evaluator(program)
+    linear = needed(program, known_totals(program), evaluator.linear)
+    rows, clock = evaluator.internal, options.clock
+    try:
+        found = mixture(program, rows, linear, outcome.active, outcome.masses, options.tolerance, clock.check)
+    except OutOfTime:
+        return None
+    return found if found.optima > 1 else None
