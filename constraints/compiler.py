@@ -25,6 +25,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number
+from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 
@@ -170,7 +171,7 @@ def _notes(
     context: Context, impurity: Impurity | None, confidence: float, countable: int, *, unfinished: bool
 ) -> list[str]:
     """Notes on how the release was read."""
-    notes = []
+    notes = list(score_notes(context.release))
     if context.rates.note and "rate" in context.knowledge and not context.sampled:
         notes.append(context.rates.note)
     if unfinished:

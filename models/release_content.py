@@ -15,6 +15,9 @@ AttributeType = Literal["categorical", "numeric"]
 Impurity = Literal["gini", "entropy", "gain_ratio"]
 Candidates = Literal["unused", "thresholds", "mixed", "none"]
 Encoding = Literal["ordinal", "onehot"]
+Predicts = Literal["label", "vote", "mean", "score"]
+Labels = Literal["majority", "decided"]
+Link = Literal["logit", "softmax", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class Node:
 
     ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records, ``rates`` are shares of
     classes, 0 of one that is not named. Of a release that was resampled these are of draws, and ``distinct`` is how
-    many different records were drawn.
+    many different records were drawn. ``value`` is what a leaf of a boosted model adds to the score of the tree's
+    class, or to that of each class that it names.
     """
 
     id: str
@@ -73,6 +77,7 @@ class Node:
     counts: Mapping[str, int] | None = None
     rates: Mapping[str, float] | None = None
     distinct: int | None = None
+    value: float | Mapping[str, float] | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -103,10 +108,16 @@ class Induction:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree as its list of nodes; the first is the root."""
+    """A tree as its list of nodes; the first is the root.
+
+    ``weight`` is how much it counts among the trees that predict together, and ``of_class`` the class whose score its
+    values are added to.
+    """
 
     nodes: tuple[Node, ...]
     induction: Induction = field(default_factory=Induction)
+    weight: float = 1.0
+    of_class: str | None = None
 
     @property
     def root(self) -> Node:
@@ -115,6 +126,27 @@ class Tree:
     @property
     def leaves(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.is_leaf)
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """How the scores of trees become probabilities.
+
+    Attributes
+    ----------
+    link : {"logit", "softmax", "none"}
+        ``logit``: of the one class that all trees add to, of two. ``softmax``: of the scores of all classes. ``none``:
+        scores stay what they are; the class with the largest is predicted, or that of all trees where its is above 0.
+    rate, l2 : float or None
+        Learning rate, which the values of leaves contain, and L2 penalty under which they were found; None: not known.
+    base : float or mapping of class to float
+        The scores before the first tree.
+    """
+
+    link: Link
+    rate: float | None = None
+    l2: float | None = None
+    base: float | Mapping[str, float] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +167,9 @@ class Content(Shown):
     Records entered each tree's counts with probability ``sampling_rate``, and counts below
     ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
     ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
+    ``predicts`` says how the trees predict: by the label of the only one, by votes, by the mean of their shares, or by
+    the sum of their scores, which ``boosting`` describes. ``labels`` are those of a ``majority``, or ``decided`` under
+    costs, weights or priors, and then no statement about the records.
     """
 
     target: Target
@@ -144,6 +179,9 @@ class Content(Shown):
     suppressed_below: int = 0
     defense: Defense | None = None
     resampled: int | None = None
+    predicts: Predicts | None = None
+    boosting: Boosting | None = None
+    labels: Labels = "majority"
 
     @property
     def sampled(self) -> bool:
@@ -169,6 +207,7 @@ class Content(Shown):
             "sampling rate": "" if self.sampling_rate == 1 else f"{self.sampling_rate:g}",
             "draws per tree": "" if self.resampled is None else str(self.resampled),
             "defense": "" if self.defense is None else self.defense.method,
+            "predicts": "" if self.predicts is None else self.predicts,
         }
         rows = [(fact, value) for fact, value in facts.items() if value]
         title = f"Release of {counted(len(self.trees), 'tree')} about {self.target.name}"

@@ -26,6 +26,7 @@ from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_whole, up_to_largest
+from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
@@ -260,6 +261,7 @@ def _notes(
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if rates.note:
         yield rates.note
+    yield from score_notes(release)
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""
         if tree.difference is not None and tree.difference.contradicted:

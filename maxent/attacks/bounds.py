@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 
@@ -68,7 +68,7 @@ def stated_bounds(
     """Bounds from the statements of each node alone.
 
     A published 0 that may have been suppressed stands for fewer records than the limit. The label is a most frequent
-    class. Error rates that may be rounded are intervals.
+    class, unless it was decided otherwise. Error rates that may be rounded are intervals.
 
     Parameters
     ----------
@@ -90,8 +90,9 @@ def stated_bounds(
     low = np.zeros((len(nodes), len(classes) + 1))
     low[counted, :-1] = counts
     low[:, -1] = low[:, :-1].sum(axis=1)
+    unranked = np.full_like(label, NO_LABEL)  # under costs, weights or priors other classes need not be rarer
     if counted.all() and not hidden:
-        return Bounds(low, low, label)
+        return Bounds(low, low, unranked if release.labels == "decided" else label)
     high = np.full_like(low, np.inf)
     high[counted, :-1] = np.where(counts > 0, counts, hidden)
     n = np.array([np.nan if node.n is None else node.n for node in nodes], np.float64)
@@ -108,6 +109,8 @@ def stated_bounds(
     low[said, -1] = high[said, -1] = n[said]
     bounds = Bounds(low, high, label)
     _read_rates(bounds, nodes, rates, classes)
+    if release.labels == "decided":
+        bounds = replace(bounds, label=unranked)
     tighten(bounds)
     return bounds
 

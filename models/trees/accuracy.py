@@ -113,7 +113,7 @@ def read_cases(
     columns = tuple(read_column(frame, attribute, problems) for attribute in present)
     y = np.zeros(0, np.int64)
     if target.name in frame.columns:
-        y = read_codes(frame, target.name, target.classes, problems)
+        y = read_codes(frame, target.name, target.classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
     return Cases(tuple(present), columns, y, counts)

@@ -14,11 +14,19 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Node, Release, Tree
 from maxent.models.tables.columns.cell_values import finite
-from maxent.models.tables.columns.missing_values import codes_of, missing_cells, missing_rows, note_missing
+from maxent.models.tables.columns.missing_values import (
+    OTHER,
+    codes_of,
+    missing_cells,
+    missing_rows,
+    note_missing,
+    note_other,
+)
 from maxent.models.tables.columns.spellings import unknown_spellings
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
+from maxent.models.trees.ensembles import linked, sum_of_scores
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.routing import assign
 
@@ -33,7 +41,8 @@ def predict_proba(
     A leaf answers with the shares of its counts, else with its rates; without either, with one minus the error rate for
     its label and the rest in equal parts for the other classes; without an error rate, with its label. The trees of a
     forest whose leaves state counts answer with the shares of their summed counts [1]_, others with the mean of their
-    answers.
+    answers. A release that says how it ``predicts`` does that: by the mean of the trees' answers, by the shares of
+    their votes, each weighted by `Tree.weight`, or by the sum of their scores.
 
     A record may reach a place without an answer: a removed leaf, one without records, one that states nothing, or an
     inner node that has no branch for its value. It gets the answer that the leaves below the nearest ancestor give
@@ -133,8 +142,17 @@ def read_column(frame: Frame, attribute: Attribute, problems: list[Problem]) -> 
     return found[frame.columns[attribute.name].codes]
 
 
-def read_codes(frame: Frame, name: str, domain: Sequence[str], problems: list[Problem]) -> IntArray:
+def read_codes(
+    frame: Frame,
+    name: str,
+    domain: Sequence[str],
+    problems: list[Problem],
+    *,
+    key: Literal["values", "classes"] = "values",
+) -> IntArray:
     """A column as codes into a domain, shape (n_rows,), -1 outside of it; what is missing is a problem.
+
+    ``key`` is where a release declares the domain; of values `OTHER` stands for all that it does not name.
 
     So is a value outside of it that is one of the domain but for blanks or Unicode form; that it is one but for its
     case is noted.
@@ -150,7 +168,10 @@ def read_codes(frame: Frame, name: str, domain: Sequence[str], problems: list[Pr
         found = f"a missing one ({missing_rows(frame, name)} in all){missing_cells(frame, name)}"
         problems.append(Problem(where, name, expected, found))
     problems += unknown_spellings(frame, name, domain)
-    return np.array([index.get(text, -1) for text in texts] + [absent], np.int64)[column.codes]
+    other = index.get(OTHER, -1) if key == "values" else -1
+    if other >= 0:
+        note_other(frame, name, domain)
+    return np.array([index.get(text, other) for text in texts] + [absent], np.int64)[column.codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +199,18 @@ def _answer(
     """Probabilities, shape (n, n_classes), and codes of the predicted classes, shape (n,)."""
     if removed not in get_args(Removed):
         raise invalid("predict", "argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(removed))
+    reached = places_of(release, attributes, columns, n)
+    if release.predicts == "score":
+        shares = linked(sum_of_scores(release, reached, n), release.boosting)
+        return shares, shares.argmax(axis=1)
     counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
+    added = counted and release.predicts is None
     total, instead = np.zeros((2, n, len(release.target.classes)))
     label = np.full(n, -1)
-    for tree in release.trees:
+    for tree, place in zip(release.trees, reached, strict=True):
         answers = _answers(tree, release.target.classes, removed)
-        weights = answers.weights if counted else _shares(answers.weights)
-        place = np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns)
+        weights = _votes(answers) if release.predicts == "vote" else answers.weights
+        weights = weights if added else tree.weight * _shares(weights)
         total += np.where(answers.own[place, None], weights[place], 0.0)
         instead += weights[answers.substitute[place]]
         label = answers.label[place]
@@ -193,6 +219,19 @@ def _answer(
     total[~total.any(axis=1)] = 1.0
     best = total.argmax(axis=1)
     return _shares(total), best if len(release.trees) > 1 else np.where(label < 0, best, label)
+
+
+def places_of(
+    release: Release, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]], n: int
+) -> list[IntArray]:
+    """The place of each tree where records end, shape (n,) each, see `maxent.models.trees.routing.assign`."""
+    return [np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns) for tree in release.trees]
+
+
+def _votes(answers: _Answers) -> FloatArray:
+    """One vote of each place that has an answer, shape (n_places, n_classes): for its label, or the likeliest class."""
+    best = np.where(answers.label < 0, answers.weights.argmax(axis=1), answers.label)
+    return np.eye(answers.weights.shape[1])[best] * (answers.weights.any(axis=1) | (answers.label >= 0))[:, None]
 
 
 def _shares(weights: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.parse_rates import rounding_of
+from maxent.models.formats.maxent_json.parse_answers import rounding_of
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.text.arguments import listing, name, show
@@ -21,12 +21,13 @@ from maxent.models.trees.printed_rates import decimals
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What the numbers of every node are about: the classes, and how records were counted."""
+    """What the statements of every node are about: the classes, how records were counted, what labels are."""
 
     classes: tuple[str, ...]
     sampled: bool
     suppressed_below: int
     resampled: int | None = None
+    decided: bool = False
 
     @property
     def suppressed(self) -> bool:
@@ -57,7 +58,7 @@ def check_statements(problems: list[Problem], place: str, node: Node, publicatio
         problems.append(Problem(place, "n", expected, str(node.n)))
     if node.distinct is not None:
         _check_distinct(problems, place, node, node.distinct, publication)
-    if node.label is not None and counts is not None:
+    if node.label is not None and counts is not None and not publication.decided:
         _check_label(problems, place, node.label, counts, publication)
     if node.label is not None and node.error_rate is not None:
         _check_rate(problems, place, node, publication)
@@ -98,7 +99,7 @@ def _check_rate(problems: list[Problem], place: str, node: Node, publication: Pu
     """Note an error rate that its label or its counts cannot have, within the rounding of its digits."""
     rate = node.error_rate or 0.0
     allowed = _rounding(rate) + 1e-9
-    highest = 1 - 1 / len(publication.classes)
+    highest = 1.0 if publication.decided else 1 - 1 / len(publication.classes)
     if rate > highest + allowed:
         expected = f"at most {highest:.4g}, since the label is a most frequent of {len(publication.classes)} classes"
         problems.append(Problem(place, "error_rate", expected, show(rate)))
@@ -123,7 +124,7 @@ def _check_class_rates(
         problems.append(Problem(place, "rates", "no rates of a node without records", "n 0"))
     if node.label is not None:
         hit, most = rates.get(node.label, 0.0), max(rates.values())
-        if hit < most - unit:
+        if hit < most - unit and not publication.decided:
             best = listing(c for c, share in rates.items() if share == most)
             expected = f"a most frequent class of rates ({best}: {most:.6g})"
             problems.append(Problem(place, "label", expected, f"{show(node.label)}, which has {hit:.6g}"))

@@ -11,6 +11,7 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.maxent_json.check_counts import Publication, check_roots, check_statements, check_sums
 from maxent.models.formats.maxent_json.parse import parse
+from maxent.models.formats.maxent_json.parse_answers import answer_problems
 from maxent.models.release_content import Attribute, Branch, Content, Node
 from maxent.models.text.arguments import name, show
 
@@ -44,7 +45,13 @@ def checked_release(document: object, source: str) -> Content:
     if draft is None:
         raise InvalidInput(source, problems)
     release = draft.release
-    publication = Publication(release.target.classes, release.sampled, release.suppressed_below, release.resampled)
+    publication = Publication(
+        release.target.classes,
+        release.sampled,
+        release.suppressed_below,
+        release.resampled,
+        release.labels == "decided",
+    )
     roots = []
     for tree, places in zip(release.trees, draft.places, strict=True):
         for node, place in zip(tree.nodes, places, strict=True):
@@ -56,6 +63,7 @@ def checked_release(document: object, source: str) -> Content:
             whole = all(branch.child is not None for node in tree.nodes for branch in node.branches)
             roots.append((places[0], tally, whole))
     check_roots(problems, roots, publication)
+    problems += answer_problems(release, draft.places)
     if problems:
         raise InvalidInput(source, problems)
     return release

@@ -79,6 +79,9 @@ def cleaned_document(document: Mapping[str, object], source: str) -> dict[str, o
     trees = found.get("trees")
     if isinstance(trees, list):
         found["trees"] = [_tree(entry) for entry in trees]
+    boosting = found.get("boosting")
+    if type(boosting) is dict and "base" in boosting:
+        found["boosting"] = boosting | {"base": _keys(boosting["base"])}
     if problems:
         raise InvalidInput(source, problems)
     return found
@@ -107,10 +110,19 @@ def _cleaned(value: object) -> object:
     return cleaned(value) if isinstance(value, str) else value
 
 
+def _keys(stated: object) -> object:
+    """An object with its keys cleaned; anything else unchanged."""
+    if type(stated) is not dict:
+        return stated
+    pairs = [(cleaned(name), value) for name, value in stated.items()]
+    return dict(pairs) if len(dict(pairs)) == len(pairs) else RepeatedKeys(pairs)
+
+
 def _tree(tree: object) -> object:
     if type(tree) is not dict or not isinstance(tree.get("nodes"), list):
         return tree
-    return tree | {"nodes": [_node(node) for node in tree["nodes"]]}
+    named = {"class": _cleaned(tree["class"])} if "class" in tree else {}
+    return tree | named | {"nodes": [_node(node) for node in tree["nodes"]]}
 
 
 def _node(node: object) -> object:
@@ -118,11 +130,9 @@ def _node(node: object) -> object:
     if type(node) is not dict:
         return node
     found = node | ({"label": _cleaned(node["label"])} if "label" in node else {})
-    for key in ("counts", "rates"):
-        stated = node.get(key)
-        if type(stated) is dict:
-            pairs = [(cleaned(name), value) for name, value in stated.items()]
-            found[key] = dict(pairs) if len(dict(pairs)) == len(pairs) else RepeatedKeys(pairs)
+    for key in ("counts", "rates", "value"):
+        if key in node:
+            found[key] = _keys(node[key])
     branches = node.get("branches")
     if isinstance(branches, list):
         found["branches"] = [b | {"in": _cleaned(b["in"])} if type(b) is dict and "in" in b else b for b in branches]

@@ -12,9 +12,16 @@ from typing import Any, get_args
 
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
+from maxent.models.formats.maxent_json.parse_answers import (
+    RATE,
+    WEIGHT,
+    read_answers,
+    read_rates,
+    read_value,
+    scored_class,
+)
 from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
-from maxent.models.formats.maxent_json.parse_rates import RATE, read_rates
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
@@ -34,7 +41,7 @@ from maxent.models.sparse_counts import complete_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
-_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct")
+_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct", "value")
 _OURS = FORMAT.partition("/")[0] + "/"
 
 
@@ -63,7 +70,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
     if other := foreign_problem(document):
         problems.append(other)
         return None
-    known = ("format", "target", "attributes", "release", "trees")
+    known = ("format", "target", "attributes", "release", "predicts", "boosting", "labels", "trees")
     fields = fields_of(problems, "document", document, known)
     if fields is None:
         return None
@@ -86,7 +93,14 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         for number, raw in enumerate(raw_trees, 1)
     ]
     release = Content(
-        target, attributes, tuple(tree for tree, _ in trees), sampling_rate, suppressed_below, defense, resampled
+        target,
+        attributes,
+        tuple(tree for tree, _ in trees),
+        sampling_rate,
+        suppressed_below,
+        defense,
+        resampled,
+        **read_answers(fields, names),
     )
     return Draft(release, tuple(places for _, places in trees))
 
@@ -189,7 +203,7 @@ def _defense(release: Fields) -> Defense | None:
 def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
     """One tree and the places of its nodes."""
     where = prefix.removesuffix(", ") or "tree"
-    fields = fields_of(problems, where, raw, ("induction", "nodes"))
+    fields = fields_of(problems, where, raw, ("induction", "weight", "class", "nodes"))
     if fields is None:
         return Tree(()), ()
     induction = _induction(fields, prefix, names)
@@ -210,7 +224,9 @@ def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tu
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
         nodes.append(node)
         places.append(place)
-    return Tree(tuple(nodes), induction), tuple(places)
+    weight = fields.real("weight", WEIGHT, lambda weight: weight >= 0)
+    tree = Tree(tuple(nodes), induction, 1.0 if weight is None else weight, scored_class(fields, names))
+    return tree, tuple(places)
 
 
 def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
@@ -254,7 +270,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     counts = _counts(fields, names) if "counts" in fields.raw else None
     rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
-        for key in ("label", "error_rate"):
+        for key in ("label", "error_rate", "value"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
@@ -262,7 +278,8 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct)
+    value = read_value(fields, "value", names)
+    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct, value)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

@@ -51,7 +51,7 @@ def sound_node(raw: Any, names: Names) -> Node | None:
         if not _are_counts(counts, names.no_records):
             return None
         counts = complete_counts(names.no_records, counts)
-    if "rates" in raw:
+    if "rates" in raw or "value" in raw:
         return None  # with what is right of them they are as quickly read there
     if "branches" in raw:
         branches = _branches(raw, names) if len(raw) == stated + 2 else None

@@ -26,8 +26,24 @@ def release_to_document(release: Content) -> dict[str, Any]:
         "target": {"name": release.target.name, "classes": _listed(release.target.classes)},
         "attributes": [_attribute_entry(attribute) for attribute in release.attributes],
         **({"release": publication} if publication else {}),
+        **_answers(release),
         "trees": [_tree_entry(tree) for tree in release.trees],
     }
+
+
+def _answers(release: Content) -> dict[str, object]:
+    """How the trees predict together."""
+    boosting, labels = None, None if release.labels == "majority" else release.labels
+    if release.boosting is not None:
+        of, base = release.boosting, _by_class(release.boosting.base)
+        stated = _without_none(rate=_plain(of.rate), base=None if base == 0 else base)
+        boosting = {"link": of.link, **stated, **({} if of.l2 is None else {"lambda": _plain(of.l2)})}
+    return _without_none(predicts=release.predicts, boosting=boosting, labels=labels)
+
+
+def _by_class(value: object) -> object:
+    """A number, or one for each class, as the document has it."""
+    return {label: _plain(one) for label, one in value.items()} if isinstance(value, Mapping) else _plain(value)
 
 
 def save_release(release: Content, path: str | os.PathLike[str]) -> None:
@@ -84,7 +100,12 @@ def _tree_entry(tree: Tree) -> dict[str, object]:
         for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
         if getattr(tree.induction, key) != getattr(default, key)
     }
-    return {**({"induction": induction} if induction else {}), "nodes": [_node_entry(node) for node in tree.nodes]}
+    weight = None if tree.weight == 1 else _plain(tree.weight)
+    return {
+        **({"induction": induction} if induction else {}),
+        **_without_none(weight=weight, **{"class": tree.of_class}),
+        "nodes": [_node_entry(node) for node in tree.nodes],
+    }
 
 
 def _node_entry(node: Node) -> dict[str, object]:
@@ -95,9 +116,9 @@ def _node_entry(node: Node) -> dict[str, object]:
     if node.attribute is not None or node.branches:
         entry["branches"] = [_branch_entry(branch) for branch in node.branches]
     counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
-    rates = None if node.rates is None else {label: _plain(share) for label, share in node.rates.items()}
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
-    entry.update(_without_none(counts=counts, rates=rates, distinct=_plain(node.distinct)))
+    entry.update(_without_none(counts=counts, rates=_by_class(node.rates), distinct=_plain(node.distinct)))
+    entry.update(_without_none(value=_by_class(node.value)))
     return entry
 
 
@@ -121,7 +142,7 @@ def _text(document: dict[str, Any]) -> str:
     entries.insert(2, '"attributes": ' + _block(map(_dumps, document["attributes"]), "  "))
     trees = []
     for tree in document["trees"]:
-        parts = [f'"induction": {_dumps(tree["induction"])}'] if "induction" in tree else []
+        parts = [f"{_dumps(key)}: {_dumps(value)}" for key, value in tree.items() if key != "nodes"]
         parts.append('"nodes": ' + _block(map(_dumps, tree["nodes"]), "      "))
         trees.append("{\n      " + ",\n      ".join(parts) + "\n    }")
     entries.append('"trees": ' + _block(trees, "  "))

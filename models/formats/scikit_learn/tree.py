@@ -140,6 +140,7 @@ def from_sklearn(
         ),
         trees=tuple(trees),
         resampled=draws,
+        predicts=None if len(trees) == 1 else "mean",
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Problem
-from maxent.models.tables.columns.missing_values import codes_of, missing_cells, note_missing
+from maxent.models.tables.columns.missing_values import OTHER, codes_of, missing_cells, note_missing, note_other
+from maxent.models.tables.columns.spellings import unknown_spellings
 from maxent.models.tables.frame import LISTED, Column, Frame, shorten, shorten_list
 from maxent.models.text.hints import HINTED, closest
 from maxent.models.text.spelling import NUMBER, cleaned, told_apart
@@ -33,8 +34,8 @@ def categorical(
     Parameters
     ----------
     problems : list of Problem
-        Cells outside the domain are appended; so are missing ones, unless the domain has an empty value or `MISSING`,
-        when the column is not ``optional``.
+        Cells outside the domain are appended, unless it has `OTHER`; so are missing ones, unless the domain has an
+        empty value or `MISSING`, when the column is not ``optional``.
     key : str
         Where a release declares the domain.
 
@@ -50,7 +51,11 @@ def categorical(
         index, absent = {text: code for text, code in index.items() if text}, -1
     elif absent >= 0:
         note_missing(frame, name, domain[absent])
-    lookup = np.array([index.get(text, -1) for text in texts] + [absent], dtype=np.int64)
+    other = index.get(OTHER, -1) if key == "values" else -1
+    if other >= 0:
+        problems += unknown_spellings(frame, name, domain)
+        note_other(frame, name, domain)
+    lookup = np.array([index.get(text, other) for text in texts] + [absent], dtype=np.int64)
     if (lookup[column.codes] < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"

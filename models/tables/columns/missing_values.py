@@ -17,6 +17,9 @@ from maxent.models.text.spelling import cleaned
 MISSING = "(missing)"
 """The value of a domain that stands for cells without one."""
 
+OTHER = "(other)"
+"""The value of a domain that stands for all values that it does not name."""
+
 _NAMED = 3
 """Spellings that one note names."""
 
@@ -101,6 +104,18 @@ def missing_cells(frame: Frame, name: str) -> str:
     shown = sorted(blanks.items(), key=lambda item: (-item[1], item[0]))
     words = [f"{shorten(text) if text else 'nothing'} on {frame.in_words(number)}" for text, number in shown[:_NAMED]]
     return f" ({', '.join([*words, 'and others'] if len(shown) > _NAMED else words)})"
+
+
+def note_other(frame: Frame, name: str, domain: Collection[str]) -> None:
+    """Note the values that a domain does not name, where it has `OTHER` for them."""
+    column, known = frame.columns[name], frozenset(domain)
+    rows = frame.rows_with(name).tolist()
+    strange = [(text, n) for text, n in zip(column.texts(), rows, strict=False) if n and text not in known]
+    if OTHER in known and strange:
+        values = "1 value" if len(strange) == 1 else f"{len(strange)} values"
+        words = f"has {values} that the release does not name, such as {shorten(strange[0][0])}"
+        number = sum(n for _, n in strange)
+        frame.reader.note(frame.source, f"column {shorten(name)} {words} ({frame.in_words(number)}): read as {OTHER!r}")
 
 
 def note_missing(frame: Frame, name: str, value: str) -> None:

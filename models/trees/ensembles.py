@@ -1,0 +1,83 @@
+"""Scores of boosted trees: their sum, and the probabilities that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.release import Boosting, Release, Tree
+from maxent.models.trees.places import number_places
+
+
+def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> FloatArray:
+    """The scores of records, shape (n, n_classes); 0 of the other class where all trees add to one of two.
+
+    Parameters
+    ----------
+    release : Release
+        With `Release.boosting`, and a value at every leaf.
+    reached : sequence of int64, one per tree, shape (n,)
+        The place where each record ends; a removed leaf, or an inner node, adds nothing.
+    n : int
+        Records.
+    """
+    classes = release.target.classes
+    boosting = release.boosting or Boosting("none")
+    named = {tree.of_class for tree in release.trees}
+    of = named.pop() if len(named) == 1 else None
+    total = np.tile(_by_class(boosting.base, of, classes), (n, 1))
+    for tree, place in zip(release.trees, reached, strict=True):
+        total += tree.weight * _values(tree, classes)[place]
+    return total
+
+
+def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes: tuple[str, ...]) -> FloatArray:
+    """A score as one for each class, shape (n_classes,): that of the class that it is of, or else of all of them."""
+    if value is None:
+        return np.zeros(len(classes))
+    if isinstance(value, Mapping):
+        return np.array([value.get(c, 0.0) for c in classes])
+    return np.array([value if of is None or c == of else 0.0 for c in classes])
+
+
+def _values(tree: Tree, classes: tuple[str, ...]) -> FloatArray:
+    """What each place of a tree adds to the scores, shape (n_places, n_classes)."""
+    found = np.zeros((len(number_places(tree)), len(classes)))
+    for place, node in enumerate(tree.nodes):
+        if node.value is not None:
+            found[place] = _by_class(node.value, tree.of_class, classes)
+    return found
+
+
+def linked(scores: FloatArray, boosting: Boosting | None) -> FloatArray:
+    """The probabilities that scores stand for, shape (n, n_classes): all of it on the best class without a link.
+
+    A softmax of two scores of which one is 0 is the logistic function of the other.
+    """
+    if boosting is None or boosting.link == "none":
+        return np.eye(scores.shape[1])[scores.argmax(axis=1)]
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def states_shares(release: Release) -> bool:
+    """Whether the probabilities that a release predicts follow from its statements."""
+    if release.predicts == "score":
+        return release.boosting is not None and release.boosting.link != "none"
+    if release.predicts == "vote" and len(release.trees) > 1:
+        return True
+    two = len(release.target.classes) <= 2
+    return all(
+        leaf.counts is not None or leaf.rates is not None or (two and leaf.error_rate is not None) or leaf.n == 0
+        for tree in release.trees
+        for leaf in tree.leaves
+    )
+
+
+def score_notes(release: Release) -> tuple[str, ...]:
+    """That scores are not compiled, where a release states some."""
+    if not any(leaf.value is not None for tree in release.trees for leaf in tree.leaves):
+        return ()
+    return ("scores of leaves are not compiled yet: what they tell of the classes is left out",)
