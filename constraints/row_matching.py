@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, maximum_flow
 
+from maxent.constraints.components import components
 from maxent.models.arrays import BoolArray, IntArray
 
 
@@ -85,6 +85,8 @@ def _largest(person: IntArray, group: IntArray, people: IntArray, rows: IntArray
     """A largest assignment: individuals of each pair, shape (n_pairs,)."""
     if not len(person):
         return np.zeros(0, np.int64)
+    from scipy.sparse.csgraph import maximum_flow
+
     n_people, n_groups = len(people), len(rows)
     source, sink = n_people + n_groups, n_people + n_groups + 1
     start = np.concatenate([person, np.full(n_people, source), n_people + np.arange(n_groups)])
@@ -98,6 +100,8 @@ def _largest(person: IntArray, group: IntArray, people: IntArray, rows: IntArray
 
 def _components(person: IntArray, group: IntArray, used: BoolArray, n_people: int, n_groups: int) -> IntArray:
     """The strongly connected component of people, then of groups, in the residual graph of an assignment."""
+    from scipy.sparse.csgraph import connected_components
+
     label: IntArray = connected_components(_residual(person, group, used, n_people, n_groups), connection="strong")[1]
     return label
 
@@ -144,8 +148,7 @@ def _reached(graph: sparse.csr_matrix, begin: BoolArray) -> BoolArray:
 def _divided(person: IntArray, group: IntArray, inside: BoolArray, people: IntArray, rows: IntArray) -> list[Shortage]:
     """People and groups that are short of one another, apart where no pair connects them; all without one together."""
     n_people = len(people)
-    graph = sparse.csr_matrix((np.ones(len(person), np.int8), (person, n_people + group)), shape=(len(inside),) * 2)
-    label = connected_components(graph, directed=False)[1]
+    label = components(len(inside), person, n_people + group)
     nodes = np.flatnonzero(inside)
     nodes = nodes[np.argsort(label[nodes], kind="stable")]
     parts = np.split(nodes, np.flatnonzero(np.diff(label[nodes])) + 1)

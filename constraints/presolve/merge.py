@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from maxent.constraints.cells import TreeCells
+from maxent.constraints.components import components
 from maxent.constraints.presolve.placed import placed, spans_of
 from maxent.constraints.presolve.signatures import Signatures, alike, by_first, tell_apart
 from maxent.constraints.presolve.statements import statement_rows
@@ -129,9 +128,8 @@ def parts(
             example[i] = inside[0]
             pairs.append(np.stack([inside[:-1], inside[1:]]))
     one, other = np.concatenate(pairs, axis=1)
-    n = len(merged.owner)
-    graph = sparse.csr_matrix((np.ones(len(one), np.int8), (one, other)), shape=(n, n))
-    n_parts, component = connected_components(graph, directed=False)
+    component = components(len(merged.owner), one, other)
+    n_parts = int(component.max(initial=-1)) + 1
     wanted = np.unique(component[among])
     group_order, group_start = _grouped(component, n_parts)
     row_order, row_start = _grouped(component[example], n_parts)
@@ -158,7 +156,7 @@ def everything_about(program: Program, merged: Merged, part: Part) -> Part:
     return Part(part.groups, np.flatnonzero(inside), part.internal)
 
 
-def _grouped(label: npt.NDArray[np.int32], n: int) -> tuple[IntArray, IntArray]:
+def _grouped(label: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """Indices sorted by label, and where each of ``n`` labels starts."""
     order = np.argsort(label, kind="stable")
     return order, np.searchsorted(label[order], np.arange(n + 1))

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.csgraph import connected_components
 
+from maxent.constraints.components import components
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 
 RIDGE = 1e-12
@@ -59,8 +58,9 @@ class Blocks:
     @classmethod
     def of(cls, matrix: sparse.csr_matrix) -> Blocks:
         """Divide a matrix of shape (n_rows, n) whose rows all have a coefficient."""
-        number = connected_components(sparse.block_array([[None, matrix], [matrix.T, None]]), directed=False)[1]
-        of_row = number[: matrix.shape[0]]
+        n_rows, n = matrix.shape
+        of_entry = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+        of_row = components(n_rows + n, of_entry, n_rows + matrix.indices.astype(np.int64))[:n_rows]
         order = np.argsort(of_row, kind="stable")
         parts = []
         for rows in np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1):
@@ -83,6 +83,8 @@ class Blocks:
 
 
 def _factored(block: sparse.csr_matrix, variance: FloatArray) -> Solve:
+    from scipy.linalg import cho_solve
+
     n_rows, n_masses = block.shape
     size = block.multiply(block) @ variance
     size = np.maximum(size, max(VANISHED * size.max(), INVERTIBLE))
@@ -98,6 +100,8 @@ def _factored(block: sparse.csr_matrix, variance: FloatArray) -> Solve:
 
 def _by_masses(block: sparse.csr_matrix, variance: FloatArray, ridge: float) -> Solve:
     """Solve with ``C D C' + ridge`` by a factor of the masses' size."""
+    from scipy.linalg import cho_solve
+
     transposed = sparse.csr_matrix(block.T)
     root = np.sqrt(np.maximum(variance, INVERTIBLE))
     scale = root / np.sqrt(ridge + root**2 * np.asarray(transposed.multiply(transposed).sum(axis=1)).ravel())
@@ -125,6 +129,8 @@ def _gram(rows: sparse.csr_matrix) -> FloatArray:
 
 def _cholesky(product: FloatArray, ridges: tuple[float, ...]) -> tuple[FloatArray, bool]:
     """The factor of a matrix that may be singular, and whose diagonal is 1, with the first of some ridges."""
+    from scipy.linalg import cho_factor
+
     for ridge in ridges:
         product[np.diag_indices_from(product)] = 1.0 + ridge * RIDGE
         try:

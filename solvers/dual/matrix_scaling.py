@@ -23,8 +23,8 @@ from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
+from maxent.constraints.components import components
 from maxent.constraints.program import Program
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Options
@@ -64,9 +64,8 @@ class Transport:
     @cached_property
     def component(self) -> IntArray:
         """The component of each column, shape (n_columns,)."""
-        nothing = sparse.csr_matrix((len(self.total),) * 2)
-        graph = sparse.bmat([[nothing, self.matrix], [None, sparse.csr_matrix((len(self.size),) * 2)]], format="csr")
-        label = connected_components(graph, directed=False)[1][len(self.total) :]
+        n_rows = len(self.total)
+        label = components(n_rows + len(self.size), self.row, n_rows + self.column)[n_rows:]
         return np.unique(label, return_inverse=True)[1].astype(np.int64)
 
     def masses(self, log_v: FloatArray) -> FloatArray:
