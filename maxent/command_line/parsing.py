@@ -60,6 +60,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = list(args)
+        _process_quickly(self, ctx)
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
@@ -83,13 +84,13 @@ class Command(TyperCommand):
             given, rest, _ = self.make_parser(ctx).parse_args(args=args)
         except UsageError:  # which is all that is known
             return
-        kinds = get_type_hints(getattr(self.callback, "__wrapped__", self.callback))
+        kinds = _kinds(self)
         for param in self.get_params(ctx):
             value = given.get(param.name)
             values = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
             if param.required and not values:
                 yield Problem(ARGUMENT, spelled(param), "a value", "nothing")
-            kind = _kind(kinds.get(param.name, str))
+            kind = kinds.get(param.name, str)
             wrong = [found for text in values if isinstance(text, str) and (found := _mistake(text, kind)) is not None]
             if not wrong and values and blamed is not None and param.name == blamed.name and kind in _NUMBERS:
                 wrong = [(f"{_NUMBERS[kind]} in digits, such as 10", ", ".join(map(repr, values)))]
@@ -116,6 +117,7 @@ class Group(TyperGroup):
         write_examples(self.epilog, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _process_quickly(self, ctx)
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
@@ -165,6 +167,28 @@ def spellings(params: Sequence[Any]) -> dict[str, str]:
             names[name] = spelled(param)
             names.setdefault(name.removeprefix("no_"), spelled(param))
     return names
+
+
+def _process_quickly(command: Any, ctx: Any) -> None:
+    """Let Typer convert only what has not its type yet: it loads Pydantic for that, which takes 0.1 s."""
+    kinds = _kinds(command)
+    for param in command.get_params(ctx):
+        param.process_value = partial(_processed, param, kinds.get(param.name))
+
+
+def _processed(param: Any, kind: Any, ctx: Any, value: Any) -> Any:
+    absent = not param.required and (value is None or value == ())
+    if not absent and not (isinstance(kind, type) and isinstance(value, kind)):
+        return type(param).process_value(param, ctx, value)
+    return value if param.callback is None else param.callback(ctx, param, value)
+
+
+def _kinds(command: Any) -> dict[str, Any]:
+    """Name of a parameter in Python -> the type of a single value."""
+    if command.callback is None:
+        return {}
+    hints = get_type_hints(getattr(command.callback, "__wrapped__", command.callback))
+    return {name: _kind(hint) for name, hint in hints.items()}
 
 
 def _kind(hint: Any) -> Any:
