@@ -30,7 +30,6 @@ from maxent.solvers.clock import GRACE, Clock
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.averaged import averaged
-from maxent.solvers.solve.dask_cluster import connected
 from maxent.solvers.solve.driver import Outcome, solve_program
 
 Progress = Callable[[str, int, int], None]
@@ -258,6 +257,8 @@ def estimate_case(
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     program = compile_case(case, known, lambda: clock.late() > GRACE)
     compiled = time.perf_counter()
+    if how.dask is not None:
+        from maxent.solvers.solve.dask_cluster import connected
     with connected(how.dask) if how.dask is not None else nullcontext() as cluster:
         options = Options(
             tolerance=how.tolerance,

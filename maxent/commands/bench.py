@@ -95,8 +95,8 @@ def _run_bench(
     tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None], csv_literal: bool
 ) -> int:
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR
-    from maxent.plotting.figures import PLOTS, check_matplotlib
+    from maxent.models.files.result_files import PLOTS, POSTERIOR
+    from maxent.plotting.figures import check_matplotlib
     from maxent.text.terminal import print_json
 
     allowed = {"-o": (*POSTERIOR, *PLOTS), "--plot": PLOTS}

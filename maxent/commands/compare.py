@@ -132,9 +132,9 @@ def _run(
 ) -> int:
     trees, qi = _split(files, table)
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
     from maxent.plotting.comparisons import KINDS, check_comparison_kind, save_comparison_plot
-    from maxent.plotting.figures import PLOTS, chosen_plot
+    from maxent.plotting.figures import chosen_plot
     from maxent.text.terminal import print_json, print_lines
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}

@@ -99,16 +99,19 @@ def _run(
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR, REPORT
-    from maxent.plotting.estimates import KINDS, check_estimate_plot, save_estimate_plot
-    from maxent.plotting.figures import PLOTS, chosen_plot
+    from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [tree, qi, *opt.inputs(options)])
     limits = asked.limits()
-    kind = chosen_plot(plot, output, KINDS[0])
-    if kind is not None:
-        check_estimate_plot(kind, truth=options["truth"] is not None)
+    kind = None
+    if plot is not None or output is not None:
+        from maxent.plotting.estimates import KINDS, check_estimate_plot, save_estimate_plot
+        from maxent.plotting.figures import chosen_plot
+
+        kind = chosen_plot(plot, output, KINDS[0])
+        if kind is not None:
+            check_estimate_plot(kind, truth=options["truth"] is not None)
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.estimate import TREES_ONLY, Knowledge, Solving, estimate_case
     from maxent.disclosure.limits import judge_rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.output import check_outputs, write_atomically
+from maxent.models.files.result_files import PLOTS
 from maxent.models.packages import need
 from maxent.models.tables.frame import shorten
 from maxent.models.text.printable import printable
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-PLOTS = (".svg", ".png", ".pdf")
-"""Suffixes of the files that a plot can be written to."""
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Told apart by the colour-blind, too: Okabe and Ito, "Color Universal Design", 2008."""

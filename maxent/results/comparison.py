@@ -16,13 +16,13 @@ from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
-from maxent.models.trees.accuracy import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
     from maxent.disclosure.individuals import Individuals
+    from maxent.models.trees.accuracy import Score
     from maxent.results.estimate import Estimate
 
 

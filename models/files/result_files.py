@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 POSTERIOR = (".csv", ".parquet", ".json")
 """Suffixes of the files that a result can be written to."""
 
+PLOTS = (".svg", ".png", ".pdf")
+"""Suffixes of the files that a plot can be written to."""
+
 REPORT = (".html",)
 """Suffixes of the files that a report can be written to."""
 

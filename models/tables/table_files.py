@@ -17,9 +17,7 @@ from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.frame import Frame, Source, encoded, from_arrow, from_pandas, heading, repeated_columns
 from maxent.models.tables.sources.csv_file import open_csv
-from maxent.models.tables.sources.excel_file import open_excel
 from maxent.models.tables.sources.memory import Memory, cells_size, too_large
-from maxent.models.tables.sources.parquet_file import open_parquet
 from maxent.models.tables.sources.table_input import TableInput, matching_files, readable, table_input
 from maxent.models.text.sizes import size_text
 
@@ -165,7 +163,11 @@ def _is_large(path: Path, max_memory: int) -> bool:
             found = table_input(path, max_memory)
             if found.is_large:
                 return True
-            return found.format == "parquet" and open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
+            if found.format != "parquet":
+                return False
+            from maxent.models.tables.sources.parquet_file import open_parquet
+
+            return open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
     except InvalidInput:
         return False
 
@@ -186,8 +188,12 @@ def open_file(path: Path, reader: Reader | None = None) -> TableFile:
 def _open(found: TableInput, reader: Reader) -> TableFile:
     """Open a table by its format; note how a CSV file is read that is no usual one."""
     if found.format == "parquet":
+        from maxent.models.tables.sources.parquet_file import open_parquet
+
         return open_parquet(found.source, found.open, reader.reading.max_memory)
     if found.format == "excel":
+        from maxent.models.tables.sources.excel_file import open_excel
+
         return open_excel(found.source, found.open, reader)
     text = open_csv(found.source, found.open, reader.reading)
     for note in text.notes:

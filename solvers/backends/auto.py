@@ -11,6 +11,7 @@ not converge, the other tries from the best point so far.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
-from maxent.solvers.backends.ipopt_ import OWN, IpoptBackend
 from maxent.solvers.backends.newton_ import Kept, NewtonBackend
 from maxent.solvers.solution import Solution, Stop
 
@@ -37,7 +37,14 @@ class AutoBackend:
 
     def __init__(self) -> None:
         self.newton = NewtonBackend()
-        self.ipopt = IpoptBackend(OWN) if installed("cyipopt") else None
+        self._may_use_ipopt = installed("cyipopt")
+
+    @cached_property
+    def ipopt(self) -> Backend:
+        """Ipopt, loaded when the first program is for it."""
+        from maxent.solvers.backends.ipopt_ import OWN, IpoptBackend
+
+        return IpoptBackend(OWN)
 
     def refuses(self, program: LiftedProgram) -> str | None:
         """Takes every program."""
@@ -54,7 +61,7 @@ class AutoBackend:
     def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
         program = state.program
-        if self.ipopt is None:
+        if not self._may_use_ipopt:
             return self._first(self.newton, state, start, options)
         if not program.convex and program.n <= BETWEEN and overlapping(program):
             best = self._first(self.ipopt, state, start, options)
@@ -62,8 +69,8 @@ class AutoBackend:
                 return best  # whether statements contradict each other is found out at less cost
             return self._then(self.newton, best, state, start, replace(options, max_iterations=STEPS))
         best = self._first(self.newton, state, start, options)
-        if _feasible(best, options) and program.n > FEW:
-            return best  # near an optimum; Ipopt would take minutes to say no more
+        if best.stop is Stop.CONVERGED or (_feasible(best, options) and program.n > FEW):
+            return best  # the optimum, or near one: Ipopt would take minutes to say no more
         return self._then(self.ipopt, best, state, start, options)
 
     def _first(self, backend: Backend, state: Kept, start: FloatArray, options: Options) -> Solution:

@@ -15,7 +15,6 @@ from scipy import sparse
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 
 RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
@@ -235,6 +234,8 @@ def _newton(
 ) -> FloatArray:
     """Solve Newton's system of some rows, which may repeat each other."""
     if nearly or (problem.overlapping and len(rows) > OVERLAPPING_FACTOR):
+        from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
+
         return solve_by_conjugate_gradients(problem, masses, rows, right, clock)
     size = (problem.squared @ masses)[rows]
     size = np.maximum(size, max(VANISHED * size.max(), INVERTIBLE))

@@ -33,8 +33,6 @@ from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import SOON, OutOfTime
-from maxent.solvers.dual.matrix_scaling import NAME as SCALING
-from maxent.solvers.dual.matrix_scaling import scale
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
@@ -126,6 +124,8 @@ def solve_program(
 
 def _scaled(program: Program, options: Options, progress: Progress, evaluator: Evaluator) -> Outcome:
     """The answer to a program that is solved by scaling."""
+    from maxent.solvers.dual.matrix_scaling import NAME, scale
+
     found = scale(program, options, progress)
     violation = evaluator.max_violation(found.masses)
     gap = found.gap / program.table.individuals
@@ -137,7 +137,7 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
     else:
         status = "optimal" if solved else "not_converged" if stopped is None else stopped.value
     entropy = program.entropy(found.masses)
-    by = {SCALING: found.several, PRESOLVE: found.components - found.several}
+    by = {NAME: found.several, PRESOLVE: found.components - found.several}
     return Outcome(
         masses=found.masses,
         status=status,

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.__main__ import main
+from maxent.__main__ import command, main
 from maxent.commands import main as cli
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
@@ -345,13 +345,12 @@ def test_the_version(capsys):
             ["estimate", *D1, "--json"],
             [
                 *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
+                *("scipy.sparse.csgraph", "scipy.sparse.linalg", "pydantic"),
                 *("sklearn", "matplotlib", "rich"),
-                *(
-                    "maxent.plotting.leaves",
-                    "maxent.api.audit",
-                    "maxent.models.defenses.random_trees",
-                    "maxent.solvers.newton",
-                ),
+                *("maxent.plotting", "maxent.api.audit", "maxent.models.defenses.random_trees"),
+                *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
+                *("maxent.solvers.newton", "maxent.solvers.backends.ipopt_", "maxent.solvers.solve.dask_cluster"),
+                *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.block_factors"),
             ],
         ),
     ],
@@ -368,6 +367,22 @@ sys.exit(status)
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "[]\n")
     assert ran.stdout
+
+
+@pytest.mark.parametrize("given", [None, "26"])
+def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so(monkeypatch, given):
+    def end(status):
+        raise SystemExit(status)
+
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    monkeypatch.setenv(name, given or "")
+    if given is None:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("maxent.__main__.main", lambda: 0)
+    monkeypatch.setattr("maxent.solvers.clock.end_process", end)
+    with pytest.raises(SystemExit):
+        command()
+    assert os.environ[name] == (given or "20")
 
 
 def test_json_knows_no_infinity():
