@@ -19,6 +19,7 @@ import typer
 from maxent.command_line.messages import Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
 from maxent.commands import audit, bench, compare, defend, estimate, explain, sweep
+from maxent.commands.model import predict
 from maxent.commands.progress import DONE, WRONG, Job, tell
 from maxent.models.errors import MaxentError
 from maxent.models.packages import absent
@@ -45,6 +46,11 @@ COMMANDS: Mapping[str, Listed] = {
     ),
     "audit": Listed(
         audit.audit_command, "Attacks on single leaves: the people whom a release exposes.", audit.EXAMPLES
+    ),
+    "predict": Listed(
+        predict.predict_command,
+        "The class that a release predicts for each row of a table.",
+        predict.EXAMPLES,
     ),
     "defend": Listed(
         defend.Methods,

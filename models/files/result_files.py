@@ -70,7 +70,7 @@ def save_frame(
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
     suffix = os.fspath(path).lower().rpartition(".")[2]
     if suffix == "csv":
-        table = frame if csv_literal else _guarded(frame)
+        table = frame if csv_literal else guarded_frame(frame)
         write_atomically(path, lambda name: table.to_csv(name, index=False, lineterminator="\n"), public=public)
     elif suffix == "parquet":
         write_atomically(path, lambda name: frame.to_parquet(name, index=False), public=public)
@@ -79,7 +79,7 @@ def save_frame(
         write_text(path, as_json_text(document(rows)) + "\n", public=public)
 
 
-def _guarded(frame: DataFrame) -> DataFrame:
+def guarded_frame(frame: DataFrame) -> DataFrame:
     """A table whose texts, names of columns included, no spreadsheet runs as formulas."""
     import pandas as pd
 

@@ -105,6 +105,18 @@ def predict_columns(
     return _answer(release, attributes, columns, n, removed)[1]
 
 
+def predict_proba_columns(
+    release: Release,
+    attributes: Sequence[Attribute],
+    columns: Sequence[npt.NDArray[Any]],
+    n: int,
+    *,
+    removed: Removed = "ancestor",
+) -> FloatArray:
+    """`predict_proba` for records that are read already, as `predict_columns` takes them; shape (n, n_classes)."""
+    return _answer(release, attributes, columns, n, removed)[0]
+
+
 def read_columns(
     release: Release, source: Source, reading: Reading | None = None
 ) -> tuple[tuple[Attribute, ...], tuple[npt.NDArray[Any], ...], int]:
