@@ -80,6 +80,10 @@ class LinearEntropy:
         terms = self._total @ (size + np.abs(np.log(self._positive_total)))
         return float(4 * np.finfo(float).eps * (terms + np.abs(self._sides(y)).sum()))
 
+    def left(self, y: FloatArray) -> float:
+        """``sum_o t_o max_i (C'y)_i`` less what the sides are worth: the slope of D at infinity in direction y."""
+        return float(self._total @ self.largest(self.matrix.T @ y) - self._sides(y).sum())
+
     @cached_property
     def least(self) -> float:
         """The smallest entropy that the totals allow, nats; a bound below it proves that rows contradict each other."""

@@ -1,11 +1,12 @@
 """Maximum entropy under very many overlapping counts, such as the counts of several trees.
 
-Statements about integers leave many masses no choice but 0, which the dual only approaches: their multipliers are
-infinite. So three things are combined. Proportional fitting finds the region
-(`maxent.solvers.dual.proportional_fitting`). Newton's method takes the whole problem to where it shows which masses
-vanish: each step divides them by e, whatever it does to others (`maxent.solvers.dual.newton`). Without these masses the
-problem has a minimum, which is found at once.
+Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
+infinite. So the face of the feasible masses is found first, and proved (`maxent.solvers.dual.face`). Over it the dual
+has a minimum, which Newton's method finds in a few steps from where proportional fitting gets
+(`maxent.solvers.dual.proportional_fitting`).
 
+Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
+vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
 Whether they had to be left out is not trusted: the bound is that of the whole problem, and says what the answer is
 worth. Where it is too far off, the whole problem is taken further, and masses are left out anew.
 """
@@ -19,12 +20,13 @@ from scipy import sparse
 
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.face import find_face
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
 from maxent.solvers.dual.proportional_fitting import fitted
 
-SWEEPS = 10
-"""Rounds of proportional fitting."""
+SWEEPS, FACE_SWEEPS = 30, 20
+"""Rounds of proportional fitting: before the face is known, and over it."""
 
 SOFTNESS = 1e-5
 """That of the first Newton step, see `maxent.solvers.dual.newton.minimise`."""
@@ -47,6 +49,9 @@ VANISHES, SMALL, NOTHING = -0.5, 0.03, 1e-4
 """Masses of less than ``SMALL`` individuals whose logarithms a Newton step would change by less than ``VANISHES`` are
 on their way to 0: it changes those of masses that have to be 0 by -1, whatever they are. So are those of less than
 ``NOTHING`` times the residual, about which the step knows little."""
+
+MOSTLY = 0.5
+"""Share of rows with two sides from which on a problem is solved without its face, if it can be."""
 
 BROKEN = 1e-7
 """Individuals by which an answer may miss the limit of a single mass."""
@@ -77,35 +82,70 @@ def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock)
     """
     single = np.diff(problem.matrix.indptr) == 1
     single &= problem.lower < problem.upper
-    y, iterations = np.zeros(len(single)), 0
-    rows, start = np.flatnonzero(~single), None
+    rows = np.flatnonzero(~single)
+    several = _of_rows(problem, rows)
+    start = fitted(several, SWEEPS, clock)
+    loose = float(np.mean(several.lower < several.upper)) > MOSTLY
+    if loose:  # intervals mostly leave every mass room
+        found = _minimise_rows(problem, rows, start, tolerance, clock, 0)
+        if found.residual <= tolerance and found.bound - _entropy(problem, found.masses) <= _enough(problem):
+            return found
+        start = found.multipliers[rows]
+    face = find_face(several, clock)
+    if face is None:
+        return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
+    face = face.among(rows, len(single))
+    left = face.of(problem)
+    start = fitted(_of_rows(left, rows), FACE_SWEEPS, clock, start)
+    found = _minimise_rows(left, rows, start, tolerance, clock, ROUNDS, proved=face.complete)
+    y = face.lifted(problem, found.multipliers)
+    masses = np.zeros(len(problem.owner))
+    masses[face.alive] = found.masses
+    return replace(found, multipliers=y, bound=problem.value(y), masses=masses)
+
+
+def _minimise_rows(
+    problem: LinearEntropy,
+    rows: IntArray,
+    start: FloatArray,
+    tolerance: float,
+    clock: Clock,
+    rounds: int,
+    *,
+    proved: bool = False,
+) -> OverlappingAnswer:
+    """The same with some rows at first, whose multipliers start from some, and further ones as answers break them."""
+    y, iterations = np.zeros(len(problem.lower)), 0
     while True:
-        found = _minimise(_of_rows(problem, rows), start, tolerance, clock)
+        found = _minimise(_of_rows(problem, rows), start, tolerance, clock, rounds, proved=proved)
         y[rows] = found.multipliers
         iterations += found.iterations
-        activity = problem.matrix @ found.masses
-        broken = _missed(problem, activity) > BROKEN
+        missed = _missed(problem, found.masses)
+        broken = missed > BROKEN
         broken[rows] = False
         if not broken.any() or clock.stop() is not None:
             break
         rows = np.union1d(rows, np.flatnonzero(broken))
         start = y[rows]
-    residual = max(found.residual, float(_missed(problem, activity).max(initial=0.0)) if broken.any() else 0.0)
+    residual = max(found.residual, float(missed.max(initial=0.0)) if broken.any() else 0.0)
     return replace(found, multipliers=y, residual=residual, iterations=iterations)
 
 
-def _missed(problem: LinearEntropy, activity: FloatArray) -> FloatArray:
+def _missed(problem: LinearEntropy, masses: FloatArray) -> FloatArray:
+    """By how many individuals masses miss each row."""
+    activity = problem.matrix @ masses
     return np.maximum(activity - problem.upper, problem.lower - activity)
 
 
-def _minimise(problem: LinearEntropy, start: FloatArray | None, tolerance: float, clock: Clock) -> OverlappingAnswer:
-    """The same for rows that are all of them taken into account; ``start`` are multipliers, shape (n_rows,)."""
-    y = fitted(problem, SWEEPS, clock) if start is None else start
-    enough, near = CLOSE * float(problem.total.sum()), NEAR
-    whole = minimise(problem, y, max(tolerance, near), STEPS, clock, SOFTNESS, longer=True)
+def _minimise(
+    problem: LinearEntropy, start: FloatArray, tolerance: float, clock: Clock, rounds: int, *, proved: bool
+) -> OverlappingAnswer:
+    """The same for rows that are all of them taken into account; ``proved`` is whether no mass has to vanish."""
+    enough, near = _enough(problem), tolerance if proved else NEAR
+    whole = minimise(problem, start, max(tolerance, near), STEPS, clock, SOFTNESS, longer=not proved)
     best = _without_vanishing(problem, whole, tolerance, clock)
     iterations = whole.iterations + best.iterations
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         closed = _gap(problem, whole, best, tolerance) <= enough
         if closed or whole.bound < problem.least - 1.0 or clock.stop() is not None:
             break
@@ -117,6 +157,11 @@ def _minimise(problem: LinearEntropy, start: FloatArray | None, tolerance: float
             iterations += found.iterations
             best = found if found.residual <= max(best.residual, tolerance) else best
     return OverlappingAnswer(whole.multipliers, whole.bound, best.masses, best.residual, iterations)
+
+
+def _enough(problem: LinearEntropy) -> float:
+    """The gap with which an answer is left as it is, nats."""
+    return CLOSE * float(problem.total.sum())
 
 
 def _gap(problem: LinearEntropy, whole: DualPoint, answer: DualPoint, tolerance: float) -> float:

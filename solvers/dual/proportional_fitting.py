@@ -33,10 +33,14 @@ class _Block:
     high: FloatArray
 
 
-def fitted(problem: LinearEntropy, sweeps: int, clock: Clock) -> FloatArray:
-    """Multipliers after so many rounds of fitting every row once, shape (n_rows,), from 0; all coefficients are 1."""
+def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray | None = None) -> FloatArray:
+    """Multipliers after so many rounds of fitting every row once, shape (n_rows,); all coefficients are 1.
+
+    They start from 0, or from some that the rows allow.
+    """
     blocks = _blocks(problem, clock)
-    y, masses = np.zeros(len(problem.lower)), problem.masses(np.zeros(len(problem.lower)))
+    y = np.zeros(len(problem.lower)) if start is None else start.copy()
+    masses = problem.masses(y)
     for _ in range(sweeps):
         for block in blocks:
             if clock.stop() is not None:
@@ -59,7 +63,8 @@ def _blocks(problem: LinearEntropy, clock: Clock) -> list[_Block]:
         if row % LOOK == 0 and clock.stop() is not None:
             return []
         masses = matrix.indices[start:stop]
-        block = next((b for b, mine in enumerate(taken) if not mine[masses].any()), len(taken))
+        # The rows of a tree follow each other, so that the last block is the likeliest.
+        block = next((b for b in range(len(taken) - 1, -1, -1) if not taken[b][masses].any()), len(taken))
         if block == len(taken):
             taken.append(np.zeros(matrix.shape[1], bool))
         taken[block][masses] = True

@@ -11,6 +11,7 @@ import maxent
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.face import find_face
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.overlapping import minimise_overlapping
@@ -50,10 +51,14 @@ def test_the_answer_is_that_of_the_usual_method(seed: int, blur: int) -> None:
     assert found.bound >= entropy - 1e-6  # the truth is feasible
 
 
-def test_nobody_is_ruled_out_where_counts_leave_no_choice() -> None:
-    problem, _ = counted(0, trees=8)
+def test_nobody_is_ruled_out_whom_counts_leave_a_choice() -> None:
+    problem, truth = counted(0, trees=8)
+    face = find_face(problem, Clock())
+    assert face is not None
     found = minimise_overlapping(problem, 1e-10, Clock())
-    assert (found.masses > 0).all()
+    np.testing.assert_array_equal(found.masses > 0, face.alive)
+    assert (found.masses[truth > 0] > 0).all()
+    assert 1e-10 > found.bound + (found.masses * np.log(found.masses.clip(1e-300) / problem.weight)).sum() > -1e-9
     assert np.abs(problem.matrix @ found.masses - problem.lower).max() <= 1e-8
     np.testing.assert_allclose(np.bincount(problem.owner, found.masses), problem.total)
 
