@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from maxent.command_line.help_pages import fit_to_terminal, usage_pieces, write_examples, write_panels
 from maxent.command_line.messages import CALL
-from maxent.commands.progress import Job
+from maxent.command_line.progress import Job
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.text.hints import close_to
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
-from maxent.commands.progress import Job
+from maxent.command_line.progress import Job
 
 
 class TextMode(StrEnum):

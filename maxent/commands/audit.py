@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.results.reliability import NOT_ABOUT_THEM
 
 EXAMPLES = (

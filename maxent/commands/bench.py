@@ -6,10 +6,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 
 EXAMPLES = (
     "maxent bench tree.json qi.csv",

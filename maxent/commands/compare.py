@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.commands.verdict import Asked, ReportFile
+from maxent.command_line.verdict import Asked, ReportFile
 from maxent.results.reliability import REASONS
 
 EXAMPLES = (

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.parsing import Call, Command, Group, WrongCall, spellings, split_names, usage
+from maxent.command_line.progress import DONE, Job, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, Job, tell_noticed
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.progress import DONE, Job, tell
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, Job, tell
 
 EXAMPLES = (
     "maxent explain tree.json qi.csv",

@@ -18,9 +18,9 @@ import typer
 
 from maxent.command_line.messages import Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
+from maxent.command_line.progress import DONE, WRONG, Job, tell
 from maxent.commands import audit, bench, compare, defend, estimate, explain, sweep
 from maxent.commands.model import predict
-from maxent.commands.progress import DONE, WRONG, Job, tell
 from maxent.models.errors import MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 
 if TYPE_CHECKING:
     from maxent.studies.sweep import Sweep

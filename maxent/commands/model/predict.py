@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.command_line import options as opt
+from maxent.command_line.progress import DONE, Job, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.commands import options as opt
-from maxent.commands.progress import DONE, Job, tell_noticed
 
 EXAMPLES = (
     "maxent predict tree.json qi.csv",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from maxent.commands.progress import DONE, UNRELIABLE, tell
+from maxent.command_line.progress import DONE, UNRELIABLE, tell
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
