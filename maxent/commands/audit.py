@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 @reads_files()
-def audit_command(
+def command(
     tree: opt.Published,
     qi: Annotated[
         str | None,

@@ -1,8 +1,7 @@
-"""``maxent bench`` and ``maxent backends``: a comparison and a list of the solver back ends."""
+"""``maxent bench``: a comparison of the solver back ends."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,15 +16,9 @@ EXAMPLES = (
 )
 """Calls that its help ends with."""
 
-BACKENDS_EXAMPLES = (
-    "maxent backends",
-    "maxent backends --json",
-)
-"""Calls that its help ends with."""
-
 
 @reads_files()
-def bench_command(
+def command(
     tree: opt.Tree,
     qi: opt.QI,
     backends: Annotated[
@@ -83,15 +76,10 @@ def bench_command(
         "floor": floor,
         "reading": reading,
     }
-    return partial(_run_bench, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
+    return partial(_run, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 
 
-def backends_command(as_json: opt.Json = False) -> Job:
-    """List the solver back ends: which are installed, their versions, and what each can solve."""
-    return partial(_run_backends, as_json)
-
-
-def _run_bench(
+def _run(
     tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None], csv_literal: bool
 ) -> int:
     from maxent.models.files.output import check_outputs
@@ -124,16 +112,3 @@ def _run_bench(
         return DONE
     tell("interrupted: not every back end was tried" if result.interrupted else "no back end can be relied on")
     return UNRELIABLE
-
-
-def _run_backends(as_json: bool) -> int:
-    from maxent.solvers.registry import describe_backends
-    from maxent.text.bench import print_backends
-    from maxent.text.terminal import print_json
-
-    described = describe_backends()
-    if as_json:
-        print_json({"backends": [asdict(found) for found in described]})
-    else:
-        print_backends(described)
-    return DONE

@@ -32,7 +32,7 @@ class ComparisonPlot(StrEnum):
 
 
 @reads_files()
-def compare_command(
+def command(
     files: Annotated[
         list[str],
         typer.Argument(

@@ -274,3 +274,6 @@ def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
         default=None if hidden else default,
         annotation=Annotated[hint if hint is bool else Optional[hint], option],  # noqa: UP045 (made when it runs)
     )
+
+
+command = Methods

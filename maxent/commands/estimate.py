@@ -30,7 +30,7 @@ class EstimatePlot(StrEnum):
 
 
 @reads_files()
-def estimate_command(
+def command(
     tree: opt.Published,
     qi: opt.QI,
     truth: opt.Truth = None,

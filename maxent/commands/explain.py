@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 @reads_files()
-def explain_command(
+def command(
     tree: opt.Published,
     qi: opt.QI,
     knowledge: opt.Knowledge = None,

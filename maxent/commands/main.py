@@ -9,18 +9,18 @@ prints.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from maxent.command_line.messages import Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
-from maxent.command_line.progress import DONE, WRONG, Job, tell
-from maxent.commands import audit, bench, compare, defend, estimate, explain, sweep
-from maxent.commands.model import predict
+from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.models.errors import MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
@@ -28,53 +28,18 @@ from maxent.results.reliability import unwarned
 from maxent.text.spelling import on_command_line, respell
 from maxent.text.terminal import print_json
 
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A command, its line in the help of the program, and the examples at the end of its own help."""
-
-    command: Callable[..., Job] | type[Group]
-    text: str
-    examples: Sequence[str]
-
-
-COMMANDS: Mapping[str, Listed] = {
-    "estimate": Listed(
-        estimate.estimate_command,
-        "Probabilities of each person's class, and measures of disclosure.",
-        estimate.EXAMPLES,
-    ),
-    "audit": Listed(
-        audit.audit_command, "Attacks on single leaves: the people whom a release exposes.", audit.EXAMPLES
-    ),
-    "predict": Listed(
-        predict.predict_command,
-        "The class that a release predicts for each row of a table.",
-        predict.EXAMPLES,
-    ),
-    "defend": Listed(
-        defend.Methods,
-        "A tree or a forest, grown from confidential records and defended.",
-        defend.EXAMPLES,
-    ),
-    "compare": Listed(
-        compare.compare_command, "Releases side by side: disclosure, attacks and accuracy.", compare.EXAMPLES
-    ),
-    "sweep": Listed(
-        sweep.sweep_command, "A study: a row of results for each data set, defense and adversary.", sweep.EXAMPLES
-    ),
-    "explain": Listed(
-        explain.explain_command,
-        "Every constraint of a release, with its node.",
-        explain.EXAMPLES,
-    ),
-    "bench": Listed(bench.bench_command, "One problem on several solver back ends, side by side.", bench.EXAMPLES),
-    "backends": Listed(
-        bench.backends_command,
-        "Installed solver back ends, and the problems that each can solve.",
-        bench.BACKENDS_EXAMPLES,
-    ),
+COMMANDS: Mapping[str, str] = {
+    "estimate": "Probabilities of each person's class, and measures of disclosure.",
+    "audit": "Attacks on single leaves: the people whom a release exposes.",
+    "predict": "The class that a release predicts for each row of a table.",
+    "defend": "A tree or a forest, grown from confidential records and defended.",
+    "compare": "Releases side by side: disclosure, attacks and accuracy.",
+    "sweep": "A study: a row of results for each data set, defense and adversary.",
+    "explain": "Every constraint of a release, with its node.",
+    "bench": "One problem on several solver back ends, side by side.",
+    "backends": "Installed solver back ends, and the problems that each can solve.",
 }
+"""Name -> the line in the help of the program. The module of this name has the ``command``, and its ``EXAMPLES``."""
 
 
 class Program(Group):
@@ -83,8 +48,14 @@ class Program(Group):
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS]
 
+    def get_command(self, ctx: Any, name: str) -> Any:
+        return made(name) if name in COMMANDS else None
 
-EXAMPLES = (*estimate.EXAMPLES[:1], *defend.EXAMPLES[:1])
+
+EXAMPLES = (
+    "maxent estimate tree.json qi.csv",
+    "maxent defend none truth.csv --target Salary --qi Education,Country,Gender -o before.json",
+)
 HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples."
 
 NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one of them"
@@ -98,12 +69,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for name, listed in COMMANDS.items():
-    told: dict[str, Any] = {"short_help": listed.text, "epilog": "\n".join(listed.examples)}
-    if isinstance(listed.command, type):
-        app.add_typer(typer.Typer(), name=name, cls=listed.command, help=listed.command.__doc__, **told)
-    else:
-        app.command(name, cls=Command, **told)(listed.command)
+
+
+@cache
+def made(name: str) -> Any:
+    """A command, made by Typer when it is asked for: making all of them takes longer than a small estimate."""
+    module = import_module(f"maxent.commands.{name}")
+    told: dict[str, Any] = {"short_help": COMMANDS[name], "epilog": "\n".join(module.EXAMPLES)}
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    if isinstance(module.command, type):
+        alone.add_typer(typer.Typer(), name=name, cls=module.command, help=module.command.__doc__, **told)
+        return get_command(alone).commands[name]
+    alone.command(name, cls=Command, **told)(module.command)
+    return get_command(alone)
 
 
 def _print_version(asked: bool) -> None:
@@ -171,8 +149,6 @@ def _refuse(problems: Sequence[Entry], *, as_json: bool) -> int:
 
 def help_text() -> str:
     """The help of the whole program, a line for each paragraph and entry: `maxent.__main__` breaks them."""
-    from typer.main import get_command
-
     command = get_command(app)
     context = command.context_class(command, info_name="maxent", terminal_width=10_000, **SETTINGS)
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())

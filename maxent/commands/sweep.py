@@ -25,7 +25,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-def sweep_command(
+def command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, a TOML file: see docs/sweep.md.")],
     output: Annotated[
         str | None,

@@ -119,10 +119,7 @@ def _usual(name: str, found: World, dice: Dice) -> list[str]:
 @cache
 def _parameters(name: str) -> tuple[tuple[Any, tuple[str, ...]], ...]:
     """The options of a command, as its parser has them, each with its choices."""
-    from typer.main import get_command
-
-    group: Any = cli.app if isinstance(cli.app, cli.Group) else get_command(cli.app)  # see fuzz.law.one_parser
-    command = _of_all() if name == "defend" else group.commands[name]
+    command = _of_all() if name == "defend" else cli.made(name)
     hints = get_type_hints(getattr(command.callback, "__wrapped__", command.callback))
     found = [p for p in command.params if p.param_type_name == "option" and p.name in hints]
     kinds = [_kind(hints[p.name]) for p in found]

@@ -347,7 +347,12 @@ def test_the_version(capsys):
                 *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
                 *("scipy.sparse.csgraph", "scipy.sparse.linalg", "pydantic"),
                 *("sklearn", "matplotlib", "rich"),
-                *("maxent.plotting", "maxent.api.audit", "maxent.models.defenses.random_trees"),
+                *(
+                    "maxent.commands.defend",
+                    "maxent.plotting",
+                    "maxent.api.audit",
+                    "maxent.models.defenses.random_trees",
+                ),
                 *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
                 *("maxent.solvers.newton", "maxent.solvers.backends.ipopt_", "maxent.solvers.solve.dask_cluster"),
                 *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.block_factors"),

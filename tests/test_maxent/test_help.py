@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -11,9 +12,9 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.command_line import options as shared_options
 from maxent.command_line import panels, reading_options
 from maxent.commands import main as cli
-from maxent.commands import options as shared_options
 from maxent.commands.defend import MissingName, _of_method
 from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
@@ -48,17 +49,15 @@ def options(text):
 
 
 def parameters(command):
-    from typer.main import get_command
-
     name, _, method = command.partition(" ")
-    found = _of_method(method) if method else get_command(cli.app).commands[name]
+    found = _of_method(method) if method else cli.made(name)
     return [param for param in found.params if not param.hidden]
 
 
 def examples_of(command):
     """Calls that the help of a command ends with."""
     name, _, method = command.partition(" ")
-    return load_method(method).examples if method else cli.COMMANDS[name].examples
+    return load_method(method).examples if method else import_module(f"maxent.commands.{name}").EXAMPLES
 
 
 def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
@@ -147,7 +146,7 @@ def folder(tmp_path, monkeypatch):
         shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for example in cli.COMMANDS["defend"].examples:
+    for example in examples_of("defend"):
         assert main(shlex.split(example)[1:]) == 0
     return tmp_path
 

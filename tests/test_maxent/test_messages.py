@@ -291,11 +291,9 @@ def test_a_file_that_cannot_be_written_at_the_end_leaves_one_object(folder, caps
 
 
 def names_of(command):
-    from typer.main import get_command
-
     if command == "defend":
         return spellings(_of_all().params)
-    return spellings(get_command(cli.app).commands[command].params)
+    return spellings(cli.made(command).params)
 
 
 FUNCTIONS = {

@@ -19,7 +19,7 @@ EXAMPLES = (
 
 
 @reads_files()
-def predict_command(
+def command(
     tree: opt.Tree,
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The records, a row for each, .csv or .parquet; - is standard input.")

@@ -1,1 +1,0 @@
-"""Commands about a model as such: what it states in another format, and what it predicts."""
