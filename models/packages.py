@@ -13,6 +13,7 @@ BASE = {
     "charset_normalizer": "charset-normalizer",
     "cvxpy": "cvxpy",
     "cyipopt": "cyipopt-wheels",
+    "msgspec": "msgspec",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
     "pyomo": "pyomo",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -108,13 +108,13 @@ class Induction:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree as its list of nodes; the first is the root.
+    """A tree as its list of nodes, a tuple or `maxent.models.nodes.Nodes`; the first is the root.
 
     ``weight`` is how much it counts among the trees that predict together, and ``of_class`` the class whose score its
     values are added to.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: Sequence[Node]
     induction: Induction = field(default_factory=Induction)
     weight: float = 1.0
     of_class: str | None = None

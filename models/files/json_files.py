@@ -56,7 +56,6 @@ def uncollected() -> Iterator[None]:
         gc.enable()
 
 
-@uncollected()
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
     """Read the one JSON object that a UTF-8 file holds.
 
@@ -73,7 +72,13 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
         When the file cannot be read, is empty or too large, or is not one well-formed JSON object in UTF-8.
     """
     source = os.fspath(path)
-    text = _decoded(_bytes_of(source), source)
+    return json_object(bytes_of(source), source)
+
+
+@uncollected()
+def json_object(data: bytes, source: str) -> dict[str, object]:
+    """The one JSON object that bytes of a file hold; as `read_json_object`."""
+    text = _decoded(data, source)
     start = re.compile(r"[ \t\n\r]*").match(text)
     first = start.end() if start else 0
     if first == len(text):
@@ -97,8 +102,14 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
     return document
 
 
-def _bytes_of(source: str) -> bytes:
-    """The content of a file, or the reason why it cannot be had."""
+def bytes_of(source: str) -> bytes:
+    """The content of a file, at most `MAX_BYTES`.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read or is larger.
+    """
     try:
         data = read_input(source, MAX_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path

@@ -4,12 +4,14 @@ import copy
 import json
 import os
 import sys
+from contextlib import suppress
 
 import pytest
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.maxent_json.typed.document import read_typed
 from maxent.models.formats.registry import load_release
 
 BASE = {
@@ -66,6 +68,8 @@ def problems_of(document):
     assert isinstance(caught.value, ValueError)
     lines = str(caught.value).split("\n")
     assert lines == [f"tree.json: {problem}" for problem in caught.value.problems]
+    with suppress(TypeError, ValueError):  # what json does not write
+        assert read_typed(json.dumps(document).encode()) is None
     return caught.value.problems
 
 

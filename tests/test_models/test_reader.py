@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
+from maxent.models.formats.maxent_json.typed.document import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document, save_release
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import Reading
@@ -162,6 +163,7 @@ def test_what_is_saved_comes_back_equal(release, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "round-trip.json"
     save_release(release, path)
     assert load_release(path, Reading(text="exact")) == release
+    assert read_typed(path.read_bytes()) is not None  # so that it was read into arrays
     assert parse_release(release_to_document(release), "document") == release
 
 

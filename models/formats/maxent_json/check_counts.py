@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.parse_answers import rounding_of
-from maxent.models.release_content import Node
+from maxent.models.release_content import Content, Node
 from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.text.arguments import listing, name, show
 from maxent.models.trees.printed_rates import decimals
@@ -28,6 +28,12 @@ class Publication:
     suppressed_below: int
     resampled: int | None = None
     decided: bool = False
+
+    @classmethod
+    def of(cls, release: Content) -> Publication:
+        """What the statements of a release are about."""
+        decided = release.labels == "decided"
+        return cls(release.target.classes, release.sampled, release.suppressed_below, release.resampled, decided)
 
     @property
     def suppressed(self) -> bool:
@@ -98,7 +104,7 @@ def _check_label(
 def _check_rate(problems: list[Problem], place: str, node: Node, publication: Publication) -> None:
     """Note an error rate that its label or its counts cannot have, within the rounding of its digits."""
     rate = node.error_rate or 0.0
-    allowed = _rounding(rate) + 1e-9
+    allowed = allowed_off(rate)
     highest = 1.0 if publication.decided else 1 - 1 / len(publication.classes)
     if rate > highest + allowed:
         expected = f"at most {highest:.4g}, since the label is a most frequent of {len(publication.classes)} classes"
@@ -142,6 +148,11 @@ def _check_class_rates(
 def _rounding(value: float) -> float:
     """Half a unit of the last digit that a published number was printed with."""
     return 0.5 * 10.0 ** -max(decimals(value), 1)
+
+
+def allowed_off(rate: float) -> float:
+    """By how much an error rate may be off: the rounding of its digits, and a little."""
+    return _rounding(rate) + 1e-9
 
 
 def check_sums(

@@ -45,13 +45,7 @@ def checked_release(document: object, source: str) -> Content:
     if draft is None:
         raise InvalidInput(source, problems)
     release = draft.release
-    publication = Publication(
-        release.target.classes,
-        release.sampled,
-        release.suppressed_below,
-        release.resampled,
-        release.labels == "decided",
-    )
+    publication = Publication.of(release)
     roots = []
     for tree, places in zip(release.trees, draft.places, strict=True):
         for node, place in zip(tree.nodes, places, strict=True):

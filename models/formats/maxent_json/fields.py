@@ -8,10 +8,12 @@ from itertools import islice
 
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
+from maxent.models.release_content import FORMAT
 from maxent.models.text.arguments import ABSENT, LONGEST, is_whole, listing, listing_of, name, show, whole_number
 from maxent.models.text.hints import closest
 
 _MOST_UNKNOWN = 20
+_OURS = FORMAT.partition("/")[0] + "/"
 
 
 @cache
@@ -186,3 +188,11 @@ def fields_of(
     place, field = key or (where, "content")
     problems.append(Problem(place, field, "an object", show(value)))
     return None
+
+
+def foreign_problem(document: object) -> Problem | None:
+    """Say what shows that an object is no document of ours, without a word of what is in it; None for one of ours."""
+    stated = document.get("format") if isinstance(document, dict) else _OURS
+    if isinstance(stated, str) and stated.startswith(_OURS):
+        return None
+    return Problem("document", "format", repr(FORMAT), "another value" if stated is not None else "nothing")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import RepeatedKeys
-from maxent.models.formats.maxent_json.parse import foreign_problem
+from maxent.models.formats.maxent_json.fields import foreign_problem
 from maxent.models.reading import Reader
 from maxent.models.release_content import Content
 from maxent.models.tables.frame import listed

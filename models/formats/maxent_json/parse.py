@@ -7,11 +7,11 @@ relate fields and nodes, in `maxent.models.formats.maxent_json.check_tree`, judg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
+from maxent.models.formats.maxent_json.fields import Fields, fields_of, foreign_problem, note_repeats
 from maxent.models.formats.maxent_json.parse_answers import (
     RATE,
     WEIGHT,
@@ -42,7 +42,6 @@ from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
 _NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct", "value")
-_OURS = FORMAT.partition("/")[0] + "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +56,22 @@ class Draft:
     places: tuple[tuple[str, ...], ...]
 
 
-def foreign_problem(document: object) -> Problem | None:
-    """Say what shows that an object is no document of ours, without a word of what is in it; None for one of ours."""
-    stated = document.get("format") if isinstance(document, dict) else _OURS
-    if isinstance(stated, str) and stated.startswith(_OURS):
-        return None
-    return Problem("document", "format", repr(FORMAT), "another value" if stated is not None else "nothing")
-
-
 def parse(document: object, problems: list[Problem]) -> Draft | None:
     """Read a decoded document; None when nothing further can be said about it."""
+    head = parse_head(document, problems)
+    if head is None:
+        return None
+    fields, content, names = head
+    raw_trees = fields.items("trees", "trees")
+    trees = [
+        _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
+        for number, raw in enumerate(raw_trees, 1)
+    ]
+    return Draft(replace(content, trees=tuple(tree for tree, _ in trees)), tuple(places for _, places in trees))
+
+
+def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Content, Names] | None:
+    """Read a decoded document but for its trees: its keys, what stands in them, and the names that nodes may use."""
     if other := foreign_problem(document):
         problems.append(other)
         return None
@@ -87,22 +92,17 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         target.classes,
         dict.fromkeys(target.classes, 0),
     )
-    raw_trees = fields.items("trees", "trees")
-    trees = [
-        _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
-        for number, raw in enumerate(raw_trees, 1)
-    ]
-    release = Content(
+    content = Content(
         target,
         attributes,
-        tuple(tree for tree, _ in trees),
+        (),
         sampling_rate,
         suppressed_below,
         defense,
         resampled,
         **read_answers(fields, names),
     )
-    return Draft(release, tuple(places for _, places in trees))
+    return fields, content, names
 
 
 def _target(document: Fields) -> Target:
@@ -206,7 +206,7 @@ def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tu
     fields = fields_of(problems, where, raw, ("induction", "weight", "class", "nodes"))
     if fields is None:
         return Tree(()), ()
-    induction = _induction(fields, prefix, names)
+    head = parse_tree_head(fields, prefix, names)
     nodes: list[Node] = []
     places: list[str] = []
     first: dict[str, int] = {}
@@ -224,9 +224,14 @@ def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tu
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
         nodes.append(node)
         places.append(place)
-    weight = fields.real("weight", WEIGHT, lambda weight: weight >= 0)
-    tree = Tree(tuple(nodes), induction, 1.0 if weight is None else weight, scored_class(fields, names))
-    return tree, tuple(places)
+    return replace(head, nodes=tuple(nodes)), tuple(places)
+
+
+def parse_tree_head(tree: Fields, prefix: str, names: Names) -> Tree:
+    """Read a tree but for its nodes."""
+    weight = tree.real("weight", WEIGHT, lambda weight: weight >= 0)
+    induction = _induction(tree, prefix, names)
+    return Tree((), induction, 1.0 if weight is None else weight, scored_class(tree, names))
 
 
 def _induction(tree: Fields, prefix: str, names: Names) -> Induction:

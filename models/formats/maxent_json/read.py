@@ -10,11 +10,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from maxent.models.files.json_files import read_json_object, uncollected
+from maxent.models.files.json_files import bytes_of, json_object, uncollected
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.names import check_names, cleaned_document
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.formats.release_reader import ReleaseReader
+from maxent.models.packages import installed
 from maxent.models.reading import Reader
 from maxent.models.release import FORMAT, Release
 from maxent.models.release_content import Content
@@ -30,9 +31,12 @@ def read_release(path: str | os.PathLike[str], reader: Reader) -> Release:
         When the file cannot be read, is not strict JSON (no NaN, no repeated keys), or breaks a rule of the
         format; with every problem of the document, each naming the node, the field, what was expected and found.
     """
-    source, document = os.fspath(path), read_json_object(path)
-    stripped = reader.reading.text == "strip"
-    release = parse_release(cleaned_document(document, source) if stripped else document, source)
+    source = os.fspath(path)
+    data = bytes_of(source)
+    if reader.reading.text == "strip":
+        release = parse_release(cleaned_document(json_object(data, source), source), source)
+    else:
+        release = _released(_sound(data) or checked_release(json_object(data, source), source))
     check_names(release, source, reader)
     return release
 
@@ -88,6 +92,15 @@ def validate_release(release: Release, source: str = "release") -> None:
         With every problem of the release.
     """
     checked_release(release_to_document(release), source)
+
+
+def _sound(data: bytes) -> Content | None:
+    """The content of a document without anything wrong in it, read fast; None of any other, and without msgspec."""
+    if not installed("msgspec"):
+        return None
+    from maxent.models.formats.maxent_json.typed.document import read_typed
+
+    return read_typed(data)
 
 
 def _released(content: Content) -> Release:

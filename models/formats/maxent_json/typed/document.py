@@ -1,0 +1,183 @@
+"""Documents without anything wrong in them, decoded by msgspec into arrays: a million nodes in a second.
+
+What is not as it should be, in the least, is left to `maxent.models.formats.maxent_json.parse`, which says what it is.
+msgspec checks types, unknown keys and numbers that are too large. It lets repeated keys pass: the last one counts. So
+keys are counted: a document has a colon for each key, and those in its strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import msgspec
+
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.json_files import json_object, uncollected
+from maxent.models.formats.maxent_json.check_counts import Publication
+from maxent.models.formats.maxent_json.fields import Fields
+from maxent.models.formats.maxent_json.parse import parse_head, parse_tree_head
+from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.formats.maxent_json.typed.nodes import Codes, Doubtful, WrittenNode, batch_of, joined, linked
+from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers
+from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_splits
+from maxent.models.nodes import Nodes
+from maxent.models.release_content import Content, Tree
+
+BATCH = 2**16
+"""Nodes that are objects at the same time."""
+
+LARGE = 2**24
+"""Bytes of the nodes of a tree from which on they are decoded in batches."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+class _Tree(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A tree as it is written."""
+
+    nodes: msgspec.Raw
+    induction: msgspec.Raw = msgspec.Raw()
+    weight: msgspec.Raw = msgspec.Raw()
+    of_class: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="class")
+
+    @property
+    def head(self) -> _Head:
+        """The text of each key but nodes."""
+        return _stated({"induction": self.induction, "weight": self.weight, "class": self.of_class})
+
+
+_Head = tuple[tuple[str, bytes], ...]
+"""Keys, and the text of what stands there."""
+
+
+def _stated(found: Mapping[str, msgspec.Raw]) -> _Head:
+    """The keys that are there."""
+    return tuple((key, bytes(text)) for key, text in found.items() if memoryview(text).nbytes)
+
+
+class _Document(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A document as it is written."""
+
+    format: msgspec.Raw
+    target: msgspec.Raw
+    attributes: msgspec.Raw
+    trees: tuple[_Tree, ...]
+    release: msgspec.Raw = msgspec.Raw()
+    predicts: msgspec.Raw = msgspec.Raw()
+    boosting: msgspec.Raw = msgspec.Raw()
+    labels: msgspec.Raw = msgspec.Raw()
+
+    @property
+    def head(self) -> _Head:
+        """The text of each key but trees."""
+        return _stated({key: getattr(self, key) for key in self.__struct_fields__ if key != "trees"})
+
+
+_DOCUMENT = msgspec.json.Decoder(_Document)
+_NODE = msgspec.json.Decoder(WrittenNode)
+_NODES = msgspec.json.Decoder(list[WrittenNode])
+_TEXTS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+@uncollected()
+def read_typed(data: bytes) -> Content | None:
+    """The release that a sound document describes, with its nodes as arrays; None when something may be wrong.
+
+    Whatever it reads, `maxent.models.formats.maxent_json.check_tree.checked_release` reads as an equal release.
+
+    Parameters
+    ----------
+    data : bytes
+        A file: JSON in UTF-8, with or without a byte order mark.
+    """
+    try:
+        return _release(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput, LookupError):
+        return None
+
+
+def _release(data: bytes) -> Content:
+    """The release of a sound document, else one of the errors that `read_typed` catches."""
+    document = _DOCUMENT.decode(memoryview(data)[len(_MARK) :] if data.startswith(_MARK) else data)
+    stated = document.head
+    problems: list[Problem] = []
+    parsed = parse_head(_decoded(stated), problems)
+    if parsed is None or problems:
+        raise Doubtful
+    _, content, names = parsed
+    heads = [tree.head for tree in document.trees]
+    head_of = {head: _tree(head, names) for head in set(heads)}
+    codes = Codes.of(content)
+    read = joined([batch_of(nodes, tree_ends, codes) for nodes, tree_ends in _batches(document.trees)])
+    nodes = linked(content, names, read)
+    starts = read.tree_ends[:-1]
+    levels = levels_of(nodes, starts)
+    publication = Publication.of(content)
+    if not (levels and sound_splits(nodes) and sound_numbers(nodes, read.tree_ends, levels, publication)):
+        raise Doubtful
+    keys = len(stated) + 1 + sum(len(head) + 1 for head in heads) + read.keys
+    colons = sum(text.count(b":") for head in (stated, *heads) for _, text in head)
+    if data.count(b":") != keys + colons:
+        # Each id but those of roots is written twice, at its node and at the branch that leads there.
+        roots = [nodes.ids[start] for start in starts.tolist()]
+        colons += read.colons + 2 * _colons(nodes.ids) - _colons(roots)
+        escaped = b"\\u003a" in data or b"\\u003A" in data
+        if escaped or data.count(b":") != keys + colons:
+            raise Doubtful
+    bounds = pairwise(read.tree_ends.tolist())
+    trees = tuple(
+        replace(head_of[head], nodes=Nodes(nodes.between(begin, end)))
+        for (begin, end), head in zip(bounds, heads, strict=True)
+    )
+    release = replace(content, trees=trees)
+    if not sound_answers(release, nodes):
+        raise Doubtful
+    return release
+
+
+def _decoded(head: _Head) -> dict[str, object]:
+    """Keys with what stands there, decoded by the careful reader."""
+    return json_object(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), text) for key, text in head), "")
+
+
+def _colons(texts: Iterable[str]) -> int:
+    """The colons in texts."""
+    return sum(text.count(":") for text in texts)
+
+
+def _tree(head: _Head, names: Names) -> Tree:
+    """A tree but for its nodes."""
+    problems: list[Problem] = []
+    found = parse_tree_head(Fields(problems, "", _decoded(head), ("induction", "weight", "class")), "", names)
+    if problems:
+        raise Doubtful
+    return found
+
+
+def _batches(trees: Sequence[_Tree]) -> Iterator[tuple[list[WrittenNode], list[int]]]:
+    """The nodes of all trees, in their order, and where trees end among them: not many nodes at a time."""
+    if not trees:
+        raise Doubtful
+    nodes: list[WrittenNode] = []
+    ends: list[int] = []
+    for tree in trees:
+        if memoryview(tree.nodes).nbytes < LARGE:
+            found = _NODES.decode(tree.nodes)
+            if not found:
+                raise Doubtful
+            nodes += found
+        else:
+            texts = _TEXTS.decode(tree.nodes)
+            for begin in range(0, len(texts), BATCH):
+                nodes += map(_NODE.decode, texts[begin : begin + BATCH])
+                if begin + BATCH < len(texts):
+                    yield nodes, ends
+                    nodes, ends = [], []
+        ends.append(len(nodes))
+        if len(nodes) >= BATCH:
+            yield nodes, ends
+            nodes, ends = [], []
+    if nodes:
+        yield nodes, ends

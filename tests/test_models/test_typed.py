@@ -1,0 +1,340 @@
+"""Documents are read alike by the decoder into arrays and by the reader that words what is wrong."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fuzz import releases
+
+from maxent.models.errors import InvalidInput
+from maxent.models.files.json_files import json_object
+from maxent.models.formats.maxent_json import read
+from maxent.models.formats.maxent_json.check_tree import checked_release
+from maxent.models.formats.maxent_json.typed import document as typed
+from maxent.models.formats.registry import load_release
+from maxent.models.nodes import Nodes, attributes_of, links_of, statements_of
+from maxent.models.release_content import Node
+from maxent.models.sparse_counts import SparseCounts
+
+
+def carefully(data):
+    """What the careful reader makes of a document, None when it refuses it."""
+    try:
+        return checked_release(json_object(data, "tree.json"), "tree.json")
+    except InvalidInput:
+        return None
+
+
+def alike(data):
+    """What both readers make of a document, None when they refuse it."""
+    fast, careful = typed.read_typed(data), carefully(data)
+    assert fast == careful, data
+    assert repr(fast) == repr(careful), data
+    return fast
+
+
+def numbers_beyond_floats(document):
+    """Whether records add up to more than floats count exactly: these are left to the careful reader."""
+    said = [node.n or sum((node.counts or {}).values()) for tree in document.trees for node in tree.nodes]
+    return sum(said) > 2**53
+
+
+def disagreements(cases):
+    for number in cases:
+        files = releases.case(number).files
+        for data in (files["tree.json"], files["before.json"]):
+            fast, careful = typed.read_typed(data), carefully(data)
+            if fast != careful and (fast is not None or not numbers_beyond_floats(careful)):
+                yield number
+
+
+def test_both_readers_accept_the_same_documents():
+    assert not list(disagreements(range(300)))
+
+
+@pytest.mark.slow
+def test_both_readers_accept_the_same_documents_of_very_many():
+    assert not list(disagreements(range(300, 20_000)))
+
+
+def test_both_readers_accept_the_same_documents_in_batches(monkeypatch):
+    monkeypatch.setattr(typed, "BATCH", 2)
+    monkeypatch.setattr(typed, "LARGE", 150)
+    assert not list(disagreements(range(100)))
+
+
+def text(nodes, head="", tree="", classes='["a", "b:c"]'):
+    attributes = (
+        '[{"name": "x:y", "type": "numeric"}, {"name": "m", "type": "numeric", "missing": true}, '
+        '{"name": "c", "type": "categorical", "values": ["p", "q:", "r", "s"]}]'
+    )
+    return (
+        f'{{"format": "maxent/1", "target": {{"name": "t:", "classes": {classes}}}, "attributes": {attributes}, '
+        f'{head}"trees": [{{{tree}"nodes": [{nodes}]}}]}}'
+    ).encode()
+
+
+def split(test, *children):
+    """A root with two leaves, whose attribute and branches are `test`."""
+    return ", ".join((f'{{"id": "N:1", "attribute": {test}}}', *children))
+
+
+TWO = '"x:y", "branches": [{"le": 1, "child": "A:"}, {"gt": 1, "child": "B"}]'
+MANY = json.dumps([f"x{i}" for i in range(99)])
+LEAVES = ('{"id": "A:", "label": "b:c"}', '{"id": "B", "counts": {"b:c": 2, "a": 0}, "n": 2}')
+
+APART = '"m", "branches": [{"missing": false, "child": "A:"}, {"missing": true, "child": "B"}]'
+SCORES = '"predicts": "score", "boosting": {"link": "logit", "base": {"b:c": 1}}, '
+
+
+def missing(*stated):
+    """A root whose two branches state whether they take missing values."""
+    sides = (f'"missing": {word}, ' if word else "" for word in stated)
+    low, high = (f'{{{bound}, {side}"child": null}}' for bound, side in zip(('"le": 1', '"gt": 1'), sides, strict=True))
+    return split(f'"m", "branches": [{low}, {high}]')
+
+
+SOUND = {
+    "colons everywhere": text(split(TWO, *LEAVES)),
+    "a byte order mark": b"\xef\xbb\xbf" + text('{"id": "L"}'),
+    "blanks": b" \n\t\r" + text('\n{ "id"\t: "L" }\n') + b"\n ",
+    "keys in another order": text('{"counts": {}, "n": 0, "id": "L"}'),
+    "escapes": text('{"\\u0069d": "L\\n\\ud83d\\ude00", "l\\u0061bel": "\\u0061"}'),
+    "other characters": text('{"id": "Größe 😀 \\u0000"}'),
+    "integers for floats": text(split(TWO.replace("1,", "-0,").replace('gt": 1', 'gt": 0.0'), *LEAVES)),
+    "a minus zero": text(split(TWO.replace("1,", "-0.0,").replace('gt": 1', 'gt": 0'), *LEAVES)),
+    "long numbers": text(split(TWO.replace("1", "1" + "0" * 200 + ".5"), *LEAVES)),
+    "numbers that vanish": text(split(TWO.replace("1", "1e-999"), *LEAVES)),
+    "an exponent": text('{"id": "L", "label": "a", "error_rate": 25E-2}'),
+    "an integer error rate": text('{"id": "L", "label": "a", "error_rate": 0}'),
+    "a removed leaf": text(split(TWO.replace('"B"', "null"), LEAVES[0])),
+    "three intervals": text(
+        split(
+            '"x:y", "branches": [{"gt": 2, "child": "A:"}, {"le": 2, "gt": 1, "child": "B"}, {"le": 1, "child": null}]',
+            *LEAVES,
+        )
+    ),
+    "what is left of a number": text(
+        split(
+            '"x:y", "branches": [{"le": 1, "child": "M"}, {"gt": 1, "child": "B"}]',
+            '{"id": "M", "attribute": "x:y", "branches": [{"le": 1, "gt": 0, "child": "A:"}, {"le": 0, "child": "C"}]}',
+            *LEAVES,
+            '{"id": "C"}',
+        )
+    ),
+    "what is left of values": text(
+        split(
+            '"c", "branches": [{"in": ["s", "q:"], "child": "M"}, {"in": ["p", "r"], "child": "B"}]',
+            '{"id": "M", "attribute": "x:y", "branches": [{"gt": 3, "child": "A:"}, {"le": 3, "child": "O"}]}',
+            '{"id": "O", "attribute": "c", "branches": [{"in": ["q:"], "child": "C"}, {"in": ["s"], "child": null}]}',
+            *LEAVES,
+            '{"id": "C"}',
+        )
+    ),
+    "an induction": text('{"id": "L"}', tree='"induction": {"algorithm": "id3", "compared": ["c"]}, '),
+    "draws": text('{"id": "L", "counts": {"a": 5}, "distinct": 3}', head='"release": {"resampled": 5}, '),
+    "decided labels": text(
+        '{"id": "L", "label": "b:c", "error_rate": 1, "counts": {"a": 3}}', head='"labels": "decided", '
+    ),
+    "a vote": text('{"id": "L"}', head='"predicts": "vote", ', tree='"weight": 2, '),
+    "scores": text('{"id": "L", "value": -2}', head=SCORES, tree='"class": "b:c", '),
+    "missing values": text(missing("true", "")),
+    "missing values on the other side": text(missing("", "true")),
+    "missing values apart": text(split(APART, *LEAVES)),
+    "missing values with an interval": text(
+        split(
+            '"m", "branches": [{"gt": -5, "le": 5, "missing": true, "child": "A:"}, {"gt": 5, "child": "B"}, '
+            '{"le": -5, "child": null}]',
+            *LEAVES,
+        )
+    ),
+    "missing values taken above": text(
+        split(
+            APART.replace("A:", "M"),
+            '{"id": "M", "attribute": "m", "branches": [{"le": 1, "child": "A:"}, {"gt": 1, "child": null}]}',
+            *LEAVES,
+        )
+    ),
+    "a release": text('{"id": "L"}', head='"release": {"defense": {"method": "m:", "k": 3}}, '),
+    "suppressed counts": text('{"id": "L", "n": 9, "counts": {"a": 5}}', head='"release": {"suppressed_below": 5}, '),
+    "very many classes": text(
+        '{"id": "L", "counts": {"x70": 3, "x2": 0, "x1": 2}}', classes=json.dumps([f"x{i}" for i in range(99)])
+    ),
+    "printed rates": text('{"id": "L", "label": "a", "error_rate": 0.33, "counts": {"a": 2, "b:c": 1}}'),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_documents_are_read_into_arrays(name):
+    release = alike(SOUND[name])
+    assert release is not None
+    assert all(isinstance(tree.nodes, Nodes) for tree in release.trees)
+
+
+COUNTED = split(TWO, '{"id": "A:", "counts": {"a": 1}}', '{"id": "B", "counts": {"b:c": 2}}')
+UNSOUND = {
+    "a key of a node twice": text('{"id": "L", "id": "L"}'),
+    "a class twice": text('{"id": "L", "counts": {"a": 1, "a": 1}}'),
+    "a key of a branch twice": text(split(TWO.replace('"le": 1', '"le": 1, "le": 1'), *LEAVES)),
+    "a key of a tree twice": text('{"id": "L"}', tree='"induction": {}, "induction": {}, '),
+    "nodes twice": text('{"id": "L"}', tree='"nodes": [], '),
+    "a key of the document twice": text('{"id": "L"}', head='"format": "maxent/1", '),
+    "trees twice": text('{"id": "L"}', head='"trees": [], '),
+    "a key of the head twice": text('{"id": "L"}', head='"release": {"sampling_rate": 1, "sampling_rate": 1}, '),
+    "a key twice behind an escaped colon": text('{"id": "\\u003a", "n": 1, "n": 1}'),
+    "a key twice, once escaped": text('{"id": "L", "\\u0069d": "L"}'),
+    **{
+        f"{key} {value}": text(f'{{"id": "L", "{key}": {value}}}')
+        for key, values in {
+            "n": ["null", "-1", "1.0", "1e2", "true", "9007199254740993", '"1"'],
+            "label": ["null", '""', '"c"', "1"],
+            "counts": ["null", "[]", '{"a": -1}', '{"a": 1.0}', '{"a": null}', '{"": 0}', '{"c": 1}'],
+            "error_rate": ["null", "0.1", "NaN"],
+            "attribute": ['""', "null", '"c"'],
+            "branches": ["[]", "null"],
+            "other": ["1"],
+        }.items()
+        for value in values
+    },
+    "distinct records of no draws": text('{"id": "L", "counts": {"a": 5}, "distinct": 3}'),
+    "too many distinct records": text('{"id": "L", "n": 5, "distinct": 6}', head='"release": {"resampled": 5}, '),
+    "too few distinct records": text(
+        '{"id": "L", "counts": {"a": 4, "b:c": 1}, "distinct": 1}', head='"release": {"resampled": 5}, '
+    ),
+    "another number of draws": text('{"id": "L", "counts": {"a": 4}}', head='"release": {"resampled": 5}, '),
+    "missing values of both branches": text(missing("true", "true")),
+    "missing values of neither branch": text(missing("", "")),
+    "missing values that are false beside a bound": text(missing("true", "false")),
+    "missing values that are null": text(missing("true", "null")),
+    "missing values of an attribute without": text(missing("true", "").replace('"m"', '"x:y"')),
+    "missing values apart, of both": text(split(APART.replace("false", "true"), *LEAVES)),
+    "missing values alone": text(split('"m", "branches": [{"missing": true, "child": "A:"}]', LEAVES[0])),
+    "a weight below 0": text('{"id": "L"}', tree='"weight": -1, '),
+    "a weight twice": text('{"id": "L"}', tree='"weight": 1, "weight": 1, '),
+    "no score": text('{"id": "L"}', head=SCORES, tree='"class": "a", '),
+    "a score of no class": text('{"id": "L", "value": 1}', head=SCORES),
+    "a score of an inner node": text(split(TWO.replace('"branches"', '"value": 1, "branches"'), *LEAVES)),
+    "scores of trees of several classes": text(
+        '{"id": "L", "value": 1}]}, {"class": "b:c", "nodes": [{"id": "L", "value": 1}',
+        head=SCORES,
+        tree='"class": "a", ',
+    ),
+    "scores beside votes": text('{"id": "L", "value": 1}', head=SCORES.replace("score", "vote")),
+    "the label of several trees": text('{"id": "L"}]}, {"nodes": [{"id": "L"}', head='"predicts": "label", '),
+    "an empty id": text('{"id": ""}'),
+    "half a surrogate pair": text('{"id": "\\ud800"}'),
+    "bytes that are not UTF-8": text('{"id": "L"}').replace(b'"L"', b'"\xed\xa0\x80"'),
+    "a control character": text('{"id": "\x01"}'),
+    "a number beyond floats": text(split(TWO.replace("1", "1e999"), *LEAVES)),
+    "an integer beyond floats": text(split(TWO.replace("1", "1" + "0" * 400), *LEAVES)),
+    "a comma at the end": text('{"id": "L"},'),
+    "more behind it": text('{"id": "L"}') + b"{}",
+    "no trees": text("").replace(b'[{"nodes": []}]', b"[]"),
+    "no nodes": text(""),
+    "far too many levels": text("[" * 200_000),
+    "half of it": text('{"id": "L"}')[:-2],
+    "a list": b"[]",
+    "an empty list of values": text(split('"c", "branches": [{"in": [], "child": null}]')),
+    "a value twice": text(split('"c", "branches": [{"in": ["p", "p", "q:", "r", "s"], "child": null}]')),
+    "a value of two branches": text(
+        split('"c", "branches": [{"in": ["p", "q:"], "child": null}, {"in": ["q:", "r", "s"], "child": null}]')
+    ),
+    "a value of none": text(
+        split('"c", "branches": [{"in": ["p"], "child": null}, {"in": ["q:", "r"], "child": null}]')
+    ),
+    "a bound of values": text(split('"c", "branches": [{"le": 1, "child": null}, {"gt": 1, "child": null}]')),
+    "a value of numbers": text(split('"x:y", "branches": [{"in": ["p"], "child": null}]')),
+    "a null bound": text(split(TWO.replace('"le": 1', '"le": 1, "gt": null'), *LEAVES)),
+    "no bound": text(split('"x:y", "branches": [{"child": null}]')),
+    "an interval without numbers": text(split(TWO.replace('"le": 1', '"le": 1, "gt": 1'), *LEAVES)),
+    "a gap": text(split(TWO.replace('gt": 1', 'gt": 1.5'), *LEAVES)),
+    "an overlap": text(split(TWO.replace('gt": 1', 'gt": 0.5'), *LEAVES)),
+    "one side": text(split('"x:y", "branches": [{"le": 1, "child": null}]')),
+    "a branch without a child": text(split(TWO.replace(', "child": "B"', ""), *LEAVES)),
+    "a child that is nowhere": text(split(TWO.replace('"B"', '"C"'), *LEAVES)),
+    "a child of two": text(split(TWO.replace('"B"', '"A:"'), *LEAVES)),
+    "a child that is the root": text(split(TWO.replace('"B"', '"N:1"'), *LEAVES)),
+    "an id of two nodes": text(split(TWO, LEAVES[0], LEAVES[0], LEAVES[1])),
+    "a cycle apart": text(
+        split(
+            '"x:y", "branches": [{"le": 1, "child": null}, {"gt": 1, "child": null}]',
+            '{"id": "M", "attribute": "x:y", "branches": [{"le": 1, "child": "M"}, {"gt": 1, "child": null}]}',
+        )
+    ),
+    "a sum that is none": text(COUNTED.replace('"branches"', '"counts": {"a": 2, "b:c": 2}, "branches"')),
+    "a size that is none": text(COUNTED.replace('"branches"', '"n": 4, "branches"')),
+    "a label that is not the most frequent": text('{"id": "L", "label": "a", "counts": {"b:c": 1}}'),
+    "n that is not the sum": text('{"id": "L", "n": 2, "counts": {"b:c": 1}}'),
+    "a rate that is not the counts'": text(
+        '{"id": "L", "label": "a", "error_rate": 0.34, "counts": {"a": 2, "b:c": 1}}'
+    ),
+    "a rate that is too large": text('{"id": "L", "label": "a", "error_rate": 0.6}'),
+    "a count that was to be suppressed": text(
+        '{"id": "L", "counts": {"a": 4}}', head='"release": {"suppressed_below": 5}, '
+    ),
+    "roots that differ": text('{"id": "L", "counts": {"a": 4}}]}, {"nodes": [{"id": "L", "counts": {"a": 5}}'),
+    "roots of other sizes": text('{"id": "L", "counts": {"a": 4}}]}, {"nodes": [{"id": "L", "n": 5}'),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_what_is_wrong_is_read_by_neither(name):
+    assert alike(UNSOUND[name]) is None
+
+
+def test_a_document_is_read_without_the_decoder_too(tmp_path, monkeypatch):
+    path = tmp_path / "tree.json"
+    path.write_bytes(SOUND["colons everywhere"])
+    fast = load_release(path)
+    assert isinstance(fast.trees[0].nodes, Nodes)
+    monkeypatch.setattr(read, "installed", lambda module: False)
+    careful = load_release(path)
+    assert isinstance(careful.trees[0].nodes, tuple)
+    assert fast == careful
+
+
+@pytest.fixture
+def both():
+    """The nodes of a tree as arrays, and as objects."""
+    data = SOUND["what is left of values"]
+    return typed.read_typed(data).trees[0].nodes, carefully(data).trees[0].nodes
+
+
+def test_nodes_held_as_arrays_are_like_a_tuple(both):
+    held, nodes = both
+    assert [held[i] for i in range(len(held))] == list(nodes)  # one by one, before all are made
+    assert held[-1] == nodes[-1]
+    assert held[1:3] == nodes[1:3]
+    assert held == nodes
+    assert nodes == held
+    assert held != nodes[:-1]
+    assert held != list(nodes)
+    assert hash(held[0]) == hash(nodes[0])
+    assert (*held[:1], *held[1:]) == nodes
+    assert pickle.loads(pickle.dumps(held)) == nodes
+    with pytest.raises(IndexError):
+        held[len(nodes)]
+    assert replace(carefully(SOUND["a release"]).trees[0], nodes=held).leaves == tuple(n for n in nodes if n.is_leaf)
+
+
+def test_what_nodes_state_is_the_same_from_arrays_and_from_objects(both):
+    held, nodes = both
+    classes = ("a", "b:c")
+    for mine, theirs in zip(links_of(held), links_of(nodes), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert attributes_of(held) == attributes_of(nodes) == {"c", "x:y"}
+    one, other = statements_of(held, classes), statements_of(nodes, classes)
+    for name in one.__slots__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(statements_of(held, classes[::-1]).table(2), other.table(2)[:, ::-1])
+    rows = np.array([4, 2])
+    np.testing.assert_array_equal(one.take(rows).table(2), other.table(2)[rows])
+
+
+def test_counts_of_very_many_classes_stay_sparse():
+    (node,) = typed.read_typed(SOUND["very many classes"]).trees[0].nodes
+    assert isinstance(node, Node)
+    assert isinstance(node.counts, SparseCounts)
+    assert node.counts.positive == {"x70": 3, "x1": 2}
