@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
+from maxent.models.looking import Check, unchecked
 from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import Places, number_places
@@ -134,7 +135,8 @@ class _Boxes:
 class _Router:
     """Sends rows (a quasi-identifier and a box of private values each) down a tree to its leaves."""
 
-    def __init__(self, release: Release, table: QITable) -> None:
+    def __init__(self, release: Release, table: QITable, check: Check) -> None:
+        self.check = check
         self.attributes = {a.name: a for a in release.attributes}
         self.column = {a.name: j for j, a in enumerate(table.attributes)}
         self.table = table
@@ -150,6 +152,7 @@ class _Router:
         found: list[tuple[IntArray, int, IntArray]] = []
         stack = [(0, np.arange(len(owner)), box)]
         while stack:
+            self.check()
             place, rows, boxes = stack.pop()
             below = places.children[place]
             if not len(rows):
@@ -198,24 +201,31 @@ class _Router:
             yield i, rows[new >= 0], new[new >= 0]
 
 
-def build_cells(release: Release, table: QITable) -> Cells:
+def build_cells(release: Release, table: QITable, check: Check = unchecked) -> Cells:
     """Every unknown of a release and which cells each node holds.
 
-    Cells are in depth-first order of the first tree's leaves, then by quasi-identifier.
+    Cells are in depth-first order of the first tree's leaves, then by quasi-identifier. ``check`` is told how far the
+    placing has come.
     """
-    router = _Router(release, table)
+    router = _Router(release, table, check)
     owner = np.arange(len(table), dtype=np.int64)
     box = np.zeros(len(table), np.int64)
     leaf = np.empty((len(table), 0), np.int64)
-    indexed = [number_places(tree) for tree in release.trees]
-    for tree, places in zip(release.trees, indexed, strict=True):
+    indexed = []
+    for tree in release.trees:
+        check()
+        indexed.append(number_places(tree))
+    for t, (tree, places) in enumerate(zip(release.trees, indexed, strict=True)):
+        check(f"people were placed in {t} of {len(indexed)} trees, which made {len(owner):,} cells")
         row, place, box = router.route(tree, places, owner, box)
         owner, leaf = owner[row], np.column_stack([leaf[row], place])
+    check(f"people were placed in all trees, which made {len(owner):,} cells, not in order yet")
     if len(indexed) > 1:  # a single tree's cells are in this order already
         canonical = np.lexsort((*leaf.T[::-1], owner, indexed[0].first[leaf[:, 0]]))
         owner, leaf = owner[canonical], leaf[canonical]
     trees = []
     for t, places in enumerate(indexed):
+        check()
         rank = places.first[leaf[:, t]]
         order = np.argsort(rank, kind="stable")
         start = np.searchsorted(rank[order], places.first, side="left")
@@ -224,13 +234,14 @@ def build_cells(release: Release, table: QITable) -> Cells:
     return Cells(owner, leaf, tuple(trees))
 
 
-def place_sizes(cells: Cells, counts: IntArray) -> tuple[FloatArray, ...]:
+def place_sizes(cells: Cells, counts: IntArray, check: Check = unchecked) -> tuple[FloatArray, ...]:
     """Individuals in each place, NaN where private attributes decide who is there; per tree, shape (n_places,).
 
-    ``counts`` are the individuals of each quasi-identifier, shape (n_distinct,).
+    ``counts`` are the individuals of each quasi-identifier, shape (n_distinct,); ``check`` is called for each tree.
     """
     sizes = []
     for t, held in enumerate(cells.trees):
+        check()
         up_to = np.concatenate([[0], np.cumsum(cells.at_first(t, counts)[held.order])])
         size = (up_to[held.stop] - up_to[held.start]).astype(np.float64)
         if len(cells) > len(counts):

@@ -19,6 +19,7 @@ from maxent.constraints.program import Internal, Linear, Program, Regions
 from maxent.models.arrays import FloatArray
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.looking import Check, unchecked
 from maxent.models.release import Impurity, Release
 from maxent.models.sparse_counts import check_size
 from maxent.models.tables.frame import shorten
@@ -41,6 +42,7 @@ def compile_program(
     confidence: float = 0.99,
     enough: Callable[[], bool] = lambda: False,
     cells: Cells | None = None,
+    check: Check = unchecked,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -64,6 +66,8 @@ def compile_program(
         Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
     cells : Cells, optional
         From `maxent.constraints.cells.build_cells`, where they are there already.
+    check : Check
+        Told again and again how far this has come.
 
     Raises
     ------
@@ -77,10 +81,11 @@ def compile_program(
         marginal = implied_marginal(release)
     if "marginal" not in known:
         marginal = None
-    cells = build_cells(release, table) if cells is None else cells
+    cells = build_cells(release, table, check) if cells is None else cells
     check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
-    sizes = place_sizes(cells, table.counts)
+    check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
+    sizes = place_sizes(cells, table.counts, check)
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
     rates = release_rates(release, None if release.sampled else sizes, rounding)
@@ -88,7 +93,12 @@ def compile_program(
         release, table, cells, known, rates, marginal, facts, counting, sums, sizes, impurity, enough=enough
     )
     used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in known)
-    constraints = [found for kind in used if kind.emit is not None for found in kind.emit(context)]
+    constraints: list[Linear | Internal] = []
+    for kind in used:
+        for found in () if kind.emit is None else kind.emit(context):
+            constraints.append(found)
+            check()
+        check(f"people were placed, which made {len(cells):,} cells, and {len(constraints):,} statements were compiled")
     linear = tuple(found for found in constraints if isinstance(found, Linear))
     compared = tuple(found for found in constraints if isinstance(found, Internal))
     unfinished = "internal" in known and enough()

@@ -24,6 +24,7 @@ from maxent.constraints.row_matching import Assignment, Shortage, assign_rows
 from maxent.models.arrays import IntArray
 from maxent.models.errors import Origin
 from maxent.models.formats.published_records import PublishedRecords
+from maxent.models.looking import Check, unchecked
 from maxent.models.records.coverage import covering_pairs
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.qi_table import QITable
@@ -64,10 +65,14 @@ class Covering:
     assignment: Assignment
 
 
-def cover(records: PublishedRecords, people: QITable) -> Covering:
-    """Find the groups of rows that cover each quasi-identifier, from `read_published`."""
-    owner, group = covering_pairs(records.table.boxes, people)
-    return Covering(owner, group, assign_rows(owner, group, people.counts, records.counts.sum(axis=1)))
+def cover(records: PublishedRecords, people: QITable, check: Check = unchecked) -> Covering:
+    """Find the groups of rows that cover each quasi-identifier, from `read_published`; ``check`` is told how far."""
+    check("it was not known yet which rows cover whom")
+    owner, group = covering_pairs(records.table.boxes, people, check)
+    check(
+        f"{len(owner):,} pairs of a quasi-identifier and rows that cover it were found, and nobody was assigned to rows"
+    )
+    return Covering(owner, group, assign_rows(owner, group, people.counts, records.counts.sum(axis=1), check))
 
 
 def compile_records(

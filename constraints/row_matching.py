@@ -21,6 +21,7 @@ from scipy import sparse
 
 from maxent.constraints.components import components
 from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.looking import Check, unchecked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,9 @@ class Assignment:
     shortages: tuple[Shortage, ...]
 
 
-def assign_rows(person: IntArray, group: IntArray, people: IntArray, rows: IntArray) -> Assignment:
+def assign_rows(
+    person: IntArray, group: IntArray, people: IntArray, rows: IntArray, check: Check = unchecked
+) -> Assignment:
     """Find all pairs of people and groups that complete assignments use.
 
     Parameters
@@ -67,11 +70,15 @@ def assign_rows(person: IntArray, group: IntArray, people: IntArray, rows: IntAr
         Individuals of each quasi-identifier.
     rows : int64, shape (n_groups,)
         Published rows of each group.
+    check : Check
+        Called between the steps; it may raise.
     """
     flow = _largest(person, group, people, rows)
+    check()
     short = people - np.bincount(person, flow, len(people)).astype(np.int64)
     left = rows - np.bincount(group, flow, len(rows)).astype(np.int64)
     shortages = _shortages(person, group, flow, people, rows, short, left)
+    check()
     # Who is left over takes a row more of the first group that covers them.
     first = np.unique(person, return_index=True)[1]
     flow = flow.copy()

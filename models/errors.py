@@ -68,6 +68,14 @@ class UnknownBackend(InvalidInput):
         super().__init__("options", [Problem(ARGUMENT, field, expected, found)])
 
 
+class NoAnswerInTime(InvalidInput):
+    """A time limit that is too short for any answer; says how far the work had come."""
+
+    def __init__(self, limit: float, far: str) -> None:
+        expected = f"more seconds than it takes to have any answer (when time was up, {far})"
+        super().__init__("options", [Problem(ARGUMENT, "time_limit", expected, f"{limit:g}")])
+
+
 def _restored(kind: type[InvalidInput], source: str, problems: tuple[Problem, ...]) -> InvalidInput:
     """An error as it was before it was pickled."""
     error = kind.__new__(kind)

@@ -24,7 +24,11 @@ SOON, GRACE = 0.5, 0.75
 """
 
 LAST = GRACE + 0.5
-"""The same for processes, which leave work of their own behind before: then they are ended."""
+"""The same for processes, which leave work of their own behind before: then they are ended; and for what has to be done
+before there can be any answer."""
+
+FINISHING = 0.5
+"""Seconds that measuring an answer may take after the time limit: what takes longer begins before, `Clock.reserve`."""
 
 ASKED_TO_END = (signal.SIGINT, signal.SIGTERM)
 """Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first."""
@@ -55,7 +59,9 @@ class Clock:
     """
 
     def __init__(self, limit: float | None = None) -> None:
+        self.limit = limit
         self._deadline = None if limit is None else time.monotonic() + limit
+        self._reserved = 0.0
         self._interrupted: float | None = None
         self._flag: str | None = None
         self._heard = False
@@ -66,9 +72,13 @@ class Clock:
             self._interrupted = time.monotonic()
         if self._interrupted is not None:
             return Stop.INTERRUPTED
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and time.monotonic() >= self._deadline - self._reserved:
             return Stop.TIME_LIMIT
         return None
+
+    def reserve(self, seconds: float) -> None:
+        """Say to stop so early that what is left to do then, which takes so long, ends `FINISHING` after the limit."""
+        self._reserved = max(0.0, seconds - FINISHING)
 
     def check(self, late: float = 0.0) -> None:
         """Give up what is going on when it is time to stop, or has been for some seconds.
@@ -84,12 +94,13 @@ class Clock:
 
     def late(self) -> float:
         """Seconds since it was time to stop, 0 before."""
-        since = [at for at in (self._deadline, self._interrupted) if at is not None]
+        limit = None if self._deadline is None else self._deadline - self._reserved
+        since = [at for at in (limit, self._interrupted) if at is not None]
         return max(0.0, time.monotonic() - min(since)) if self.stop() is not None and since else 0.0
 
     def left(self) -> float | None:
         """Seconds until the time limit, at least 0; None without one."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - self._reserved - time.monotonic())
 
     @property
     def runs(self) -> bool:
@@ -142,8 +153,26 @@ class Clock:
                 signal.signal(number, handler)
 
 
-def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
-    """What ``work`` returns, None when it does not end within `GRACE` seconds of the moment when the clock says so.
+class Watch:
+    """Looks at a clock for work that has to be done before there is any answer, and remembers how far it came."""
+
+    def __init__(self, clock: Clock, far: str) -> None:
+        self.clock, self.far = clock, far
+
+    def __call__(self, far: str = "") -> None:
+        """As `Clock.check`, `LAST` seconds late: small problems have an answer, whatever the limit.
+
+        Raises
+        ------
+        OutOfTime
+            With the reason.
+        """
+        self.far = far or self.far
+        self.clock.check(LAST)
+
+
+def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | None:
+    """What ``work`` returns, None when it does not end within some seconds of the moment when the clock says so.
 
     Most solvers look at the clock, but no factorisation of a matrix does. So the work is done by another thread, which
     is left behind, to end when it gets to look. Libraries that keep Python's lock while they compute cannot be waited
@@ -172,7 +201,7 @@ def in_time(clock: Clock, work: Callable[[], T]) -> T | None:
     thread.start()
     try:
         while not done.wait(POLL):
-            if clock.late() > GRACE:
+            if clock.late() > late:
                 return None
     except BaseException:
         clock.interrupt()

@@ -7,6 +7,8 @@ rates (the label's mass is fixed, the other classes share the rest equally), cou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from maxent.constraints.presolve.merge import Merged
@@ -19,8 +21,12 @@ AT_ONCE = 65_536
 """Groups whose closed forms are computed together: their break points are sorted, which takes memory."""
 
 
-def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[FloatArray, BoolArray]:
+def solve_leafwise(
+    program: Program, merged: Merged, linear: IntArray, check: Callable[[], None] = lambda: None
+) -> tuple[FloatArray, BoolArray]:
     """Closed forms for all groups that no constraint links to another.
+
+    ``check`` is called before each `AT_ONCE` of them, and may raise.
 
     Returns
     -------
@@ -47,6 +53,7 @@ def solve_leafwise(program: Program, merged: Merged, linear: IntArray) -> tuple[
     np.minimum.at(upper, at, table.upper[bounds])
     masses = np.repeat((weight / n)[:, None], n, axis=1)
     for some in np.array_split(np.flatnonzero(solved), 1 + n_groups // AT_ONCE):
+        check()
         masses[some] = water_fill(weight[some], lower[some], upper[some], label[some])
     return masses, solved
 

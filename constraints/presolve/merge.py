@@ -108,9 +108,18 @@ def _nodes(program: Program, rows: InternalRows, active: IntArray) -> list[tuple
 
 
 def parts(
-    program: Program, merged: Merged, linear: IntArray, rows: InternalRows, active: IntArray, among: BoolArray
+    program: Program,
+    merged: Merged,
+    linear: IntArray,
+    rows: InternalRows,
+    active: IntArray,
+    among: BoolArray,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Part]:
-    """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks."""
+    """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks.
+
+    ``check`` is called again and again meanwhile, and may raise.
+    """
     regions = [program.linear[i].region for i in linear.tolist()]
     places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active)
     trees = placed(program.cells, merged.cell)
@@ -118,6 +127,7 @@ def parts(
     tree, low, high = spans_of(trees, [place for place in places if place is not None])
     example, pairs = np.empty(len(places), np.int64), [_neighbours(merged.owner)]
     for t, held in enumerate(trees):
+        check()
         mine = tree == t
         example[at[mine]] = held.order[low[mine]]
         linked = held.linked(low[mine], high[mine])
@@ -127,9 +137,11 @@ def parts(
             inside = merged.group[program.regions[regions[i]]]
             example[i] = inside[0]
             pairs.append(np.stack([inside[:-1], inside[1:]]))
+    check()
     one, other = np.concatenate(pairs, axis=1)
     component = components(len(merged.owner), one, other)
     n_parts = int(component.max(initial=-1)) + 1
+    check()
     wanted = np.unique(component[among])
     group_order, group_start = _grouped(component, n_parts)
     row_order, row_start = _grouped(component[example], n_parts)

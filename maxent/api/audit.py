@@ -198,9 +198,9 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     release, people = case.release, case.table
     links, sizes = None, None
     if people is not None:
-        links = link(case.cells, people.counts, [len(tree.nodes) for tree in release.trees])
+        links = link(case.cells(), people.counts, [len(tree.nodes) for tree in release.trees])
         if not release.sampled:  # otherwise the table does not show who is in the sample
-            sizes = place_sizes(case.cells, people.counts)
+            sizes = place_sizes(case.cells(), people.counts)
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
     rates = release_rates(release, sizes, rounding)

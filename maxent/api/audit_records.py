@@ -56,7 +56,7 @@ def audit_records(
 
 def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:
     """The structural attacks on the generalised records of a case."""
-    records, people, covering = case.records, case.people, case.covering
+    records, people, covering = case.records, case.people, case.covering()
     assert records is not None
     contradictions = tuple(row_contradictions(records, people, covering.assignment.shortages))
     if contradictions:

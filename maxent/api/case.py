@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from maxent.constraints.cells import Cells, build_cells
@@ -15,6 +14,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, check_unused, invalid
 from maxent.models.formats.published_records import PublishedRecords, read_published
 from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Records
+from maxent.models.looking import Check, unchecked
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source
@@ -54,6 +54,8 @@ class Case:
     records: PublishedRecords | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
+    _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
+    _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
     @property
     def people(self) -> QITable:
@@ -68,16 +70,18 @@ class Case:
             raise no_table()
         return self.table
 
-    @cached_property
-    def cells(self) -> Cells:
-        """The people of the table placed in the trees."""
-        return build_cells(self.release, self.people)
+    def cells(self, check: Check = unchecked) -> Cells:
+        """The people of the table placed in the trees, once; ``check`` may end that."""
+        if not self._cells:
+            self._cells.append(build_cells(self.release, self.people, check))
+        return self._cells[0]
 
-    @cached_property
-    def covering(self) -> Covering:
-        """The people of the table placed in the groups of the records."""
+    def covering(self, check: Check = unchecked) -> Covering:
+        """The people of the table placed in the groups of the records, once; ``check`` may end that."""
         assert self.records is not None
-        return cover(self.records, self.people)
+        if not self._covering:
+            self._covering.append(cover(self.records, self.people, check))
+        return self._covering[0]
 
 
 def no_table() -> InvalidInput:

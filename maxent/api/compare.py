@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maxent.api.audit import audit_case
 from maxent.api.case import Case, Tables
-from maxent.api.estimate import Knowledge, Progress, Solving, estimate_case
+from maxent.api.compile import Knowledge
+from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.attacks.risk import bits_to_identify
 from maxent.disclosure.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem

@@ -10,9 +10,8 @@ from math import inf
 from typing import Any
 
 from maxent.api.case import Case, Tables, read_case
-from maxent.constraints.compiler import compile_program
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.program import Program
-from maxent.constraints.records import compile_records
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
@@ -26,27 +25,17 @@ from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import GRACE, Clock
+from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.averaged import averaged
-from maxent.solvers.solve.driver import Outcome, solve_program
+from maxent.solvers.solve.driver import Outcome
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
 
 TREES_ONLY = ("knowledge", "impurity", "marginal")
 """Options of `estimate` that cannot be given for records."""
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """Knowledge of the adversary: parameters of `estimate`."""
-
-    knowledge: str | Iterable[str] | None = None
-    impurity: Impurity | None = None
-    rounding: Rounding = "auto"
-    confidence: float = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +88,6 @@ def compile_release(
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     program = compile_case(case, Knowledge(knowledge, impurity, rounding, confidence))
     return replace(program, notes=(*case.noticed.notes, *program.notes))
-
-
-def compile_case(case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False) -> Program:
-    """Everything that a case tells an adversary; records are used whole.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` it is given.
-    """
-    if case.records is not None:
-        return compile_records(case.records, case.people, case.facts or (), case.covering)
-    if not (known.knowledge is None or isinstance(known.knowledge, Iterable)):
-        expected = "a string or strings, such as 'label,rate'"
-        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(known.knowledge))])
-    return compile_program(
-        case.release,
-        case.people,
-        knowledge=[k.strip() for k in known.knowledge.split(",")]
-        if isinstance(known.knowledge, str)
-        else known.knowledge,
-        impurity=known.impurity,
-        marginal=case.marginal,
-        facts=case.facts or (),
-        rounding=known.rounding,
-        confidence=known.confidence,
-        enough=enough,
-        cells=case.cells,
-    )
 
 
 def estimate(
@@ -255,7 +215,7 @@ def estimate_case(
         For knowledge that the release does not give.
     """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    program = compile_case(case, known, lambda: clock.late() > GRACE)
+    program = compile_in_time(case, known, clock)
     compiled = time.perf_counter()
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
@@ -271,8 +231,8 @@ def estimate_case(
             clock=clock,
         )
         with clock.listening() if interruptible else nullcontext():
-            outcome = solve_program(program, how.solver, options, progress or (lambda text, done, total: None))
-            mean = None if how.single_optimum else averaged(program, outcome, options)
+            outcome = solve_in_time(program, how.solver, options, progress or (lambda text, done, total: None))
+            mean = None if how.single_optimum else in_time(clock, lambda: averaged(program, outcome, options))
     solved = time.perf_counter()
     masses = outcome.masses if mean is None else mean.masses
     posterior = program.posterior(masses)

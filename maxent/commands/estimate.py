@@ -113,7 +113,8 @@ def _run(
         if kind is not None:
             check_estimate_plot(kind, truth=options["truth"] is not None)
     from maxent.api.case import Tables, read_case, taken
-    from maxent.api.estimate import TREES_ONLY, Knowledge, Solving, estimate_case
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.disclosure.limits import judge_rows
     from maxent.disclosure.registry import audited
     from maxent.results.comparison import described, estimate_numbers

@@ -14,7 +14,7 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.presolve.statements import statement_rows
-from maxent.constraints.program import Linear, Program
+from maxent.constraints.program import CHUNK, Linear, Program
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
@@ -96,16 +96,18 @@ def _scaled(
 ) -> FloatArray:
     """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes)."""
     most = np.full(masses.shape, np.inf)
-    for found, group in zip(groups, of_cell, strict=True):
-        cells = np.flatnonzero(group != NO_GROUP)
-        at, here = group[cells], masses[cells]
-        high, mass, size = found.high[at], found.mass[at], found.size[at][:, None]
-        # Where nobody has the class by the estimate, everybody in the group may as well as anybody else.
-        alike = np.divide(high, size, out=np.ones_like(high), where=size > 0) * here.sum(axis=1, keepdims=True)
-        scaled = np.divide(here * high, mass, out=alike, where=mass > 0)
-        if not program.single:  # who is in a group that may be all of one class is not known either
-            scaled = np.where(high >= size, program.weight[cells, None], scaled)
-        most[cells] = np.minimum(most[cells], np.where(high - mass > tolerance * size, scaled, here))
+    for begin in range(0, len(masses), CHUNK):
+        rows = slice(begin, begin + CHUNK)
+        for found, group in zip(groups, of_cell, strict=True):
+            cells = begin + np.flatnonzero(group[rows] != NO_GROUP)
+            at, here = group[cells], masses[cells]
+            high, mass, size = found.high[at], found.mass[at], found.size[at][:, None]
+            # Where nobody has the class by the estimate, everybody in the group may as well as anybody else.
+            alike = np.divide(high, size, out=np.ones_like(high), where=size > 0) * here.sum(axis=1, keepdims=True)
+            scaled = np.divide(here * high, mass, out=alike, where=mass > 0)
+            if not program.single:  # who is in a group that may be all of one class is not known either
+                scaled = np.where(high >= size, program.weight[cells, None], scaled)
+            most[cells] = np.minimum(most[cells], np.where(high - mass > tolerance * size, scaled, here))
     for c in program.linear:
         if c.kind == "counts" and program.regions.places[c.region] is None:  # of one quasi-identifier
             cells = program.regions[c.region]

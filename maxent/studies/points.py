@@ -92,7 +92,8 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     """
     from maxent.api.audit import audit_case
     from maxent.api.case import taken
-    from maxent.api.estimate import Knowledge, Solving, estimate_case
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import Solving, estimate_case
     from maxent.results.comparison import estimate_numbers
 
     options = dict(point.options)

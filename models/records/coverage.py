@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
+from maxent.models.looking import Check, unchecked
 from maxent.models.records.generalized_table import Boxes, holds
 from maxent.models.tables.qi_table import QITable
 
@@ -13,7 +14,7 @@ _BITS = 1 << 29
 """Values times boxes, and people times boxes, that are looked at together."""
 
 
-def covering_pairs(boxes: Boxes, people: QITable) -> tuple[IntArray, IntArray]:
+def covering_pairs(boxes: Boxes, people: QITable, check: Check = unchecked) -> tuple[IntArray, IntArray]:
     """Every quasi-identifier with every box that holds all of its values.
 
     Parameters
@@ -21,6 +22,8 @@ def covering_pairs(boxes: Boxes, people: QITable) -> tuple[IntArray, IntArray]:
     boxes : Boxes
         Over the attributes of ``people``, categorical ones over the same domain.
     people : QITable
+    check : Check
+        Called for each block of them; it may raise.
 
     Returns
     -------
@@ -32,7 +35,7 @@ def covering_pairs(boxes: Boxes, people: QITable) -> tuple[IntArray, IntArray]:
     longest = max(map(len, people.levels))
     at_once = min(n_boxes, max(64, _BITS // 8 // longest))
     found = [
-        _covered_by(tuple(of[begin : begin + at_once] for of in boxes), begin, people)
+        _covered_by(tuple(of[begin : begin + at_once] for of in boxes), begin, people, check)
         for begin in range(0, n_boxes, at_once)
     ]
     owner, box = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -40,13 +43,14 @@ def covering_pairs(boxes: Boxes, people: QITable) -> tuple[IntArray, IntArray]:
     return owner[order], box[order]
 
 
-def _covered_by(boxes: Boxes, begin: int, people: QITable) -> tuple[IntArray, IntArray]:
+def _covered_by(boxes: Boxes, begin: int, people: QITable, check: Check) -> tuple[IntArray, IntArray]:
     """The pairs of some boxes, whose numbers start at ``begin``, sorted by quasi-identifier."""
     n_boxes = len(boxes[0])
     bits = [_bits(of, levels) for of, levels in zip(boxes, people.levels, strict=True)]
     rows = max(1, _BITS // 8 // n_boxes)
     owners, found = [], []
     for first in range(0, len(people), rows):
+        check()
         codes = people.codes[first : first + rows]
         held = bits[0][codes[:, 0]]
         for j in range(1, len(bits)):

@@ -117,6 +117,12 @@ class LinearEntropy:
         """Whether it has many rows, all of them plain sums: the Hessian of those of several trees is nearly full."""
         return len(self.lower) > DENSE_FACTOR and bool((self.matrix.data == 1).all())
 
+    @cached_property
+    def tangled(self) -> bool:
+        """Whether so many rows are about one owner's masses that those alone fill a Hessian too large to factor."""
+        about: IntArray = np.diff(sparse.csc_matrix(abs(self.matrix) @ self._membership).indptr)
+        return int(about.max(initial=0)) > OVERLAPPING_FACTOR
+
     def bend(self, masses: FloatArray, change: FloatArray) -> float:
         """``D(y + change) - D(y)`` less its linear part, nats, at ``masses = m(y)``, while no multiplier changes sign.
 

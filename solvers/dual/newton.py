@@ -233,7 +233,7 @@ def _newton(
     problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock, *, nearly: bool = False
 ) -> FloatArray:
     """Solve Newton's system of some rows, which may repeat each other."""
-    if nearly or (problem.overlapping and len(rows) > OVERLAPPING_FACTOR):
+    if nearly or (len(rows) > OVERLAPPING_FACTOR and (problem.overlapping or problem.tangled)):
         from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
 
         return solve_by_conjugate_gradients(problem, masses, rows, right, clock)

@@ -15,27 +15,22 @@ from functools import partial
 import numpy as np
 
 from maxent.constraints.lifting.lift import LiftedPart, lift
-from maxent.constraints.presolve.closed_form import solve_leafwise
 from maxent.constraints.presolve.merge import (
     Merged,
     Part,
     Totals,
-    compared,
     everything_about,
-    known_totals,
-    merge,
-    needed,
-    parts,
     unmerged,
 )
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
-from maxent.models.arrays import FloatArray, IntArray, ranges
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import SOON, OutOfTime
+from maxent.solvers.clock import LAST, SOON, OutOfTime
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
+from maxent.solvers.solve.pieces import Key, given_up, prepare, split, what_is_needed
 from maxent.solvers.solve.processes import attempt_parts
 from maxent.solvers.threads import one_thread
 
@@ -86,7 +81,7 @@ class _Run:
     options: Options
     progress: Progress
     evaluator: Evaluator
-    cache: dict[tuple[bytes, bytes, int], tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
+    cache: dict[Key, tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
     iterations: int = 0
     stopped: Stop | None = None
 
@@ -102,20 +97,27 @@ def solve_program(
     """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
 
     ``options.presolve`` False solves the whole program, every cell and constraint, in one piece.
+
+    Raises
+    ------
+    OutOfTime
+        When the clock says so before it is known by how much the uniform answer misses the constraints, or so late
+        that no other could be measured.
     """
-    evaluator = Evaluator(program)
+    ready = given_up(options.clock, partial(prepare, program, options.clock), LAST)
+    options.clock.check(LAST)
+    evaluator = ready.evaluator
     scaled = program.scaling is not None and all(constraint.kind == "counts" for constraint in program.linear)
     if scaled and options.presolve and backend.name == "auto":
         return _scaled(program, options, progress, evaluator)
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
     run = _Run(program, backend, options, progress, evaluator, stopped=stopped)
-    uniform = _uniform(program)
-    if options.presolve and evaluator.max_violation(uniform) <= 1e-12:
+    uniform = ready.uniform
+    if options.presolve and ready.violation <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
-    totals = known_totals(program)
-    keep = needed(program, totals, evaluator.linear)
     solve = _solve_lazily if options.presolve else _solve_whole
     try:
+        totals, keep = given_up(options.clock, partial(what_is_needed, program, evaluator))
         return solve(run, uniform, keep, totals)
     except OutOfTime as error:  # before any part was known
         run.stopped = error.why
@@ -168,12 +170,12 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
     run.progress("the whole program", 0, 1)
     with one_thread():
         try:
-            task = Task(lifting(part), merged.pool(masses))
+            task = Task(given_up(run.options.clock, partial(lifting, part)), merged.pool(masses))
         except OutOfTime as error:
             run.stopped = error.why
             return _outcome(run, masses, answers, none, 1, bound)
         [attempt] = attempt_parts([task], run.backend, run.options, lambda done: None)
-        loosely = partial(_loosely, lifting, program, merged, part)
+        loosely = partial(_loosely, run, lifting, merged, part)
         answer = answer_part(task, attempt, loosely, run.backend, run.options)
     run.note(answer)
     if answer.masses is not None:
@@ -205,12 +207,6 @@ def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[
     return _outcome(run, masses, answers, active, rounds, bound)
 
 
-def _uniform(program: Program) -> FloatArray:
-    """Every bin of a quasi-identifier alike: the maximum of the entropy when nothing is stated."""
-    bins = np.bincount(program.cells.owner, minlength=len(program.table))[program.cells.owner] * program.n_classes
-    return np.repeat((program.weight / bins)[:, None], program.n_classes, axis=1)
-
-
 def _solve_round(
     run: _Run,
     first: FloatArray,
@@ -231,15 +227,9 @@ def _solve_round(
     program, rows = run.program, run.evaluator.internal
     # Before there is any answer, the closed forms are worth a moment.
     check = partial(run.options.clock.check, SOON if last is None else 0.0)
-    merged = merge(program, rows, active, check)
-    pooled, simple = solve_leafwise(program, merged, keep)
-    simple &= ~compared(program, merged, rows, active)
-    pieces = parts(program, merged, keep, rows, active, ~simple) if not simple.all() else []
-    order = np.argsort(merged.group, kind="stable")
-    begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
-    cells = [order[ranges(begin[piece.groups], begin[piece.groups + 1])] for piece in pieces]
-    keys = [_key(piece, held) for piece, held in zip(pieces, cells, strict=True)]
-    new = [i for i, key in enumerate(keys) if key not in run.cache]
+    found = given_up(run.options.clock, partial(split, program, rows, keep, active, check))
+    merged, pooled, pieces = found.merged, found.pooled, found.parts
+    new = [i for i, key in enumerate(found.keys) if key not in run.cache]
     text, n_old = f"{len(pieces)} parts, {len(active)} internal constraints active", len(pieces) - len(new)
 
     def progress(done: int) -> None:
@@ -252,7 +242,7 @@ def _solve_round(
             pooled[pieces[i].groups] = answer.masses
     masses = merged.expand(pooled, program.weight)
     answers = []
-    for i, (key, held) in enumerate(zip(keys, cells, strict=True)):
+    for i, (key, held) in enumerate(zip(found.keys, found.cells, strict=True)):
         if i in solved:
             if solved[i].masses is None and last is not None:
                 masses[held] = last[held]
@@ -279,13 +269,13 @@ def _solve_parts(
     begin = merged.pool(first)
     with one_thread():
         try:
-            tasks = [Task(lifting(p), begin[p.groups]) for p in pieces]
+            tasks = given_up(run.options.clock, lambda: [Task(lifting(p), begin[p.groups]) for p in pieces])
         except OutOfTime as error:
             run.stopped = error.why
             return [unanswered(error.why)] * len(pieces)
         attempts = attempt_parts(tasks, run.backend, run.options, progress)
         answers = [
-            answer_part(task, attempt, partial(_loosely, lifting, run.program, merged, piece), run.backend, run.options)
+            answer_part(task, attempt, partial(_loosely, run, lifting, merged, piece), run.backend, run.options)
             for task, attempt, piece in zip(tasks, attempts, pieces, strict=True)
         ]
     for answer in answers:
@@ -293,14 +283,10 @@ def _solve_parts(
     return answers
 
 
-def _loosely(lifting: Callable[..., LiftedPart], program: Program, merged: Merged, part: Part) -> LiftedPart:
+def _loosely(run: _Run, lifting: Callable[..., LiftedPart], merged: Merged, part: Part) -> LiftedPart:
     """The part again, with every statement about it free to give way."""
-    return lifting(everything_about(program, merged, part), trusting=False)
-
-
-def _key(part: Part, cells: IntArray) -> tuple[bytes, bytes, int]:
-    """What makes a part the same as one of an earlier round."""
-    return part.linear.tobytes(), part.internal.tobytes(), int(cells[0])
+    everything = everything_about(run.program, merged, part)
+    return given_up(run.options.clock, partial(lifting, everything, trusting=False))
 
 
 def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:

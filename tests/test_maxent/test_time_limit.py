@@ -5,7 +5,8 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,19 @@ from contested import contested
 from programs import private, public, whole
 
 import maxent
+from maxent.__main__ import main
+from maxent.api import case
 from maxent.api import estimate as engine
-from maxent.constraints.presolve import merge, part_rows
+from maxent.constraints import compiler
+from maxent.constraints.kinds import split_choice
+from maxent.constraints.presolve import closed_form, merge, part_rows
+from maxent.models.errors import NoAnswerInTime
 from maxent.solvers import apart as apart_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import WORK, Clock
+from maxent.solvers.clock import FINISHING, SOON, WORK, Clock
 from maxent.solvers.dual import bound
 from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve import attempt, slack
+from maxent.solvers.solve import attempt, driver, pieces, slack
 
 HOURS = 600.0
 """Seconds that a stage would take, which nobody waits for."""
@@ -132,17 +138,20 @@ def test_what_is_large_has_a_process_that_is_ended(monkeypatch):
     assert slack._relax_linear_there(program, Clock(600.0), print).n == program.n
 
 
-def test_comparing_splits_ends_with_what_was_compared(monkeypatch):
+def test_comparing_splits_ends_with_what_was_compared(monkeypatch, stage):
     release, frame = contested("gini")
-    asked = []
-
-    def late(self):
-        asked.append(self)
-        return 0.0 if len(asked) < 3 else 10.0
-
     whole = maxent.estimate(release, frame)
-    monkeypatch.setattr(Clock, "late", late)
-    found = maxent.estimate(release, frame, time_limit=600.0)
+    compared = []
+
+    def competes(*arguments):
+        compared.append(arguments)
+        if len(compared) == 2:
+            stage.clock._deadline = time.monotonic() - 1.001 * SOON
+        return _competes(*arguments)
+
+    _competes = split_choice._competes
+    monkeypatch.setattr(split_choice, "_competes", competes)
+    found = maxent.estimate(release, frame, time_limit=HOURS)
     assert 0 < len(found.program.internal) < len(whole.program.internal)
     assert found.summary["status"] == "time_limit"
     assert any("ended the comparison of splits" in note for note in found.notes)
@@ -162,15 +171,125 @@ def overdue(stage, work):
 
 @pytest.mark.parametrize(
     ("module", "last", "never"),
-    [(merge, "tell_apart", "by_first"), (merge, "alike", "by_first"), (part_rows, "settled", "independent_rows")],
+    [
+        (merge, "tell_apart", "by_first"),
+        (merge, "alike", "by_first"),
+        (pieces, "merge", "water_fill"),
+        (pieces, "solve_leafwise", "compared"),
+        (merge, "spans_of", "components"),
+        (part_rows, "settled", "independent_rows"),
+    ],
 )
 def test_presolve_ends_and_everybody_is_answered_alike(monkeypatch, stage, module, last, never):
     """Before a part is known, or could be written down, nothing better than the uniform answer is."""
     monkeypatch.setattr(module, last, overdue(stage, getattr(module, last)))
-    monkeypatch.setattr(module, never, None)
+    monkeypatch.setattr(closed_form if never == "water_fill" else module, never, None)
     found = given_up(stage, *private("gini"))
     assert (found.certificate, found.backend) == ("none", "auto")
     assert found.probabilities == pytest.approx(1.0 / 3.0)
+
+
+@pytest.mark.parametrize("name", ["known_totals", "merge", "parts", "lift"])
+def test_presolve_that_does_not_look_is_left_behind(monkeypatch, stage, name):
+    monkeypatch.setattr(driver if name == "lift" else pieces, name, stage)
+    found = given_up(stage, *private("gini"))
+    assert found.probabilities == pytest.approx(1.0 / 3.0)
+
+
+# --- Where there is no answer yet -----------------------------------------------------------------------------------
+
+
+class Countdown(Clock):
+    """Time is up, and long so, from the so-manieth look on."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.limit, self.looks = 2.0, looks
+
+    def stop(self):
+        self.looks -= 1
+        return None if self.looks >= 0 else Stop.TIME_LIMIT
+
+    def late(self):
+        return HOURS if self.looks < 0 else 0.0
+
+
+def two_trees():
+    """The tree of `private` twice, so that a cell is a combination of leaves."""
+    release, frame = private("gini")
+    return replace(release, trees=release.trees * 2), frame[["B", "C"]]
+
+
+def test_before_an_answer_the_first_look_that_finds_time_up_ends_it(monkeypatch):
+    release, frame = two_trees()
+    clocks, said = [], []
+    for looks in range(1000):
+        clocks.append(Countdown(looks))
+        monkeypatch.setattr(engine, "Clock", lambda limit: clocks[-1])
+        try:
+            maxent.estimate(release, frame)
+        except NoAnswerInTime as error:
+            [problem] = error.problems
+            assert (problem.field, problem.found) == ("time_limit", "2")
+            said.append(problem.expected.split("time was up, ")[1].rstrip(")"))
+            assert clocks[-1].looks >= -2  # asked once more, for the reason
+        else:
+            break
+    assert list(dict.fromkeys(said)) == [
+        "nobody was placed yet",
+        "people were placed in 0 of 2 trees, which made 9 cells",
+        "people were placed in 1 of 2 trees, which made 27 cells",
+        "people were placed in all trees, which made 27 cells, not in order yet",
+        "people were placed, which made 27 cells, and nothing was stated about these yet",
+        *(f"people were placed, which made 27 cells, and {n} statements were compiled" for n in (0, 6, 12, 16)),
+        "16 statements about 27 cells were compiled, and too many to evaluate",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(case, "build_cells"), (compiler, "place_sizes"), (compiler, "release_rates"), (pieces, "Evaluator")],
+)
+def test_what_does_not_look_then_is_left_behind(monkeypatch, stage, module, name):
+    monkeypatch.setattr(module, name, stage)
+    with pytest.raises(NoAnswerInTime, match="time_limit: expected more seconds than it takes"):
+        maxent.estimate(*two_trees(), time_limit=HOURS)
+    assert stage.begun.is_set()
+    assert not stage.ended.is_set()
+
+
+def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):
+    records = pd.DataFrame({"A": ["0-1", "0-1", "2"], "X": ["a", "b", "a"]})
+    monkeypatch.setattr(case, "cover", stage)
+    with pytest.raises(NoAnswerInTime, match="nobody was placed yet"):
+        maxent.estimate(records, pd.DataFrame({"A": [0.0, 1.0, 2.0]}), target="X", time_limit=HOURS)
+    assert not stage.ended.is_set()
+
+
+@pytest.mark.parametrize(("evaluating", "enough"), [(0.01, True), (100.0, True), (300.0, False)])
+def test_time_is_kept_back_for_measuring(monkeypatch, stage, evaluating, enough):
+    """Solving ends earlier by what measuring takes longer than is allowed for, judged by an evaluation before."""
+    times = iter([0.0, evaluating])
+    monkeypatch.setattr(pieces, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    left = []
+    monkeypatch.setattr(pieces, "known_totals", lambda program: left.append(stage.clock.left()) or stage())
+    if enough:
+        assert maxent.estimate(*two_trees(), time_limit=HOURS).summary["status"] == "time_limit"
+        kept = max(0.0, pieces.MEASURING * evaluating - FINISHING)
+        assert left == [pytest.approx(HOURS - kept, abs=60.0)]
+    else:
+        with pytest.raises(NoAnswerInTime, match="too many to evaluate"):
+            maxent.estimate(*two_trees(), time_limit=HOURS)
+
+
+def test_a_limit_that_is_too_short_is_refused_in_the_words_of_the_command_line(monkeypatch, capsys, tmp_path):
+    release, frame = two_trees()
+    release.save(tmp_path / "trees.json")
+    frame.to_csv(tmp_path / "qi.csv", index=False)
+    monkeypatch.setattr(engine, "Clock", lambda limit: Countdown(20))
+    assert main(["estimate", str(tmp_path / "trees.json"), str(tmp_path / "qi.csv"), "--time-limit", "2"]) == 2
+    told = capsys.readouterr().err
+    assert "--time-limit: expected more seconds than it takes to have any answer (when time was up, people were" in told
 
 
 LEFT = """
@@ -182,6 +301,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from maxent.__main__ import command
+from maxent.__main__ import main
+from maxent.api import case
 from maxent.api import estimate as engine
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 

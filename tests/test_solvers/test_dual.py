@@ -11,7 +11,7 @@ from strategies import thorough
 
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual import linear_entropy
+from maxent.solvers.dual import linear_entropy, newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
 
@@ -245,3 +245,22 @@ def test_a_singular_system_is_solved_with_the_first_ridge_that_does():
     np.testing.assert_allclose(rows @ rows.T @ solve(wanted), wanted, atol=1e-6)
     np.testing.assert_allclose(solve(wanted)[:, 0], solve(wanted[:, 0]))
     assert cholesky(-np.identity(3), (1e-9, 1e-6)) is None
+
+
+def test_many_rows_about_one_owner_are_not_factored(monkeypatch):
+    """Their Hessian is full, and SciPy's sparse factorisation lets nothing look at the clock meanwhile."""
+    rng = np.random.default_rng(7)
+    owner, n = np.repeat([0, 1], 60), 40
+    rows = sparse.csr_matrix((np.ones(240), (np.repeat(np.arange(n), 6), rng.permutation(np.tile(np.arange(120), 2)))))
+    rows.data[:] = 1.5  # no plain sums, such as those of several trees
+    masses = rng.exponential(size=120)
+    total, value = np.bincount(owner, masses), rows @ masses
+    held = LinearEntropy(owner, total, total[owner], rows, value, value)
+    factored = minimise(held)
+    assert not held.tangled
+    monkeypatch.setattr(linear_entropy, "OVERLAPPING_FACTOR", 20)
+    monkeypatch.setattr(newton, "OVERLAPPING_FACTOR", 20)
+    monkeypatch.setattr(newton, "_solve", None)
+    found = minimise(LinearEntropy(owner, total, total[owner], rows, value, value))
+    assert found.residual <= 1e-9
+    assert found.bound == pytest.approx(factored.bound, rel=1e-12)

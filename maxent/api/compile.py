@@ -1,0 +1,99 @@
+"""From a case to a program and its answer, in the time that there is, or with the reason why there is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from maxent.api.case import Case
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
+from maxent.constraints.records import compile_records
+from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
+from maxent.models.looking import Check, unchecked
+from maxent.models.release import Impurity
+from maxent.models.tables.frame import shorten
+from maxent.models.trees.printed_rates import Rounding
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time
+from maxent.solvers.solution import Stop
+from maxent.solvers.solve.driver import Outcome, Progress, solve_program
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Knowledge of the adversary: parameters of `estimate`."""
+
+    knowledge: str | Iterable[str] | None = None
+    impurity: Impurity | None = None
+    rounding: Rounding = "auto"
+    confidence: float = 0.99
+
+
+def compile_case(
+    case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
+) -> Program:
+    """Everything that a case tells an adversary; records are used whole.
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
+    """
+    if case.records is not None:
+        return compile_records(case.records, case.people, case.facts or (), case.covering(check))
+    if not (known.knowledge is None or isinstance(known.knowledge, Iterable)):
+        expected = "a string or strings, such as 'label,rate'"
+        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(known.knowledge))])
+    return compile_program(
+        case.release,
+        case.people,
+        knowledge=[k.strip() for k in known.knowledge.split(",")]
+        if isinstance(known.knowledge, str)
+        else known.knowledge,
+        impurity=known.impurity,
+        marginal=case.marginal,
+        facts=case.facts or (),
+        rounding=known.rounding,
+        confidence=known.confidence,
+        enough=enough,
+        cells=case.cells(check),
+        check=check,
+    )
+
+
+def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
+    """The program of a case, without the comparisons of splits that there is no time for.
+
+    Raises
+    ------
+    NoAnswerInTime
+        When time is up before that is known without which there is no answer; it says how far this came.
+    """
+    watch = Watch(clock, "nobody was placed yet")
+    with suppress(OutOfTime):
+        program = in_time(clock, lambda: compile_case(case, known, lambda: clock.late() > SOON, watch), LAST)
+        if program is not None:
+            return program
+    raise NoAnswerInTime(clock.limit or 0.0, watch.far)
+
+
+def solve_in_time(program: Program, solver: Backend, options: Options, progress: Progress) -> Outcome:
+    """The answer to a program.
+
+    Raises
+    ------
+    NoAnswerInTime
+        When time is up before there can be any.
+    KeyboardInterrupt
+        When somebody has asked to stop before.
+    """
+    try:
+        return solve_program(program, solver, options, progress)
+    except OutOfTime as error:
+        if error.why is Stop.INTERRUPTED:
+            raise KeyboardInterrupt from None
+        statements = len(program.linear) + len(program.internal)
+        far = f"{statements:,} statements about {len(program.cells):,} cells were compiled, and too many to evaluate"
+        raise NoAnswerInTime(options.clock.limit or 0.0, far) from None
