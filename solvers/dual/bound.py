@@ -32,6 +32,9 @@ from maxent.solvers.dual.relaxation import Relaxation, relax
 ROUNDS = 20
 """How often violated rows get further tangents, at most."""
 
+STEPS, ENOUGH = 200, 60
+"""Newton steps, at most: with tangents, and without, after which masses have to vanish."""
+
 CLOSED = 1e-13
 """Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none."""
 
@@ -64,13 +67,13 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     relaxed = relax(program)
     linear, convex = relaxed.linear, relaxed.convex
     if linear.overlapping and not convex.n_rows:
-        return _overlapping_optimum(relaxed, clock)
+        return _on_face(relaxed, clock)[0]
     masses = _inside(linear, point[relaxed.elimination.free])
     problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
     start = _start(problem, masses, clock)
     n_linear, best, worth = len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))
     for _ in range(ROUNDS):
-        found = minimise(problem, start, tolerance=worth, clock=clock)
+        found = minimise(problem, start, worth, STEPS if convex.n_rows else ENOUGH, clock)
         before, best = best, min(best, found.bound + problem.rounding(found.multipliers))
         violated = np.flatnonzero(convex.values(found.masses) < -CLOSED * convex.size)
         if not len(violated) or before - best < worth or clock.stop() is not None:
@@ -80,16 +83,21 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
         held = replace(problem, matrix=problem.matrix[kept], lower=problem.lower[kept], upper=problem.upper[kept])
         problem = _append(held, *convex.cuts(_inside(linear, found.masses), violated))
         start = np.concatenate([found.multipliers[kept], np.zeros(len(violated))])
+    if not convex.n_rows and found.residual > worth and found.bound >= linear.least - 1.0 and clock.stop() is None:
+        optimum, residual = _on_face(relaxed, clock)
+        if residual <= max(MET, worth):
+            return optimum
     point = relaxed.elimination.point(found.masses)
     return RelaxedOptimum(best + relaxed.constant, point, None if convex.n_rows else found.multipliers)
 
 
-def _overlapping_optimum(relaxed: Relaxation, clock: Clock) -> RelaxedOptimum:
-    """The optimum of a program of very many counts."""
+def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
+    """The optimum of a program of linear rows by way of its face, and by how many individuals it misses them."""
     problem = relaxed.linear
     found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock)
     bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
-    return RelaxedOptimum(bound, relaxed.elimination.point(found.masses), found.multipliers)
+    point = relaxed.elimination.point(found.masses)
+    return RelaxedOptimum(bound, point, found.multipliers), found.residual
 
 
 def entropy_bound(

@@ -115,7 +115,12 @@ class LinearEntropy:
     @cached_property
     def overlapping(self) -> bool:
         """Whether it has many rows, all of them plain sums: the Hessian of those of several trees is nearly full."""
-        return len(self.lower) > DENSE_FACTOR and bool((self.matrix.data == 1).all())
+        return len(self.lower) > DENSE_FACTOR and self.plain
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all rows are plain sums."""
+        return bool((self.matrix.data == 1).all())
 
     @cached_property
     def tangled(self) -> bool:

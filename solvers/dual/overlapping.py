@@ -76,7 +76,7 @@ class OverlappingAnswer:
 
 
 def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock) -> OverlappingAnswer:
-    """`maxent.solvers.dual.newton.minimise` for a problem with many rows, all of whose coefficients are 1.
+    """`maxent.solvers.dual.newton.minimise` for a problem with many rows that overlap, or whose masses have to vanish.
 
     Limits of single masses, which mostly follow from sums, wait until an answer breaks them.
     """
@@ -84,7 +84,7 @@ def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock)
     single &= problem.lower < problem.upper
     rows = np.flatnonzero(~single)
     several = _of_rows(problem, rows)
-    start = fitted(several, SWEEPS, clock)
+    start = _fitted(several, SWEEPS, clock, np.zeros(len(rows)))
     loose = float(np.mean(several.lower < several.upper)) > MOSTLY
     if loose:  # intervals mostly leave every mass room
         found = _minimise_rows(problem, rows, start, tolerance, clock, 0)
@@ -96,12 +96,17 @@ def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock)
         return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
     face = face.among(rows, len(single))
     left = face.of(problem)
-    start = fitted(_of_rows(left, rows), FACE_SWEEPS, clock, start)
+    start = _fitted(_of_rows(left, rows), FACE_SWEEPS, clock, start)
     found = _minimise_rows(left, rows, start, tolerance, clock, ROUNDS, proved=face.complete)
     y = face.lifted(problem, found.multipliers)
     masses = np.zeros(len(problem.owner))
     masses[face.alive] = found.masses
     return replace(found, multipliers=y, bound=problem.value(y), masses=masses)
+
+
+def _fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray) -> FloatArray:
+    """Multipliers after some rounds of proportional fitting, where rows are sums; else those they start from."""
+    return fitted(problem, sweeps, clock, start) if problem.plain else start
 
 
 def _minimise_rows(

@@ -33,13 +33,13 @@ class _Block:
     high: FloatArray
 
 
-def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray | None = None) -> FloatArray:
+def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray) -> FloatArray:
     """Multipliers after so many rounds of fitting every row once, shape (n_rows,); all coefficients are 1.
 
-    They start from 0, or from some that the rows allow.
+    They start from some that the rows allow.
     """
     blocks = _blocks(problem, clock)
-    y = np.zeros(len(problem.lower)) if start is None else start.copy()
+    y = start.copy()
     masses = problem.masses(y)
     for _ in range(sweeps):
         for block in blocks:

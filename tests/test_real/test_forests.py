@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from papers.waseda_2025 import audit
 from test_real.instances import data_folder
 
 import maxent
@@ -26,3 +29,20 @@ def test_a_forest_is_solved(tmp_path, monkeypatch, name):
     assert found.certificate == "global"
     assert found.summary["max_violation"] <= 1e-8
     assert found.summary["entropy"] == pytest.approx(ENTROPY[name], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("seed", "k", "trees"),
+    [(0, 0, 5), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((0, 5, 10), (1, 5, 10), (2, 20, 10)))],
+)
+def test_random_trees_of_nursery_that_leave_hardly_any_choice_are_solved(monkeypatch, seed, k, trees):
+    monkeypatch.setenv("MAXENT_DATA", str(data_folder()))
+    people = audit.load("nursery")
+    split = audit.Split.of(people, seed)
+    truth = audit.frame(split.train)
+    release = split.forest(max(audit.SIZES), audit.DEPTHS["nursery"], 1.0, seed).drawn.release(k)
+    table = truth.drop(columns=release.target.name)
+    found = maxent.estimate(replace(release, trees=release.trees[:trees]), table, truth)
+    assert found.certificate == "global"
+    assert found.outcome.duality_gap <= 1e-6
+    assert np.isfinite(found.summary["divergence"]["overall"])

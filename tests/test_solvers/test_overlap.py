@@ -66,7 +66,7 @@ def test_nobody_is_ruled_out_whom_counts_leave_a_choice() -> None:
 @pytest.mark.parametrize("blur", [0, 2])
 def test_fitting_lowers_the_bound_with_every_round(blur: int) -> None:
     problem, _ = counted(1, trees=4, blur=blur)
-    bounds = [problem.value(fitted(problem, rounds, Clock())) for rounds in range(8)]
+    bounds = [problem.value(fitted(problem, rounds, Clock(), np.zeros(len(problem.lower)))) for rounds in range(8)]
     assert (np.diff(bounds) <= 1e-9).all()
     assert bounds[-1] < bounds[0] - 1
 
