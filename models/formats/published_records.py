@@ -145,18 +145,38 @@ def read_published(
     # The names in a cell are read one by one.
     unread = reader.reading_as(replace(reader.reading, text="exact", na=()))
     cells = _as_meant(read_frame(source, "records", read_frame(source, "records", [], unread).header, unread))
-    header = cells.header
     frame = understood(cells, reader, declared)
-    problems: list[Problem] = list(frame.problems)
-    others = [name for name in header if name != target]
+    others = [name for name in cells.header if name != target]
     people, _ = read_counted(qi, "qi", others, None, [], merge=True, reader=reader, declared=declared)
-    if not has_any(header, [*people.header, *([] if target is None else [target])]):
+    target, names, private = _roles(frame, people, target)
+    problems: list[Problem] = []
+    read = [_read_column(cells, people, name, problems, declared.get(name, ())) for name in names]
+    found, y = _classes(frame, target, classes, problems)
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    boxes, box = _grouped([boxes for _, boxes, _ in read], [codes for _, _, codes in read])
+    attributes = tuple(attribute for attribute, _, _ in read)
+    table = GeneralizedTable(Target(target, found), attributes, boxes, box, y)
+    records = PublishedRecords(table, frame.lines, frame.source, frame.unit, private)
+    return records, read_qi(qi, Release(table.target, attributes, ()), count=count, reader=reader)
+
+
+def _roles(frame: Frame, people: Frame, target: str | None) -> tuple[str, list[str], tuple[str, ...]]:
+    """The column of the class, those that the adversary's table has, too, and those that it lacks.
+
+    Raises
+    ------
+    InvalidInput
+        Where the columns of the two tables do not tell them.
+    """
+    if not has_any(frame.header, [*people.header, *([] if target is None else [target])]):
         expected = f"columns of {people.source} and the class's"
-        raise InvalidInput(frame.source, [Problem(frame.heading, "columns", expected, other_columns(header))])
+        raise InvalidInput(frame.source, [Problem(frame.heading, "columns", expected, other_columns(frame.header))])
+    problems: list[Problem] = list(frame.problems)
     target = _target(frame, people, target, problems)
-    attributes_of = [name for name in dict.fromkeys(header) if name != target]
-    names = [name for name in attributes_of if name in people.header]
-    private = tuple(name for name in attributes_of if name not in people.header)
+    attributes = [name for name in dict.fromkeys(frame.header) if name != target]
+    names = [name for name in attributes if name in people.header]
+    private = tuple(name for name in attributes if name not in people.header)
     if target is not None:
         misspelt = missing_columns(people, [name for name in private if alike(name, people.header)])
         problems += [replace(p, where=f"{people.source}, {p.where}") for p in misspelt]
@@ -165,24 +185,23 @@ def read_published(
             problems.append(Problem(frame.heading, "attributes", expected, shorten_list(private) or "none"))
     if not len(frame.lines):
         problems.append(Problem("rows", "records", "at least one row", "none"))
-    if problems:
+    if problems or target is None:
         raise InvalidInput(frame.source, problems)
-    assert target is not None
-    read = [_read_column(cells, people, name, problems, declared.get(name, ())) for name in names]
-    found, y = _classes(frame, target, classes, problems)
-    if problems:
-        raise InvalidInput(frame.source, problems)
-    attributes = tuple(attribute for attribute, _, _ in read)
-    codes = np.column_stack([codes for _, _, codes in read])
-    keys = row_keys(codes, [len(boxes) for _, boxes, _ in read])
-    _, first, box = np.unique(keys, return_index=True, return_inverse=True)
+    return target, names, private
+
+
+def _grouped(
+    boxes: Sequence[npt.NDArray[Any]], codes: Sequence[IntArray]
+) -> tuple[tuple[npt.NDArray[Any], ...], IntArray]:
+    """The boxes of the groups by attribute, in order of their first rows, and the group of each row.
+
+    ``codes`` index the different ``boxes`` of each attribute, and have an entry for every row.
+    """
+    keys = row_keys(np.column_stack(codes), [len(each) for each in boxes])
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     number = np.argsort(np.argsort(first))
     first = np.sort(first)
-    boxes = tuple(boxes[codes[first]] for _, boxes, codes in read)
-    table = GeneralizedTable(Target(target, found), attributes, boxes, number[box], y)
-    release = Release(table.target, attributes, ())
-    records = PublishedRecords(table, frame.lines, frame.source, frame.unit, private)
-    return records, read_qi(qi, release, count=count, reader=reader)
+    return tuple(each[of_row[first]] for each, of_row in zip(boxes, codes, strict=True)), number[group]
 
 
 def _as_meant(frame: Frame) -> Frame:
