@@ -84,6 +84,10 @@ class Node:
         return self.attribute is None
 
 
+EXACT = frozenset({"c45", "kadet"})
+"""Algorithms of `maxent.models` that compare numbers in double precision."""
+
+
 @dataclass(frozen=True, slots=True)
 class Induction:
     """Knowledge of the adversary about the algorithm that grew a tree.
@@ -104,6 +108,11 @@ class Induction:
     k: int = 1
     encoding: Encoding = "ordinal"
     compared: tuple[str, ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether any two different numbers are known to have been told apart; scikit-learn rounds to 24 bits."""
+        return self.candidates == "mixed" and self.algorithm in EXACT
 
 
 @dataclass(frozen=True, slots=True)

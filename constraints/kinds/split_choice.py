@@ -193,10 +193,7 @@ def _multiway(present: _Present, least: int) -> tuple[str, IntArray]:
 
 
 def _binary(context: Context, tree: Tree, column: int, present: _Present, least: int) -> tuple[str, IntArray]:
-    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing.
-
-    Of what grows multiway trees, `c45` and `kadet` of `maxent.models` are known to compare numbers exactly.
-    """
+    """Cuts (or single values) of an attribute that leave ``least`` records on both sides: blocks, increasing."""
     table, attribute = context.table, context.table.attributes[column]
     first, n_present = present.first(), np.diff(present.start)[present.node]
     left, total = present.sums()
@@ -206,8 +203,7 @@ def _binary(context: Context, tree: Tree, column: int, present: _Present, least:
     else:
         form = "cuts"
         option = np.append(~first[1:], False)  # not above the last value
-        exact = tree.induction.candidates == "mixed" and tree.induction.algorithm in {"c45", "kadet"}
-        if attribute.type == "numeric" and not exact:
+        if attribute.type == "numeric" and not tree.induction.exact:
             seen = table.levels[column].astype(np.float32).astype(np.float64)[present.code]
             option &= np.append(np.diff(seen), 0.0) > FEATURE_GAP
     return form, np.flatnonzero(option & (left >= least) & (total - left >= least))

@@ -47,10 +47,11 @@ class StatementRows:
 
 
 def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRows:
-    """All rows of some constraints; most of these share a few arrays of coefficients, each of which is read once."""
-    number: dict[int, int] = {}
-    which = np.array([number.setdefault(id(c.coef), len(number)) for c in constraints], np.int64)
-    matrices = list({id(c.coef): c.coef for c in constraints}.values())
+    """All rows of some constraints; of their arrays of coefficients, few differ, and each is read once."""
+    keys = [c.coef.tobytes() for c in constraints]
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    which = np.array([number[key] for key in keys], np.int64)
+    matrices = list({key: c.coef for key, c in zip(keys, constraints, strict=True)}.values())
     stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
     row, klass = np.nonzero(stacked)
     coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
