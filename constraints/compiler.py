@@ -76,7 +76,7 @@ def compile_program(
         quasi-identifier that reaches no leaf.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
-    _check_options(known, impurity, rounding, confidence)
+    check_options(known, impurity, rounding, confidence)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
     if "marginal" not in known:
@@ -119,7 +119,14 @@ def compile_program(
     )
 
 
-def _check_options(known: frozenset[str], impurity: object, rounding: object, confidence: Any) -> None:
+def check_options(known: frozenset[str], impurity: object, rounding: object, confidence: Any) -> None:
+    """Refuse parameters of `compile_program` that no release makes right.
+
+    Raises
+    ------
+    InvalidInput
+        Naming each of them.
+    """
     problems = [
         Problem(ARGUMENT, "knowledge", "any of " + ", ".join(choices_of_knowledge()), shorten(kind))
         for kind in sorted(known - set(choices_of_knowledge()), key=repr)

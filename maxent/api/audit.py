@@ -168,7 +168,7 @@ def audit_release(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    _check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
+    check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
     tables = Tables(qi, facts=facts, count=count, reading=reading)
     case = read_case(release, tables, target, facts=facts, risk=risk or None)
     return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
@@ -184,7 +184,7 @@ def audit_case(
     InvalidInput
         For options that are wrong.
     """
-    _check_options(case.table, rounding, min_size=min_size, background=background)
+    check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
         return audit_covering(case, min_size, background)
     found = _audit_trees(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
@@ -294,10 +294,16 @@ def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence
             yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
 
 
-def _check_options(
+def check_options(
     qi: object, rounding: object, *, facts: object = None, count: object = None, **numbers: object
 ) -> None:
-    """Refuse options that are wrong, or that need a table where there is none."""
+    """Refuse options of `audit` that are wrong, or that need a table where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        Naming each of them.
+    """
     problems = []
     for name, least in (("min_size", 1), ("background", 0)):
         value = numbers[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from itertools import count as count_from
 from os import PathLike
@@ -23,7 +24,7 @@ from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
-from maxent.models.trees.accuracy import read_cases, score
+from maxent.models.trees.accuracy import Cases, read_cases, score
 from maxent.models.trees.predict import tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row, described
 from maxent.results.reliability import unwarned, warn_unreliable
@@ -126,6 +127,8 @@ def compare(
     tables = Tables(qi, truth, facts, marginal, count, reading)
     loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
+    trees = [case.release for case in loaded.values() if case.records is None]
+    accuracies = _Accuracies(trees, truth, test, count, reader)
     found: list[tuple[Case, dict[str, Any], Scores]] = []
     # What is quick comes first, so that what is wrong with a table is told before hours of solving.
     for i, (name, bare) in enumerate(loaded.items()):
@@ -133,11 +136,7 @@ def compare(
         case = bare if bare.records is not None else tables.case(bare.release)
         with unwarned():
             attacks = audit_case(case, min_size=min_size, background=background, rounding=rounding).summary
-        scores = (
-            Scores(None, None, (ALIKE,))
-            if case.records is not None
-            else _scores(case.release, truth, test, count, reader)
-        )
+        scores = accuracies.scores(case)
         notes += [f"{name}: {note}" for note in scores.notes]
         found.append((case, attacks, scores))
     if any("gcp" in attacks for _, attacks, _ in found):
@@ -258,23 +257,50 @@ def _mismatches(releases: Mapping[str, Release]) -> Iterator[Problem]:
             yield Problem(name, "classes", expected, shorten_list(release.target.classes))
 
 
-def _scores(release: Release, truth: Source | None, test: Source | None, count: str | None, reader: Reader) -> Scores:
-    """Accuracies of a release, and notes on them."""
-    train, tested, notes = None, None, []
-    attributes = tested_attributes(release)
-    if truth is not None:
-        private = {attribute.name for attribute in attributes if attribute.role == "private"}
-        cases = read_cases(truth, "truth", release.target, attributes, count=count, optional=private, reader=reader)
-        missing = [attribute.name for attribute in attributes if attribute not in cases.attributes]
-        if missing:
-            notes.append(f"no training accuracy: the truth has no column {shorten_list(missing)}, which a tree tests")
-        else:
-            train = score(release, cases)
-            notes += train.notes
-    if test is not None:
-        tested = score(release, read_cases(test, "test", release.target, attributes, count=count, reader=reader))
-        notes += [f"test: {note}" for note in tested.notes]
-    return Scores(train, tested, tuple(notes))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Accuracies:
+    """Accuracies of releases; the truth and the test are read once for all over the same attributes and classes."""
+
+    releases: Sequence[Release]
+    truth: Source | None
+    test: Source | None
+    count: str | None
+    reader: Reader
+    read: list[tuple[str, Release, Cases]] = field(default_factory=list)
+
+    def scores(self, case: Case) -> Scores:
+        """Accuracies of a release, and notes on them."""
+        if case.records is not None:
+            return Scores(None, None, (ALIKE,))
+        release, train, tested, notes = case.release, None, None, []
+        if self.truth is not None:
+            cases = self._cases("truth", self.truth, release)
+            missing = [each.name for each in tested_attributes(release) if each not in cases.attributes]
+            if missing:
+                notes += [f"no training accuracy: the truth has no column {shorten_list(missing)}, which a tree tests"]
+            else:
+                train = score(release, cases)
+                notes += train.notes
+        if self.test is not None:
+            tested = score(release, self._cases("test", self.test, release))
+            notes += [f"test: {note}" for note in tested.notes]
+        return Scores(train, tested, tuple(notes))
+
+    def _cases(self, name: str, source: Source, release: Release) -> Cases:
+        """The records of a table, with the attributes that any release alike tests."""
+        for known_name, known, cases in self.read:
+            if known_name == name and _over_the_same(known, release):
+                return cases
+        alike = [tested_attributes(other) for other in self.releases if _over_the_same(other, release)]
+        tested = [attribute for attribute in release.attributes if any(attribute in each for each in alike)]
+        private = {attribute.name for attribute in tested if attribute.role == "private"} if name == "truth" else ()
+        cases = read_cases(source, name, release.target, tested, count=self.count, optional=private, reader=self.reader)
+        self.read.append((name, release, cases))
+        return cases
+
+
+def _over_the_same(one: Release, other: Release) -> bool:
+    return (one.target, one.attributes) == (other.target, other.attributes)
 
 
 def _within(told: Progress, name: str) -> Progress:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from maxent.api.case import Case
-from maxent.constraints.compiler import compile_program
+from maxent.constraints.compiler import check_options, compile_program
 from maxent.constraints.program import Program
 from maxent.constraints.records import compile_records
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
@@ -30,6 +30,20 @@ class Knowledge:
     rounding: Rounding = "auto"
     confidence: float = 0.99
 
+    @property
+    def kinds(self) -> list[str] | None:
+        """Kinds of knowledge, None for all that are published."""
+        if isinstance(self.knowledge, str):
+            return [kind.strip() for kind in self.knowledge.split(",")]
+        if not (self.knowledge is None or isinstance(self.knowledge, Iterable)):
+            expected = "a string or strings, such as 'label,rate'"
+            raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(self.knowledge))])
+        return None if self.knowledge is None else list(self.knowledge)
+
+    def check(self) -> None:
+        """Refuse what no release makes right, with an InvalidInput that names every parameter."""
+        check_options(frozenset(self.kinds or ()), self.impurity, self.rounding, self.confidence)
+
 
 def compile_case(
     case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
@@ -43,15 +57,10 @@ def compile_case(
     """
     if case.records is not None:
         return compile_records(case.records, case.people, case.facts or (), case.covering(check))
-    if not (known.knowledge is None or isinstance(known.knowledge, Iterable)):
-        expected = "a string or strings, such as 'label,rate'"
-        raise InvalidInput("options", [Problem(ARGUMENT, "knowledge", expected, shorten(known.knowledge))])
     return compile_program(
         case.release,
         case.people,
-        knowledge=[k.strip() for k in known.knowledge.split(",")]
-        if isinstance(known.knowledge, str)
-        else known.knowledge,
+        knowledge=known.kinds,
         impurity=known.impurity,
         marginal=case.marginal,
         facts=case.facts or (),

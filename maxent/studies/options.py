@@ -1,20 +1,18 @@
 """The options of a study's grid: which there are, and which of them go together.
 
-What suits an option is not said here again: methods of defense check their own parameters, and options of adversaries
-are given to the function that takes them, with next to no data.
+What suits an option is not said here again: methods of defense, attacks and estimates check their own parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, parameters
 from maxent.models.errors import InvalidInput, MaxentError, Problem
-from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.tables.frame import shorten
 
 FILES = tuple(name for name, each in parameters().items() if each.about.files and each.about.grid)
@@ -108,29 +106,21 @@ def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, .
 @cache
 def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
     """Mistakes in the value of an option, found by `maxent.audit`."""
-    from maxent.api.audit import audit
+    from maxent.api.audit import check_options
 
-    option: dict[str, Any] = {name: value}
-    return _refused(name, lambda: audit(_TINY, **option))
+    option: dict[str, Any] = {"min_size": 1, "background": 1, "rounding": "auto", name: value}
+    return _refused(name, lambda: check_options(None, **option))
 
 
 @cache
 def _estimate_problems(name: str, value: Value) -> tuple[Problem, ...]:
     """Mistakes in the value of an option, found by `maxent.estimate`."""
-    from pandas import DataFrame
-
-    from maxent.api.estimate import estimate
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import Solving
 
     option: dict[str, Any] = {name: value}
-    return _refused(name, lambda: estimate(_TINY, DataFrame({"x": ["a", "b"]}), **option))
-
-
-_TINY = Release(
-    Target("y", ("no", "yes")),
-    (Attribute("x", "categorical", ("a", "b")),),
-    (Tree((Node("L", counts={"no": 1, "yes": 1}),)),),
-)
-"""A release that leaves nothing to solve."""
+    of_solving = name in {each.name for each in fields(Solving)}
+    return _refused(name, lambda: Solving(**option) if of_solving else Knowledge(**option).check())
 
 
 def _refused(name: str, call: Callable[[], object]) -> tuple[Problem, ...]:

@@ -19,6 +19,7 @@ from maxent.api.estimate import estimate_case
 from maxent.disclosure.registry import MEASURES
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.trees.accuracy import read_cases
 
 PAIRS = [(160, 50, 20, "yes"), (160, 50, 20, "yes"), (160, 50, 20, "no"), (160, 70, 20, "no"), (160, 70, 20, "no")]
 PAIRS += [(180, 70, 10, "yes"), (180, 70, 20, "yes"), (180, 70, 20, "no"), (180, 70, 20, "no")]
@@ -299,11 +300,20 @@ def test_tables_are_read_once_and_people_placed_once_in_each_release(folder, mon
     for name in ("read_qi", "read_truth", "read_facts", "build_cells", "open_published"):
         monkeypatch.setattr(case, name, counted(name))
     monkeypatch.setattr("maxent.api.compare.open_published", case.open_published)
+    monkeypatch.setattr(case, "read_cases", read_cases, raising=False)
+    monkeypatch.setattr("maxent.api.compare.read_cases", counted("read_cases"))
     monkeypatch.setattr("maxent.constraints.compiler.build_cells", None)
     facts = pd.DataFrame({"height": [160], "ill": ["yes"]})
-    compared = maxent.compare(FILES[:2], "qi.csv", "truth.csv", facts=facts)
+    compared = maxent.compare(FILES[:2], "qi.csv", "truth.csv", "truth.csv", facts=facts)
     assert [row["status"] for row in compared.rows] == ["optimal", "optimal"]
-    assert calls == {"read_qi": 1, "read_truth": 1, "read_facts": 1, "build_cells": 2, "open_published": 2}
+    assert calls == {
+        "read_qi": 1,
+        "read_truth": 1,
+        "read_facts": 1,
+        "build_cells": 2,
+        "open_published": 2,
+        "read_cases": 2,
+    }
     calls.clear()
     assert main(["estimate", FILES[0], "qi.csv", "--truth", "truth.csv", "--min-k", "1"]) == 0  # with attacks
     assert calls == {"read_qi": 1, "read_truth": 1, "build_cells": 1, "open_published": 1}
