@@ -4,7 +4,7 @@
 
 puts its tables into the page FOLDER/kadet.md (default: docs) and draws FOLDER/figures/kadet_*.svg. Words and numbers
 outside of the tables are left alone. The same data give the same bytes. adult.csv is read from the folder MAXENT_DATA;
-the numbers of the protocol are in examples/studies/papers/friedman-2006.toml.
+the numbers of the protocol are in examples/papers/friedman_2006/paper.toml.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Ten times, with seeds 0 to 9 for the split and for the tree: scikit-learn's ``train_test_split`` sets a fifth of the
 records aside, and its ``DecisionTreeClassifier`` grows a tree on the others. Data sets are read from the folder in the
-environment variable MAXENT_DATA, numbers from examples/studies/papers/wakabayashi-2024.toml.
+environment variable MAXENT_DATA, numbers from examples/papers/wakabayashi_2024/paper.toml.
 """
 
 from __future__ import annotations

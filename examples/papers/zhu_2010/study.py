@@ -5,7 +5,7 @@
 puts its tables into the page FOLDER/disclosure.md (default: docs) and draws FOLDER/figures/disclosure_*.svg. Words and
 numbers outside of the tables are left alone. The same data give the same bytes, but for times and memory, which are
 measured anew unless they are to be kept. adult.csv is read from the folder MAXENT_DATA; the numbers of the protocol
-are in examples/studies/papers/zhu-2010.toml.
+are in examples/papers/zhu_2010/paper.toml.
 """
 
 from __future__ import annotations
