@@ -107,7 +107,7 @@ class Regions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """That counts say how many individuals each leaf of a program's tree has of each class: transportation.
+    """Counts of every leaf and class as the only constraints of a program: a problem of transportation.
 
     Such are generalised records (`maxent.constraints.records`), but for facts. ``sizes``, shape (n_places,), are the
     individuals of each place that make that possible: those stated, unless they contradict the table. ``possible``,

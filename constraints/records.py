@@ -150,7 +150,7 @@ def _named(constraint: Linear, records: PublishedRecords) -> Linear:
 def row_contradictions(
     records: PublishedRecords, people: QITable, shortages: tuple[Shortage, ...]
 ) -> Iterator[Contradiction]:
-    """Why rows cannot be those of the people: their numbers, who has too few rows, and which rows too few people."""
+    """Reasons why rows are not those of the people: their numbers, too few rows for people, too few people for rows."""
     n_rows, n_people = len(records.lines), people.individuals
     if n_rows != n_people:
         says = f"{n_rows} rows, but {n_people} individuals in {people.source}"

@@ -110,7 +110,7 @@ class Branches:
     below: IntArray
 
     def chosen(self, measure: str, totals: FloatArray) -> Split:
-        """What the chosen splits come to; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
+        """Scores of the chosen splits; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
         size = totals.sum(axis=1)
         whole = phi_sum(measure, totals, size)
         return Split(self._sum(whole), whole, self._sum(neg_x_log_x(size)), size)

@@ -130,7 +130,7 @@ def _shortages(
     short: IntArray,
     left: IntArray,
 ) -> tuple[Shortage, ...]:
-    """Why a largest assignment is not complete."""
+    """The shortages because of which a largest assignment is not complete."""
     residual = _residual(person, group, flow > 0, len(people), len(rows))
     found: list[Shortage] = []
     for graph, begin in ((residual, np.append(short, 0 * rows)), (residual.T.tocsr(), np.append(0 * people, left))):
@@ -142,7 +142,7 @@ def _shortages(
 
 
 def _reached(graph: sparse.csr_matrix, begin: BoolArray) -> BoolArray:
-    """Where arcs lead to from some nodes, these included."""
+    """Mask of the nodes that arcs lead to from some nodes, these included."""
     reached, new = begin, np.flatnonzero(begin)
     while len(new):
         next_to = np.zeros(len(begin), bool)

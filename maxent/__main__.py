@@ -1,4 +1,4 @@
-"""Where the command starts. Asking for help or the version must not wait for an import, so it is answered here."""
+"""Start of the command. Help and version are answered here, as they must not wait for an import."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Reading:
 
     @property
     def form(self) -> Callable[[str], str]:
-        """What every text is turned into when it is read."""
+        """Form of a text as it is read."""
         if self.text == "strip":
             return cleaned
         return str if self.text == "exact" else unsigned
@@ -186,7 +186,7 @@ def spelled(advice: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """What was noticed while reading.
+    """Notes and advice of reading.
 
     ``told`` is each thing once; ``missing`` has, by source and column, the rows without a value that were read as a
     value of their own.
@@ -197,11 +197,11 @@ class Noticed:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noticed, as sentences, advice in brackets."""
+        """Notes as sentences, advice in brackets."""
         return tuple(f"{text} ({spelled(advice)})" if advice else text for text, advice in self.told)
 
     def joined(self, other: Noticed) -> Noticed:
-        """What was noticed here or there."""
+        """Notes of both."""
         told = tuple(dict.fromkeys((*self.told, *other.told)))
         both = {source: dict(columns) for source, columns in self.missing.items()}
         for source, columns in other.missing.items():
@@ -229,7 +229,7 @@ class Reader:
 
     @property
     def noticed(self) -> Noticed:
-        """What was noticed so far."""
+        """Notes so far."""
         return Noticed(tuple(self._told), {source: dict(columns) for source, columns in self._missing.items()})
 
     def note(self, source: str, text: str, advice: str = "") -> None:

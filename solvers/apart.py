@@ -76,7 +76,7 @@ class Here(Protocol):
 def solve_apart_if_large(
     backend: Here, program: LiftedProgram, start: FloatArray, options: Options, heard: Tell
 ) -> Solution | None:
-    """What ``backend.solve_here`` returns, in another process where it `may_be_ended`.
+    """The result of ``backend.solve_here``, from another process where it `may_be_ended`.
 
     None where that was ended; what it tells on the way is passed to ``heard``.
     """

@@ -67,7 +67,7 @@ class Clock:
         self._heard = False
 
     def stop(self) -> Stop | None:
-        """Why to stop now, None to go on; cheap enough to be asked in every iteration."""
+        """The reason to stop now, None to go on; cheap enough to be asked in every iteration."""
         if self._interrupted is None and self._flag is not None and os.path.exists(self._flag):
             self._interrupted = time.monotonic()
         if self._interrupted is not None:

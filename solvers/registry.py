@@ -89,7 +89,7 @@ def usable_backends() -> tuple[str, ...]:
 
 
 def _factory(kind: str) -> Factory:
-    """What makes the back ends of an entry point: its class, usually."""
+    """Constructor of the back ends of an entry point: its class, usually."""
     entries = (AUTO,) if kind == AUTO.name else entry_points(group=GROUP, name=kind)
     for entry in entries:
         try:

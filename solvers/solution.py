@@ -9,7 +9,7 @@ from maxent.models.arrays import FloatArray
 
 
 class Stop(Enum):
-    """Why a solver stopped."""
+    """Reason for which a solver stopped."""
 
     CONVERGED = "optimal"
     ITERATION_LIMIT = "iteration_limit"

@@ -48,7 +48,7 @@ def _true_counts(
 
 
 def left_out(context: Context) -> Iterator[Linear]:
-    """Where a random tree was left out, every count was suppressed; all who are alike would be in one of them."""
+    """Bounds from a random tree that was left out: it suppressed every count, and all who are alike share one."""
     if not stated(context.release).left_out_suppressed:
         return
     unseen = [left_out_of(context.cells, t, len(tree.nodes)) for t, tree in enumerate(context.release.trees)]

@@ -210,7 +210,7 @@ def _binary(context: Context, tree: Tree, column: int, present: _Present, least:
 
 
 def _is_chosen(context: Context, node: Node, column: int, form: str, options: IntArray, present: IntArray) -> BoolArray:
-    """Which options divide the values present in a node as its own split, on the same attribute, does."""
+    """Mask of the options that divide the values present in a node as its own split does."""
     attribute, levels = context.table.attributes[column], context.table.levels[column]
     branch = branch_of_code(attribute, node.branches, levels, present)
     same = np.zeros(len(options), bool)

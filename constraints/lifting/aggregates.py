@@ -40,7 +40,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """What new blocks are sums of: a row per group or piece, the rows of a block next to each other.
+    """Terms of new blocks: a row per group or piece, the rows of a block next to each other.
 
     ``block`` (n_rows,) is the block of each row, ``first`` (n_blocks,) its first row; ``terms`` (n_rows, n_classes) are
     variables, -1 for none. Of each block ``n_terms`` and ``base`` (n_blocks, n_classes) are the number of variables and

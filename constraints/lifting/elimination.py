@@ -34,13 +34,13 @@ class Elimination:
         return _accumulated(self.definitions, start)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """What values of the free masses add up to in every variable, constants left out, shape (n,)."""
+        """Sums of values of the free masses in every variable, without constants, shape (n,)."""
         start = np.zeros(len(self.shift))
         start[self.free] = values
         return _accumulated(self.definitions, start)
 
     def spread(self, values: FloatArray) -> FloatArray:
-        """What values of all variables, shape (n,), come to in each free mass: the sum over the variables it is in."""
+        """Values of all variables, shape (n,), at each free mass: the sum over the variables it is in."""
         return _accumulated(self.definitions.T, values)[self.free]
 
     def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:

@@ -47,7 +47,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Finished(Generic[T]):
-    """What is known of finished nodes, by their spans of one tree: of nested ones the largest only."""
+    """Finished nodes, by their spans of one tree: of nested ones the largest only."""
 
     low: list[int] = field(default_factory=list)
     high: list[int] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _Node:
         return [child for child in _nodes(self._view, self.tree, children) if child.low < child.high]
 
     def rest(self, spans: Iterable[tuple[int, int]]) -> BoolArray:
-        """Which groups are outside some spans, shape (n_groups,)."""
+        """Mask of the groups outside some spans, shape (n_groups,)."""
         outside = np.ones(len(self.groups), bool)
         for low, high in spans:
             outside[low - self.low : high - self.low] = False

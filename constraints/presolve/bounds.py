@@ -117,7 +117,7 @@ def possible(view: PartView, rows: PartRows) -> bool:
 
 
 def settled(view: PartView, rows: PartRows, fixed: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Which totals of quasi-identifiers, shape (n_owners,), and which statements, (n_rows,), the bounds make true."""
+    """Masks of the totals of quasi-identifiers, (n_owners,), and statements, (n_rows,), that the bounds make true."""
     low, high = _owner_sums(view)
     free = ~fixed.all(axis=1)
     any_free = np.bincount(view.owner, free, len(low)) > 0

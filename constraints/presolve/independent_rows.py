@@ -86,7 +86,7 @@ def _row_of(matrix: sparse.csr_matrix) -> IntArray:
 
 
 def _factors(matrix: sparse.csr_matrix, own: BoolArray, asked: BoolArray) -> sparse.csr_matrix:
-    """How often each equation is in each row that is asked about, shape (n_rows, n_rows).
+    """Coefficients of the equations in each row that is asked about, shape (n_rows, n_rows).
 
     ``own`` marks the entries of equations in variables that no other equation has. Over these, a row that the equations
     imply is a multiple of the equation; a row that is not one is no longer asked about.
@@ -116,7 +116,7 @@ def _agrees(value: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArra
 
 
 def _implied(rows: FloatArray, right: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Which rows the equations imply, the first rows with these right sides, and the values that they imply.
+    """Mask of the rows that the equations imply, the first rows with these right sides, and the implied values.
 
     Of the equations themselves, as many count as implied as the others imply; a QR factorisation with pivoting chooses.
     """

@@ -45,7 +45,7 @@ class PartView:
         self.upper = np.repeat(self.weight[:, None], program.n_classes, axis=1)
 
     def codes(self, groups: IntArray, column: int) -> IntArray:
-        """What some groups have as a public attribute, which all their quasi-identifiers share as far as it matters."""
+        """Codes of a public attribute of some groups, which their quasi-identifiers share as far as it matters."""
         result: IntArray = self.program.table.codes[self._table_row[groups], column]
         return result
 

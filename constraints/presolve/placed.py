@@ -47,7 +47,7 @@ class PlacedInTree:
 
 
 def placed(cells: Cells, examples: IntArray) -> tuple[PlacedInTree, ...]:
-    """Where groups lie in every tree, from one cell of each."""
+    """Places of groups in every tree, from one cell of each."""
     found = []
     for t, tree in enumerate(cells.trees):
         rank = tree.places.first[cells.leaf[examples, t]]

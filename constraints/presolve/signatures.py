@@ -49,7 +49,7 @@ def tell_apart(
 
 
 def _active_nodes(program: Program, rows: InternalRows, active: IntArray, tree: int) -> dict[int, Looks]:
-    """What the active rows at each place of a tree look at."""
+    """Attributes and codes that the active rows at each place of a tree compare."""
     nodes: dict[int, Looks] = {}
     for k, offsets in by_constraint(rows, active):
         comparison = program.internal[k]
@@ -89,7 +89,7 @@ def _innermost(held: TreeCells, nodes: dict[int, Looks]) -> Iterator[tuple[IntAr
 
 
 def _label(program: Program, cells: IntArray, looks: Looks) -> IntArray:
-    """What some cells look like to comparisons, as one number."""
+    """The signature of some cells for comparisons, as one number."""
     owner = program.cells.owner[cells]
     label, n = np.zeros(len(cells), np.int64), 1
     for (column, form), named in looks.items():
@@ -108,7 +108,7 @@ def _label(program: Program, cells: IntArray, looks: Looks) -> IntArray:
 
 
 def alike(owner: IntArray, signature: IntArray, n_owners: int, check: Callable[[], None]) -> IntArray:
-    """Which quasi-identifiers have cells of the same signatures, shape (n_owners,): equal numbers from 0, alike.
+    """Classes of quasi-identifiers by the signatures of their cells, shape (n_owners,), numbered from 0.
 
     ``check`` is called for each number of cells that quasi-identifiers have, which are few, and may raise.
     """

@@ -160,7 +160,7 @@ def _worth(result: Estimate, unused: str) -> dict[str, Any]:
 
 
 def _reason(result: Estimate) -> str:
-    """Why an answer is not to be relied on."""
+    """The reason not to rely on an answer."""
     trouble = list(result.outcome.trouble)
     if result.outcome.status == "inconsistent":
         trouble += [str(found) for found in result.contradictions[:SHOWN]]

@@ -135,7 +135,7 @@ def _leaves(trees: Sequence[Tree], reached: Sequence[IntArray]) -> Any:
 
 
 def _without_leaf(trees: Sequence[Tree], reached: Sequence[IntArray], n: int) -> int:
-    """How many records end in no published leaf of some tree."""
+    """Number of records that end in no published leaf of some tree."""
     lost = np.zeros(n, bool)
     for tree, place in zip(trees, reached, strict=True):
         places = number_places(tree)

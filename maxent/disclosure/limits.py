@@ -123,7 +123,7 @@ class Check:
 
     @property
     def why(self) -> str:
-        """Why the status is not what the number seems to say; empty where it is."""
+        """The reason for a status other than the number suggests; empty for none."""
         if self.found is None or self.status == "pass":
             return ""
         if self.status == "fail":
@@ -304,7 +304,7 @@ def _told_apart(text: str, value: float, stated: float) -> bool:
 
 
 def _status(found: float, possible: float, stated: float, sure: bool) -> Status:
-    """What a comparison with a limit proves."""
+    """The status that a comparison with a limit proves."""
     if found > stated:
         return "fail"
     return "pass" if sure and possible <= stated else "cannot_tell"

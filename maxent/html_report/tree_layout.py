@@ -111,7 +111,7 @@ def draw(tree: TreeView, baseline: float, rows: int = OPEN_ROWS) -> Drawing:
 
 
 def _below(tree: TreeView) -> list[int]:
-    """How many places are below each place."""
+    """Number of places below each place."""
     below = [0] * len(tree.nodes)
     order, stack = [], [0]
     while stack:

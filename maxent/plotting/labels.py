@@ -60,7 +60,7 @@ def label_points(axes: Axes, labels: Sequence[Label]) -> None:
 
 
 def _lines(axes: Axes) -> Iterator[Bbox]:
-    """Where the lines are, place by place."""
+    """Positions of the lines, place by place."""
     for line in axes.lines:
         points = np.asarray(line.get_xydata())
         for begin, end in pairwise(points):

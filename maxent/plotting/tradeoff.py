@@ -79,7 +79,7 @@ def draw_tradeoff(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _left_out(names: Sequence[str], shown: int = 2) -> str:
-    """Who has no point, and why."""
+    """Releases without a point, with the reason."""
     others = f" and {len(names) - shown} more" if len(names) > shown else ""
     return f"infinite divergence, or no accuracy: {', '.join(names[:shown])}{others}"
 

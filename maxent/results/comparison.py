@@ -225,7 +225,7 @@ def described(release: Release) -> str | None:
 
 
 def _difference(value: float | None, first: float | None) -> float | None:
-    """How much more a number is than that of the first release, None where that has no meaning."""
+    """Difference of a number from that of the first release, None where it has no meaning."""
     if value is None or first is None or not (isfinite(value) and isfinite(first)):
         return None
     return value - first

@@ -1,4 +1,4 @@
-"""Why a result is not to be relied on, in words, and the warning that says so in Python."""
+"""Reasons not to rely on a result, in words, and the warning with them in Python."""
 
 from __future__ import annotations
 

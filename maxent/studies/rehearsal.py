@@ -93,7 +93,7 @@ def _problems_of_cells(material: Material) -> tuple[Problem, ...]:
 
 
 def _problems_of_point(point: Point, packed: Packed, study: Study) -> tuple[Problem, ...]:
-    """Why a point has no results."""
+    """The reasons why a point has no results."""
     try:
         results(point, packed, study.protocol)
     except InvalidInput as error:

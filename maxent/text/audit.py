@@ -163,7 +163,7 @@ def _bits(value: float | None) -> str:
 
 
 def _records(row: Mapping[str, Any]) -> str:
-    """What is known of the records of leaves: ``3 individuals, yes: 2, no: 1``."""
+    """Known records of leaves: ``3 individuals, yes: 2, no: 1``."""
     parts = [] if row["n"] is None else [_people(row["n"])]
     if row["class"] is not None:
         parts.append(f"all {row['class']}")
@@ -173,7 +173,7 @@ def _records(row: Mapping[str, Any]) -> str:
 
 
 def _place(row: Mapping[str, Any], trees: int) -> str:
-    """Which leaf was recovered."""
+    """The name of a recovered leaf."""
     where = f"below {row['node']}, branch {row['branch']} ({row['test']})"
     if row["leaf"] is None:
         return f"{_tree(row, trees)}the leaf removed {where}"

@@ -69,7 +69,7 @@ def _table(result: BenchResult) -> tuple[list[str], list[list[str]]]:
 
 
 def _reasons(result: BenchResult) -> list[str]:
-    """Why some back ends have no answer to rely on, and which is the best."""
+    """Reasons not to rely on the answers of some back ends, and the name of the best."""
     lines = [
         f"{row['backend']}: {row['status'].replace('_', ' ')}: {row['reason']}"
         for row in result.rows

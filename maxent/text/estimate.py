@@ -138,7 +138,7 @@ def _mean_lines(estimate: Solved) -> list[str]:
 
 
 def _worth(estimate: Solved) -> str:
-    """What the answer is worth, in words."""
+    """The certificate of the answer, in words."""
     if estimate.certificate == "global":
         return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")
     if estimate.certificate == "gap":

@@ -82,13 +82,13 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         """The release of a tree, or more, grown from the records."""
 
     def _parameter_problems(self) -> Iterator[Problem]:
-        """What is wrong with the parameters."""
+        """Mistakes in the parameters."""
         if isinstance(self.private, str) or not isinstance(self.private, Collection):
             yield Problem("argument", "private", "a list of columns", shorten(self.private))
         yield from reading_problems(self.reading)
 
     def _order(self) -> Order:
-        """How values of categorical attributes are ordered."""
+        """Order of the values of categorical attributes."""
         return "sorted"
 
     def _domains(self, target: str) -> Mapping[str, Sequence[str]]:

@@ -131,7 +131,7 @@ def combined(release: Release, method: str, k: int) -> Defense:
 
 
 def k_problems(k: object) -> list[Problem]:
-    """What is wrong with a k, which may be an integer of NumPy's."""
+    """Mistakes in a k, which may be an integer of NumPy's."""
     return [] if is_whole(k, 1) else [Problem("argument", "k", f"{whole_number(1)} (records)", shorten(k))]
 
 
@@ -141,7 +141,7 @@ def _plain(k: Any) -> Any:
 
 
 def _refusals(release: Release, k: object) -> list[Problem]:
-    """What is wrong with k, and with a release whose small leaves cannot be told."""
+    """Mistakes in k, and in a release whose small leaves cannot be told."""
     problems = k_problems(k)
     if release.suppressed_below > 1:
         found = f"counts below {release.suppressed_below} suppressed"

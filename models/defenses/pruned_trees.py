@@ -50,7 +50,7 @@ class PlainTree(PublishedTreeClassifier):
     __init__ = constructor(InducedTree, without=["seed"], private=(), random_state=None, reading=None)
 
     def _growth(self, seed: int | None) -> Growth:
-        """How the tree is to be grown."""
+        """Parameters of growing the tree."""
         found: Growth = picked(Growth, self, seed=seed)
         return found
 

@@ -25,7 +25,7 @@ def is_standard_input(path: Path) -> bool:
 
 
 def shown_path(path: Path) -> str:
-    """What messages call a file."""
+    """Name of a file in messages."""
     return "standard input" if is_standard_input(path) else os.fspath(path)
 
 

@@ -141,7 +141,7 @@ def _decoded(data: bytes, source: str) -> str:
 
 
 def _kind(first: str) -> str:
-    """What a text that is no object is, by its first character; never what is in it: it may be any file."""
+    """Kind of a text that is no object, by its first character; its content is not shown: it may be any file."""
     return {"[": "a list", '"': "a string"}.get(first, "other text")
 
 

@@ -102,7 +102,7 @@ class _Taken:
             self._known.setdefault(mark, (what, os.path.realpath(path)))
 
     def by(self, path: str) -> str | None:
-        """What a file is already, None for nothing."""
+        """Role that a file has already, None for none."""
         for mark in _marks(path):
             if mark in self._known:
                 what, other = self._known[mark]
@@ -112,7 +112,7 @@ class _Taken:
 
 
 def _marks(path: str) -> Iterator[tuple[int | str, ...]]:
-    """What a file can be known by: itself, whatever it is called, and its name, written in whatever way."""
+    """Identities of a file: itself, whatever it is called, and its name, written in whatever way."""
     if "\0" in path:
         return
     real = os.path.realpath(path)
@@ -135,7 +135,7 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _unwritable(path: str) -> str | None:
-    """Why a file cannot be written, None where it seems that it can."""
+    """Reason why a file cannot be written, None where it seems that it can."""
     folder = os.path.dirname(os.path.realpath(path)) if "\0" not in path else ""
     if not folder or not os.path.basename(path):
         return "which is no file name"

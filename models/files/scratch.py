@@ -92,7 +92,7 @@ def _locked_folder() -> tuple[Path, int | None]:
 
 
 class _Signals:
-    """What signals do meanwhile: the first raises an exception, unless everything is being closed already."""
+    """Handlers of signals meanwhile: the first raises an exception, unless everything is being closed already."""
 
     def __init__(self) -> None:
         self.arrived: int | None = None

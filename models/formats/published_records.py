@@ -87,7 +87,7 @@ class PublishedRecords:
 
     @cached_property
     def first(self) -> IntArray:
-        """Where the first row of each group is, shape (n_groups,)."""
+        """Line of the first row of each group, shape (n_groups,)."""
         return self.lines[np.unique(self.table.box, return_index=True)[1]]
 
 

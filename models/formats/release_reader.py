@@ -60,7 +60,7 @@ class Head:
 
     @property
     def looks(self) -> str:
-        """What it seems to be, without a word of what is in it."""
+        """Kind of file that it seems to be, without its content."""
         if self.start[:1] == b"\x80" and self.start[1:2] in b"\2\3\4\5":
             return "a pickle, which could run any code and is not loaded"
         start = self.start.removeprefix(b"\xef\xbb\xbf").lstrip()

@@ -289,7 +289,7 @@ def _table(block: IntArray, y: IntArray, n_blocks: int, n_classes: int) -> IntAr
 
 
 def _purity(rules: Rules, counts: IntArray, size: IntArray) -> FloatArray:
-    """What adds up over branches: minus the impurity times the records, but for gini's constant; shape (n_blocks,)."""
+    """Purity that adds up over branches: minus the impurity times the records, without gini's constant; (n_blocks,)."""
     if rules.measure == "gini":
         return np.asarray((counts**2).sum(axis=1) / size)
     return np.asarray(_xlogx(counts).sum(axis=1) - _xlogx(size))

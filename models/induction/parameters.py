@@ -106,7 +106,7 @@ class Growth:
 
     @property
     def order(self) -> Order:
-        """How `maxent.models.tables.training.read_training` is to order domains for this inducer."""
+        """Order of domains in `maxent.models.tables.training.read_training` for this inducer."""
         return "appearance" if self.inducer == "cart" and self.encoding == "appearance" else "sorted"
 
     def conflicts(self) -> Iterator[Problem]:

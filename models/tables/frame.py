@@ -99,7 +99,7 @@ class Frame:
 
     @property
     def heading(self) -> str:
-        """Where the names of the columns are."""
+        """Place of the names of columns."""
         return heading(self.unit)
 
     def place(self, row: int) -> str:

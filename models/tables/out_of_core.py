@@ -115,7 +115,7 @@ def aggregate(
 
 
 def _decimal(tables: Sequence[TableFile]) -> Decimal | None:
-    """What stands before decimals: what all tables say, else a point."""
+    """Decimal mark of all tables, else a point."""
     (found, *others) = {table.decimal for table in tables}
     return "point" if others else found
 
@@ -162,7 +162,7 @@ def _places(
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a column is grouped: as text, or, where ``kind`` is its type, as the bits of its numbers.
+    """Form in which a column is grouped: as text, or, where ``kind`` is its type, as the bits of its numbers.
 
     Bits, because 0.0 and -0.0 are equal, NaN is not equal to itself, and Arrow does not group by float16.
     """
@@ -232,7 +232,7 @@ def _rows(
 
 
 def _schema(forms: Sequence[_Form]) -> pa.Schema:
-    """What is grouped by (``key0``, ``key1``, ..., and the sign of people), and what is put together for a group."""
+    """Columns that are grouped by (``key0``, ``key1``, ..., and the sign of people), and those added up in a group."""
     import pyarrow as pa
 
     keys = [(f"key{i}", form.stored) for i, form in enumerate(forms)]

@@ -37,7 +37,7 @@ class TableFile(Protocol):
 
     @property
     def unit(self) -> Literal["line", "row"]:
-        """What places in it are."""
+        """Unit of places in it: lines or rows."""
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ class TableFile(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows there are at least, as far as the file says so."""
+        """Least number of rows, as far as the file says so."""
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
@@ -53,7 +53,7 @@ class TableFile(Protocol):
 
     @property
     def decimal(self) -> Decimal | None:
-        """What stands before the decimals of numbers that are text, None for as the columns show."""
+        """Decimal mark of numbers that are text, None for as the columns show."""
 
     @property
     def times(self) -> frozenset[str]:

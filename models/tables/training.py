@@ -145,7 +145,7 @@ def read_training(
 def _argument_problems(
     target: object, qi: object, private: object, categorical: object, domains: object, order: str, missing: str
 ) -> Iterator[Problem]:
-    """What is wrong with the names of columns, without looking at the data."""
+    """Mistakes in the names of columns, without a look at the data."""
     names: list[object] = []
     for name, columns in (("qi", qi), ("private", private), ("categorical", categorical)):
         if isinstance(columns, str) or not isinstance(columns, Collection):

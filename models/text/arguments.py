@@ -79,7 +79,7 @@ def _is_integer(value: object) -> bool:
 
 
 def up_to_largest(expected: str, value: object) -> str:
-    """What `is_whole` expects in words, with the largest number where that is what a value is beyond."""
+    """Words for a number that `is_whole` takes, with the largest where a value is beyond it."""
     return f"{expected}, at most 2**53" if _is_integer(value) and cast("int", value) > LARGEST_COUNT else expected
 
 
@@ -92,7 +92,7 @@ def are_whole(values: Collection[object], low: int) -> bool:
 
 
 def whole_number(low: int) -> str:
-    """What `is_whole` expects, in words."""
+    """Words for a number that `is_whole` takes."""
     return f"a whole number from {low} to 2**53"
 
 

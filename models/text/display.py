@@ -18,7 +18,7 @@ ROWS, COLUMNS = 12, 12
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """What is shown: a title, then lines (console), or a table of texts and lines ``below`` it (notebook)."""
+    """Text of a result: a title, then lines (console), or a table of texts and lines ``below`` it (notebook)."""
 
     title: str
     lines: Sequence[str] = ()

@@ -35,7 +35,7 @@ class Draft:
 
 
 def depth_first(drafts: Sequence[Draft]) -> list[Draft]:
-    """What the first node reaches, in depth-first order; ``children`` are changed to match."""
+    """Nodes below the first one, in depth-first order; ``children`` are changed to match."""
     order: list[int] = []
     stack = [0]
     while stack:

@@ -43,7 +43,7 @@ def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes
 
 
 def _values(tree: Tree, classes: tuple[str, ...]) -> FloatArray:
-    """What each place of a tree adds to the scores, shape (n_places, n_classes)."""
+    """Terms of the scores at each place of a tree, shape (n_places, n_classes)."""
     found = np.zeros((len(number_places(tree)), len(classes)))
     for place, node in enumerate(tree.nodes):
         if node.value is not None:
@@ -77,7 +77,7 @@ def states_shares(release: Release) -> bool:
 
 
 def score_notes(release: Release) -> tuple[str, ...]:
-    """That scores are not compiled, where a release states some."""
+    """The note that scores are not compiled, where a release states some."""
     if not any(leaf.value is not None for tree in release.trees for leaf in tree.leaves):
         return ()
     return ("scores of leaves are not compiled yet: what they tell of the classes is left out",)

@@ -132,7 +132,7 @@ def _restated(
 
 
 def _missing(place: str, leaf: Node, n: int | None, publish: Publish) -> Iterator[Problem]:
-    """What a restated leaf does not state, though it has records (``n``) or may have."""
+    """The missing statement of a restated leaf that has records (``n``) or may have some."""
     if leaf.label is None and n != 0:
         yield Problem(place, "label", "a label, or counts that imply it", "neither")
     if publish == "rates" and leaf.error_rate is None and n != 0:

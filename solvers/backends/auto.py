@@ -55,7 +55,7 @@ class AutoBackend:
         return self.solve_from(self.init(program, options), start, options)
 
     def init(self, program: LiftedProgram, options: Options) -> Kept:
-        """What Newton's method keeps; see `maxent.solvers.backend.Keeps`."""
+        """The state of Newton's method; see `maxent.solvers.backend.Keeps`."""
         return self.newton.init(program, options)
 
     def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:

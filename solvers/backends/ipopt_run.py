@@ -45,7 +45,7 @@ class Multipliers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """How one run of Ipopt ended; ``feasible`` is the best feasible point on the way, ``stopped`` is by the clock."""
+    """End of one run of Ipopt; ``feasible`` is the best feasible point on the way, ``stopped`` is by the clock."""
 
     point: FloatArray
     status: int

@@ -103,7 +103,7 @@ def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> 
 
 
 def accuracy_for(program: LiftedProgram) -> Accuracy:
-    """How accurately a program is solved before the projection."""
+    """Accuracy of the solution of a program before the projection."""
     from maxent.solvers.newton.augmented_lagrangian import CLOSE, FINE, LOOSE
 
     if program.convex:

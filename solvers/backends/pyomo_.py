@@ -203,7 +203,7 @@ class PyomoBackend:
 
 
 def _unsuitable(solver: str) -> str | None:
-    """Why a solver does not do, even where Pyomo says that it is available."""
+    """The reason why a solver cannot be used, even where Pyomo says that it is available."""
     if solver == "cyipopt":
         return "Pyomo's interface to it needs the ASL library, which its wheels lack; the back end 'ipopt' uses it"
     if solver not in KNOWN and solver.removeprefix("appsi_").split("_")[0] in LINEAR:
@@ -224,7 +224,7 @@ def _found(solver: str) -> bool:
 
 
 def _wanted(solver: str) -> str:
-    """What was looked for in vain."""
+    """The names that were looked for in vain."""
     if solver in KNOWN:
         needs = KNOWN[solver].needs
         if KNOWN[solver].package:

@@ -165,7 +165,7 @@ def reduce(program: LiftedProgram) -> Reduced | None:
 
 
 def _needed(program: LiftedProgram) -> tuple[BoolArray, BoolArray]:
-    """Which lower and upper bounds of the variables the totals and definitions do not already imply."""
+    """Masks of the lower and upper bounds that totals and definitions do not already imply."""
     n, defining = program.n_masses, len(program.row_lower) - program.n_aggregates
     low, high = np.ones(program.n, bool), np.ones(program.n, bool)
     if (program.lower[:n] >= 0).all():

@@ -30,7 +30,7 @@ Where the entropy of a chosen split is best at 0, Newton's method would run away
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Active:
-    """What holds with equality at a point, and the multipliers there.
+    """Active constraints of a point, and their multipliers.
 
     ``side`` of every row, linear rows first, and ``bound`` of every variable are -1 at the lower bound (and for
     equations), 1 at the upper one, 0 for neither. ``multipliers``, shape (n_rows,), are nats per unit of the row: the
@@ -65,7 +65,7 @@ class OptimalityConditions:
         return small & ~self._fixed
 
     def reach(self, z: FloatArray, step: FloatArray) -> float:
-        """How much of a step to take."""
+        """The share of a step to take."""
         back = (step < 0) & (z > 0) & (self.program.lower >= 0)
         return float(min(1.0, FAR * (z[back] / -step[back]).min(initial=np.inf)))
 

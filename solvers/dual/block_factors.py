@@ -70,7 +70,7 @@ class Blocks:
         return cls(tuple(parts))
 
     def factored(self, variance: FloatArray) -> Solve:
-        """What solves with all blocks, nearly, for ``variance = m (1 - m / t)`` of every mass, individuals."""
+        """An approximate solver with all blocks, for ``variance = m (1 - m / t)`` of every mass, individuals."""
         solvers = [(rows, _factored(block, variance[masses])) for rows, masses, block in self.parts]
 
         def solve(right: FloatArray) -> FloatArray:

@@ -132,7 +132,7 @@ def entropy_bound(
 
 
 def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
-    """How much entropy a point can lack at most, nats times individuals: the bound less its entropy.
+    """Most entropy that a point can lack, nats times individuals: the bound less its entropy.
 
     Negative, but for rounding, only where the point is not feasible: it can have more entropy than any that is.
 

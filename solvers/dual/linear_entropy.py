@@ -75,7 +75,7 @@ class LinearEntropy:
         return self._at(y)[1]
 
     def rounding(self, y: FloatArray) -> float:
-        """How far ``value(y)`` can be off because of floating-point arithmetic, nats."""
+        """Largest floating-point error of ``value(y)``, nats."""
         size = self.largest(abs(self.matrix).T @ np.abs(y) + np.abs(np.log(self.weight)))
         terms = self._total @ (size + np.abs(np.log(self._positive_total)))
         return float(4 * np.finfo(float).eps * (terms + np.abs(self._sides(y)).sum()))
@@ -169,7 +169,7 @@ class LinearEntropy:
         return entropy - float(self._sides(y).sum()), masses
 
     def _sides(self, y: FloatArray) -> FloatArray:
-        """What each row subtracts from the dual function: ``y_r`` times the side that its sign stands for."""
+        """Terms that rows subtract from the dual function: ``y_r`` times the side that its sign stands for."""
         side = np.where(y > 0, self.lower, self.upper)
         return np.multiply(y, side, out=np.zeros(len(y)), where=y != 0)
 
@@ -198,7 +198,7 @@ class LinearEntropy:
 
     @cached_property
     def _begin(self) -> IntArray:
-        """Where each owner's masses begin in ``_order``."""
+        """Start of each owner's masses in ``_order``."""
         return np.flatnonzero(np.diff(self.owner[self._order], prepend=-1))
 
     @cached_property

@@ -44,7 +44,7 @@ NAME = "scaling"
 
 @dataclass(frozen=True, eq=False)
 class Transport:
-    """Who can be where: entry i says that ``row[i]`` can be in ``column[i]``.
+    """A transportation problem: entry i says that ``row[i]`` can be in ``column[i]``.
 
     ``total`` are the individuals of each row, ``size`` those of each column; positive, and those of each component of
     the matrix that the entries make add up to the same. Every entry is positive at some point that meets them.
@@ -73,7 +73,7 @@ class Transport:
         return self._dual(np.arange(len(self.row))).masses(log_v)
 
     def missed(self, masses: FloatArray) -> FloatArray:
-        """How much more each column has than its size."""
+        """Excess of each column over its size."""
         sums: FloatArray = np.bincount(self.column, masses, len(self.size)) - self.size
         return sums
 

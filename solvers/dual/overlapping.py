@@ -170,7 +170,7 @@ def _enough(problem: LinearEntropy) -> float:
 
 
 def _gap(problem: LinearEntropy, whole: DualPoint, answer: DualPoint, tolerance: float) -> float:
-    """How much more entropy than an answer's the bound allows, nats; infinite where the answer misses rows."""
+    """Bound less the entropy of an answer, nats; infinite where the answer misses rows."""
     return whole.bound - _entropy(problem, answer.masses) if answer.residual <= tolerance else np.inf
 
 
@@ -194,7 +194,7 @@ def _without_vanishing(problem: LinearEntropy, start: DualPoint, tolerance: floa
 
 
 def _vanishing(problem: LinearEntropy, now: DualPoint) -> BoolArray:
-    """Which masses are on their way to 0, each owner keeping its largest."""
+    """Mask of the masses that tend to 0; each owner keeps its largest."""
     change = problem.centred(problem.matrix.T @ now.step, now.masses)
     vanishing: BoolArray = ((change < VANISHES) & (now.masses < SMALL)) | (now.masses < NOTHING * now.residual)
     return vanishing & (now.masses < problem.largest(now.masses)[problem.owner])

@@ -68,7 +68,7 @@ FINE = Accuracy(1e-9, 1e-10, 10.0, 0.1)
 
 @dataclass(slots=True)
 class Found:
-    """Where the loop stopped: the state, the multipliers, Newton steps taken, and whether it met its accuracy."""
+    """End of the loop: the state, the multipliers, Newton steps taken, and whether it met its accuracy."""
 
     state: State
     pull: FloatArray
@@ -78,7 +78,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Search:
-    """What the rounds share: the trust region's ``radius``, its ``widest``, and Newton steps taken, ``most`` in all."""
+    """State of rounds: the trust region's ``radius``, its ``widest``, and Newton steps taken, ``most`` in all."""
 
     problem: Problem
     rng: np.random.Generator
@@ -92,7 +92,7 @@ class _Search:
 
 @dataclass(slots=True)
 class _Rounds:
-    """How far the rounds have come since they last began: anew from a state, without multipliers.
+    """State of the rounds since they last began: anew from a state, without multipliers.
 
     ``bound`` is on the natural gradient; ``apart`` how far each constraint was from being met, or from having no pull,
     per individual; ``worst`` the violation, and ``stalled`` rounds in which it came no closer to 0.

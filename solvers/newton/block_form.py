@@ -289,7 +289,7 @@ def _gather(terms: Terms, variables: _Variables, free: BoolArray) -> _Piece:
 
 
 def _zero_one(matrix: sparse.spmatrix) -> sparse.csr_matrix:
-    """Where a matrix is not zero."""
+    """The pattern of a matrix: 1 where it is not 0."""
     pattern = sparse.csr_matrix(matrix)
     pattern.data[:] = 1.0
     return pattern

@@ -169,7 +169,7 @@ class Manifold:
         return splu(gram).solve  # type: ignore[no-any-return]
 
     def centring(self, m: FloatArray) -> Centre:
-        """What takes from directions, shape (..., n_groups, n_classes), the part that changes totals or equations."""
+        """Projection of directions, shape (..., n_groups, n_classes), onto those that keep totals and equations."""
         if not len(self.form.equal):
             return lambda b: self._centre_totals(m, b)
         if self.separate and self.dense is not None:

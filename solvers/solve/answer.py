@@ -116,6 +116,6 @@ def _reconcile(
 
 
 def _where(program: LiftedProgram, length: int = 160) -> str:
-    """Where the statements of a program come from, in words."""
+    """Origins of the statements of a program, in words."""
     text = ", ".join(dict.fromkeys(str(origin) for origin in (*program.origins, *program.nl_origins) if origin))
     return text if len(text) <= length else text[: length - 3] + "..."

@@ -88,7 +88,7 @@ def attempt_part(task: Task, backend: Backend, options: Options) -> Attempt:
 
 
 def refusal(task: Task, backend: Backend) -> str | None:
-    """Why a back end does not take a part, None when it does."""
+    """Reason for which a back end does not take a part, None when it does."""
     reason = backend.refuses(task.part.program) if task.part.program.n else None
     return None if reason is None else f"{backend.name} refuses: {reason}"
 
@@ -276,7 +276,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
 
 
 def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
-    """How much more entropy the optimum of a program can have than a solution, nats times individuals."""
+    """Most entropy that a solution can lack to the optimum, nats times individuals."""
     from maxent.solvers.dual.bound import gap
 
     assert solution.point is not None

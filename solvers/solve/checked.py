@@ -1,4 +1,4 @@
-"""What a back end says is not believed: its point is repaired, and what it violates is computed here."""
+"""Answers of back ends, checked: the point is repaired, and its violation is computed here, not believed."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
 
 
 def _result(future: Future[bytes]) -> Any:
-    """What a call returned; errors of the cluster in words."""
+    """The result of a call; errors of the cluster in words."""
     try:
         return pickle.loads(future.result())
     except MaxentError:

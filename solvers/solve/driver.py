@@ -74,7 +74,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Run:
-    """What the rounds of one solve share; ``cache`` holds the masses of the cells of solved parts."""
+    """State of the rounds of one solve; ``cache`` holds the masses of the cells of solved parts."""
 
     program: Program
     backend: Backend
@@ -290,7 +290,7 @@ def _loosely(run: _Run, lifting: Callable[..., LiftedPart], merged: Merged, part
 
 
 def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
-    """What the objective can be at most, nats per individual; closed forms are optimal."""
+    """Upper bound of the objective, nats per individual; closed forms are optimal."""
     return run.program.entropy(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
 
 

@@ -50,7 +50,7 @@ class _Column:
         return low, high, self.attribute.missing
 
     def narrowed(self, left: _Left, branch: Branch) -> _Left:
-        """What a branch leaves."""
+        """The box that a branch leaves."""
         if isinstance(left, int):
             number = {value: i for i, value in enumerate(self.attribute.values or ())}
             return left & sum(1 << number[value] for value in branch.values or ())

@@ -124,7 +124,7 @@ def collapse(release: Release, nodes: Collection[str], *, tree: int = 0) -> Tree
 
 
 def _refusals(release: Release, k: object, rule: object, t: int) -> list[Problem]:
-    """What is wrong with the arguments, and with a tree whose branches cannot be measured."""
+    """Mistakes in the arguments, and in a tree whose branches cannot be measured."""
     problems = [*k_problems(k), *unknown_choice("rule", rule, get_args(Rule))]
     tree, implied = release.trees[t], counts_reader(release)
     unstated = [leaf for leaf in tree.leaves if implied(leaf) is None]
@@ -136,7 +136,7 @@ def _refusals(release: Release, k: object, rule: object, t: int) -> list[Problem
 
 
 class _Branches:
-    """What is left of a tree while it is pruned, by place: the measures of the branch at each."""
+    """The branches of a tree while it is pruned: the measures of the one at each place."""
 
     def __init__(self, risk: Risk, places: Places) -> None:
         self.children = list(places.children)
@@ -159,7 +159,7 @@ class _Branches:
             self.smallest[place] = min([self.smallest[child] for child in below])
 
     def key(self, place: int) -> tuple[float, int, int]:
-        """What sorts the branch to be pruned first before others; its place comes last."""
+        """Sorting key: the branch to be pruned first is least; its place comes last."""
         measures = self.total, self.branch_total, self.errors, self.branch_errors
         return (-error_risk_ratio(*(of[place] for of in measures)), -self.order[place], place)
 

@@ -51,7 +51,7 @@ Watch: TypeAlias = Callable[[Step], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """Which splits are made.
+    """Rules for the choice of splits.
 
     Attributes
     ----------

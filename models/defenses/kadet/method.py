@@ -70,7 +70,7 @@ class KadetTree(GrownTree):
 
     @property
     def asked(self) -> Kadet:
-        """What the algorithm is asked for."""
+        """Parameters of the algorithm."""
         confidence = CONFIDENCE if self.inducer == "c45" else None
         given = {"impurity": self.growth.measure, "confidence": confidence, "hierarchies": self.hierarchies or {}}
         found: Kadet = picked(Kadet, self, **given)

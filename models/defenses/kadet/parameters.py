@@ -70,7 +70,7 @@ class Kadet:
     selection: Selection = same(Growth, "selection")
 
     def conflicts(self) -> Iterator[Problem]:
-        """What does not go together."""
+        """Parameters that exclude each other."""
         if self.selection == "quinlan" and self.impurity != "gain_ratio":
             expected = "gain_ratio: only gain ratios are selected from above the average gain"
             yield Problem(ARGUMENT, "selection", expected, "'quinlan'")

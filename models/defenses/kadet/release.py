@@ -86,7 +86,7 @@ def kadet(
 
 
 def criterion(asked: Kadet) -> Criterion:
-    """What breaches: a span that is not as asked."""
+    """The criterion of a breach: a span that is not as asked."""
     parts = [too_small(asked.k)]
     if asked.l is not None:
         parts.append((low_entropy if asked.diversity == "entropy" else few_classes)(asked.l))
@@ -103,7 +103,7 @@ def _groups(values: tuple[str, ...] | None, hierarchy: Hierarchy | None) -> IntA
 
 
 def _candidates(training: Training, asked: Kadet) -> Candidates:
-    """Which splits an adversary can tell to have competed.
+    """Splits that an adversary knows to have competed.
 
     Whether a candidate left too uniform a span, or too few of a class, or gained less than others, depends on classes
     that they do not know.
@@ -131,7 +131,7 @@ def _parameters(asked: Kadet) -> dict[str, int | float | str]:
 
 
 def _root_problems(training: Training, asked: Kadet) -> Iterator[Problem]:
-    """What a tree of one leaf already breaches."""
+    """Breaches of a tree of one leaf."""
     counts = np.bincount(training.y, minlength=len(training.target.classes))
     n = int(counts.sum())
     if asked.class_public:

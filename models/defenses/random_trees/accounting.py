@@ -236,7 +236,7 @@ def broadcast(source: str, function: Any, *, theorem: bool = True, **arguments: 
 
 
 def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
-    """What is wrong with an argument by itself."""
+    """Mistake in an argument by itself."""
     if name in ("k", "trees"):
         expected = "whole numbers of records, at least 1" if name == "k" else "whole numbers, at least 1"
         fits = values.dtype.kind in "iu" and bool((values >= 1).all())

@@ -133,7 +133,7 @@ class _Losses:
     never: float
 
     def delta(self, epsilon: float) -> float:
-        """How far either of the two can be above e^epsilon times the other."""
+        """Largest excess of either of the two over e^epsilon times the other."""
         loss = self.first + self.width * np.arange(len(self.mass))
         more, less = loss > epsilon, loss < -epsilon
         gained = self.never + float((self.mass[more] * -np.expm1(epsilon - loss[more])).sum())
@@ -185,7 +185,7 @@ def _furthest(k: int, beta: float, epsilon: float) -> float:
 
 
 def _apart(n: IntArray, k: int, beta: float, epsilon: float) -> FloatArray:
-    """How far a published draw from Bin(n, beta) is above e^epsilon times one from Bin(n - 1, beta), n above 0.
+    """Excess of a published draw from Bin(n, beta) over e^epsilon times one from Bin(n - 1, beta), n above 0.
 
     The ratio of the probabilities of a draw grows with it, and is e^epsilon at gamma times n.
     """

@@ -21,7 +21,7 @@ from maxent.models.trees.printed_rates import decimals
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What the statements of every node are about: the classes, how records were counted, what labels are."""
+    """Context of the statements of nodes: the classes, the way records were counted, the meaning of labels."""
 
     classes: tuple[str, ...]
     sampled: bool
@@ -31,7 +31,7 @@ class Publication:
 
     @classmethod
     def of(cls, release: Content) -> Publication:
-        """What the statements of a release are about."""
+        """Context of the statements of a release."""
         decided = release.labels == "decided"
         return cls(release.target.classes, release.sampled, release.suppressed_below, release.resampled, decided)
 
@@ -205,14 +205,14 @@ def check_sums(
 
 
 def _own(node: Node, exact: bool) -> Tally:
-    """What a node itself states; ``n`` also as the sum of its counts, unless (not exact) some are suppressed."""
+    """Statements of a node itself; ``n`` also as the sum of its counts, unless (not exact) some are suppressed."""
     counts = None if node.counts is None else positive_counts(node.counts)
     n = sum(counts.values()) if counts is not None and exact else node.n
     return Tally(counts, counts is not None and exact, n, n is not None and exact)
 
 
 def _total(children: Sequence[Tally]) -> Tally:
-    """What the children of a node hold together."""
+    """Totals of the children of a node."""
     if len(children) == 1:
         return children[0]
     counts = [child.counts for child in children if child.counts is not None]
@@ -261,7 +261,7 @@ def _check_against_children(
 
 
 def _sum_of_children(total: int, exact: bool) -> str:
-    """What the children imply for a number of their parent."""
+    """Bounds of a number of the parent from its children."""
     return f"the sum of its children, {total}" if exact else f"at least what its children state, {total}"
 
 

@@ -65,7 +65,7 @@ def checked_release(document: object, source: str) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the nodes of one tree hang together, by their positions in its list of nodes.
+    """Links of the nodes of one tree, by their positions in its list of nodes.
 
     ``children[i]`` has an entry per branch of node ``i``, None where nothing usable hangs. ``order`` is every
     node that the root reaches, parents before children.

@@ -42,7 +42,7 @@ def check_names(release: Content, source: str, reader: Reader) -> None:
 
 
 def _domains(release: Content) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Where names are declared that must be told apart."""
+    """Declarations of names that must be told apart."""
     yield "target", "classes", release.target.classes
     for attribute in release.attributes:
         if attribute.values is not None:

@@ -235,7 +235,7 @@ def parse_tree_head(tree: Fields, prefix: str, names: Names) -> Tree:
 
 
 def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
-    """What is known of the algorithm; the defaults for what could not be read."""
+    """Knowledge of the algorithm; the defaults for what could not be read."""
     if "induction" not in tree.raw:
         return Induction()
     known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")

@@ -88,7 +88,7 @@ def _attribute_entry(attribute: Attribute) -> dict[str, object]:
 
 
 def _defense_entry(defense: Defense) -> dict[str, object]:
-    """What was done before publication, as the document has it."""
+    """The defense before publication, as the document has it."""
     return {"method": defense.method, **{key: _plain(value) for key, value in defense.parameters.items()}}
 
 

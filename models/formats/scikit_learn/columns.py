@@ -49,7 +49,7 @@ def naming_problems(
 def read_coding(
     columns: Sequence[str], categories: Mapping[str, Sequence[str]], onehot: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Feature], list[Problem]]:
-    """What each column means, and what is wrong with the description of it."""
+    """Meaning of each column, and mistakes in the description of it."""
     coding = {name: Feature(name, name) for name in columns}
     problems: list[Problem] = []
     domains: dict[str, tuple[str, ...]] = {}

@@ -159,7 +159,7 @@ def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: 
 
 
 def _encoding(coding: Sequence[Feature]) -> Encoding | None:
-    """How the attributes of three or more values are encoded; None when the format cannot say it.
+    """Encoding of attributes with three or more values; None when the format has no name for it.
 
     With two values both encodings have the same single split.
     """

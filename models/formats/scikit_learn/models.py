@@ -99,7 +99,7 @@ def way_out(model: object) -> str:
 
 
 def _ways_out(model: Any) -> Iterator[str]:
-    """What may be said of a model, the most specific first."""
+    """Advice for a model, the most specific first."""
     from sklearn import ensemble
     from sklearn.base import is_regressor
     from sklearn.pipeline import Pipeline
@@ -129,7 +129,7 @@ def _ways_out(model: Any) -> Iterator[str]:
 
 
 def _of_pipeline(model: Any) -> str:
-    """Which step of a pipeline can be published, and what the steps before it mean for that."""
+    """Advice for a pipeline: the step that can be published, and the effect of the steps before it."""
     before = [type(step).__name__ for step in _steps(model.steps[:-1])]
     if changed := [name for name in before if name.endswith(_CHANGE_NUMBERS)]:
         return (
@@ -156,5 +156,5 @@ def _steps(named: list[Any]) -> Iterator[object]:
 
 
 def _kind(model: object) -> str:
-    """What a value is, as a message shows it."""
+    """Kind of a value in messages."""
     return f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__

@@ -72,5 +72,5 @@ def kind_notes(frame: Frame, name: str) -> Iterator[Note]:
 
 
 def _used(column: Column) -> np.typing.NDArray[np.bool_]:
-    """Which values some row has, shape (n_values,)."""
+    """Mask of the values that some row has, shape (n_values,)."""
     return np.bincount(column.codes + 1, minlength=len(column.values) + 1)[1:] > 0

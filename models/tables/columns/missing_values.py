@@ -97,7 +97,7 @@ def missing_rows(frame: Frame, name: str) -> int:
 
 
 def missing_cells(frame: Frame, name: str) -> str:
-    """What is written in the cells without a value, in words: nothing where they are all empty."""
+    """Spellings in the cells without a value, in words: empty where all cells are."""
     blanks = {text: number for text, number in frame.columns[name].blanks.items() if number}
     if not any(blanks):
         return ""

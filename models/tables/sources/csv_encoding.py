@@ -77,7 +77,7 @@ class Encoding:
 
     @property
     def expected(self) -> str:
-        """What is expected of bytes."""
+        """Expected form of bytes."""
         advice = ", as its byte-order mark says" if self.known == "mark" else " (csv_encoding= names another encoding)"
         return f"CSV text in {self.name.upper() if self.name.startswith('utf') else self.name}{advice}"
 

@@ -18,7 +18,7 @@ def cells_size(rows: int, columns: int) -> int:
 
 @dataclass(slots=True)
 class Memory:
-    """What reading a table has taken so far.
+    """Memory that reading a table has taken so far.
 
     Attributes
     ----------
