@@ -25,7 +25,7 @@ from maxent.models.sparse_counts import check_size
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
-from maxent.models.text.arguments import is_number
+from maxent.models.text.arguments import is_number, is_one_of
 from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
@@ -131,9 +131,9 @@ def check_options(known: frozenset[str], impurity: object, rounding: object, con
         Problem(ARGUMENT, "knowledge", "any of " + ", ".join(choices_of_knowledge()), shorten(kind))
         for kind in sorted(known - set(choices_of_knowledge()), key=repr)
     ]
-    if impurity is not None and impurity not in PHI_OF:
+    if impurity is not None and not is_one_of(impurity, PHI_OF):
         problems.append(Problem(ARGUMENT, "impurity", "one of " + ", ".join(PHI_OF), shorten(impurity)))
-    if rounding not in ROUNDINGS:
+    if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     if not (is_number(confidence) and 0 < confidence < 1):
         problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
@@ -51,6 +51,15 @@ MAX_MEMORY = 2_000_000_000
 """Bytes that the cells of a table may take, unless another limit is given."""
 
 
+def _is_one_of(value: object, words: object) -> bool:
+    """Whether a value, which may be of any type, is one of the words of a `Literal`."""
+    return isinstance(value, str) and value in get_args(words)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(each, str) for each in value)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Options of reading releases and the cells of tables.
@@ -95,9 +104,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         problems = []
-        if self.text not in get_args(Text):
+        if not _is_one_of(self.text, Text):
             problems.append(Problem(ARGUMENT, "text", f"one of {', '.join(get_args(Text))}", repr(self.text)))
-        if isinstance(self.na, str) or not all(isinstance(spelling, str) for spelling in self.na):
+        if not _are_texts(self.na):
             problems.append(Problem(ARGUMENT, "na", "a list of spellings, such as ['NA', '?']", repr(self.na)))
         else:
             object.__setattr__(self, "na", tuple(self.na))
@@ -106,7 +115,7 @@ class Reading:
         else:
             object.__setattr__(self, "max_memory", size)
         for name, kind in (("csv_delimiter", Delimiter), ("csv_decimal", Decimal)):
-            if (value := getattr(self, name)) is not None and value not in get_args(kind):
+            if (value := getattr(self, name)) is not None and not _is_one_of(value, kind):
                 problems.append(Problem(ARGUMENT, name, f"one of {', '.join(get_args(kind))}", repr(value)))
         if self.sheet is not None and not isinstance(self.sheet, str):
             problems.append(Problem(ARGUMENT, "sheet", "the name of a sheet", repr(self.sheet)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.api.audit_records import audit_covering
+from maxent.api.audit_records import audit_covering, number_problems
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
 from maxent.attacks.bounds import stated_bounds
@@ -25,7 +25,7 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
-from maxent.models.text.arguments import is_whole, up_to_largest
+from maxent.models.text.arguments import check_flags, is_one_of
 from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
@@ -169,6 +169,7 @@ def audit_release(
         For anything wrong with the inputs, naming every problem and its place.
     """
     check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
+    check_flags(risk=risk)
     tables = Tables(qi, facts=facts, count=count, reading=reading)
     case = read_case(release, tables, target, facts=facts, risk=risk or None)
     return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
@@ -304,13 +305,8 @@ def check_options(
     InvalidInput
         Naming each of them.
     """
-    problems = []
-    for name, least in (("min_size", 1), ("background", 0)):
-        value = numbers[name]
-        if not is_whole(value, least):
-            expected = up_to_largest(f"a whole number of at least {least}", value)
-            problems.append(Problem(ARGUMENT, name, expected, shorten(value)))
-    if rounding not in ROUNDINGS:
+    problems = list(number_problems(**numbers))
+    if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     for name, value in (("facts", facts), ("count", count)):
         if qi is None and value is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from maxent.api.case import Case, Tables
 from maxent.attacks.records import RecordsAudit
 from maxent.constraints.records import row_contradictions
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
-from maxent.models.tables.frame import Source
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.text.arguments import is_whole, up_to_largest
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 
@@ -50,8 +54,18 @@ def audit_records(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
+    if problems := list(number_problems(min_size=min_size, background=background)):
+        raise InvalidInput("options", problems)
     case = Tables(qi, count=count, reading=reading).case(records, target)
     return audit_covering(case, min_size, background)
+
+
+def number_problems(*, min_size: object, background: object) -> Iterator[Problem]:
+    """What is wrong with the numbers that the attacks go by."""
+    for name, value, least in (("min_size", min_size, 1), ("background", background, 0)):
+        if not is_whole(value, least):
+            expected = up_to_largest(f"a whole number of at least {least}", value)
+            yield Problem(ARGUMENT, name, expected, shorten(value))
 
 
 def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:

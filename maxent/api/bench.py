@@ -27,7 +27,7 @@ from maxent.models.files.scratch import scratch
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import NOTHING
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import is_number, is_whole, up_to_largest
+from maxent.models.text.arguments import check_functions, is_number, is_whole, up_to_largest
 from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
@@ -107,6 +107,7 @@ def bench(
     if os.name != "posix":
         raise MaxentError("back ends are compared in processes of their own, which needs Linux or macOS")
     _check_numbers(time_limit, repeat)
+    check_functions(progress=progress)
     _check_files({"release": release, "qi": qi, "truth": truth, "marginal": marginal, "facts": facts})
     if is_model(release):
         raise no_release(release)
@@ -176,10 +177,11 @@ def _names(backends: str | Iterable[str] | None) -> list[str]:
     """The back ends asked for, each once; all that can be used here when none is named."""
     if backends is None:
         return list(usable_backends())
-    wanted = backends.split(",") if isinstance(backends, str) else list(backends)
+    wanted = backends.split(",") if isinstance(backends, str) else backends if isinstance(backends, Iterable) else []
     names = list(dict.fromkeys(str(name).strip() for name in wanted if str(name).strip()))
     if not names:
-        raise InvalidInput("options", [Problem(ARGUMENT, "backends", "names of back ends", shorten(backends))])
+        expected = "names of back ends, such as 'ipopt,newton'"
+        raise InvalidInput("options", [Problem(ARGUMENT, "backends", expected, shorten(backends))])
     return names
 
 

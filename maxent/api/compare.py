@@ -24,6 +24,7 @@ from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.trees.accuracy import Cases, read_cases, score
 from maxent.models.trees.predict import tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row, described
@@ -120,6 +121,8 @@ def compare(
         For anything wrong with the inputs, naming every problem and its place; also when the releases are not about
         the same target and classes.
     """
+    check_functions(progress=progress, each=each)
+    check_flags(interruptible=interruptible)
     told = progress or (lambda text, done, total: None)
     how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, top=top)
     known = Knowledge(knowledge, impurity, rounding, confidence)
@@ -181,7 +184,7 @@ def _load(
     """
     if is_model(releases):
         raise no_release(releases)
-    if isinstance(releases, (str, PathLike, Release)):
+    if isinstance(releases, (str, PathLike, Release)) or not isinstance(releases, Iterable):
         raise InvalidInput("call", [Problem("argument", "releases", "a list of releases", shorten(releases))])
     given = list(releases.values() if isinstance(releases, Mapping) else releases)
     names = _numbered(map(str, releases) if isinstance(releases, Mapping) else _names(given))
@@ -200,7 +203,7 @@ def _load(
             loaded[name] = Case(opened)
         else:
             records[name] = opened
-    known = target or next((case.release.target.name for case in loaded.values()), None)
+    known = next((case.release.target.name for case in loaded.values()), None) if target is None else target
     for name, opened in records.items():
         try:
             loaded[name] = tables.case(opened, known)

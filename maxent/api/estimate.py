@@ -20,7 +20,7 @@ from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import LARGEST_COUNT, is_number, is_whole, up_to_largest
+from maxent.models.text.arguments import LARGEST_COUNT, check_flags, check_functions, is_number, is_whole, up_to_largest
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, warn_unreliable
@@ -63,6 +63,7 @@ class Solving:
 
     def __post_init__(self) -> None:
         _check_numbers({name: getattr(self, name) for name in _NUMBERS})
+        check_flags(presolve=self.presolve, single_optimum=self.single_optimum)
         object.__setattr__(self, "solver", load_backend(self.backend))
 
 
@@ -197,6 +198,8 @@ def estimate(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
+    check_functions(progress=progress)
+    check_flags(interruptible=interruptible)
     solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum)
     tables = Tables(qi, truth, facts, marginal, count, reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)

@@ -20,6 +20,8 @@ from maxent.models.files.json_files import unusable_file
 from maxent.models.files.json_text import as_json_text
 from maxent.models.files.locks import locked
 from maxent.models.files.output import SOURCE, check_apart, remove_leftovers, write_atomically, write_text
+from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import is_path
 from maxent.studies.points import FAILED, columns
 
 if TYPE_CHECKING:
@@ -145,10 +147,9 @@ def now() -> str:
 
 def check_folder(path: str | PathLike[str]) -> Folder:
     """A folder for results, which need not be there yet; refuses what is a file."""
-    folder = Path(path)
-    if "\0" in str(path) or (os.path.exists(folder) and not os.path.isdir(folder)):
-        raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", repr(str(path)))])
-    return Folder(folder)
+    if not is_path(path) or "\0" in str(path) or (os.path.exists(path) and not os.path.isdir(path)):
+        raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", shorten(path))])
+    return Folder(Path(path))
 
 
 def _open_lock(path: Path) -> IO[str]:

@@ -14,12 +14,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
 
-from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
 from maxent.models.reading import Decimal, Delimiter, Text, encoding_named, reading_of
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
+from maxent.models.text.arguments import is_path
 from maxent.models.text.hints import close_to
 from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
@@ -95,6 +96,9 @@ def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     InvalidInput
         Naming every unknown key, unsuitable value, and file that cannot be read, each with its line.
     """
+    for argument, value, expected in (("study", path, "the path of a study file"), ("data", data, "a folder")):
+        if not is_path(value) and not (argument == "data" and value is None):
+            raise InvalidInput("options", [Problem(ARGUMENT, argument, expected, shorten(value))])
     source = fspath(path)
     try:
         content = read_input(path, MOST_BYTES)

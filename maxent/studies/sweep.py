@@ -21,7 +21,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.scratch import remove_dead, scratch
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
+from maxent.models.text.arguments import LARGEST_COUNT, check_flags, check_functions, is_whole, up_to_largest
 from maxent.models.text.display import Display, Shown, counted
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.apart import WorkerLost
@@ -174,6 +174,8 @@ def sweep(
         When another run is writing to the folder, or the cluster cannot be used.
     """
     check_jobs(jobs)
+    check_functions(progress=progress)
+    check_flags(interruptible=interruptible)
     folder = check_folder(output)
     found = study if isinstance(study, Study) else load_study(study, data)
     folder.check(found.source, (path for material in found.data.values() for path in material.files))

@@ -121,5 +121,5 @@ class InducedTree(GrownTree):
 
     @property
     def growth(self) -> Growth:
-        found: Growth = picked(Growth, self, seed=self.seed or 0)
+        found: Growth = picked(Growth, self, seed=0 if self.seed is None else self.seed)
         return found

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
 from maxent.models.formats.release_reader import Records, ReleaseReader
 from maxent.models.reading import Reader, Reading
@@ -141,6 +141,8 @@ def read_published(
         names = [attribute.name for attribute in source.attributes if attribute.role == "public"]
         target, classes = source.target.name, source.target.classes
         source = source.frame()[[*names, target]]
+    if not (target is None or isinstance(target, str)):
+        raise invalid("options", ARGUMENT, "target", "the name of a column", shorten(target))
     reader = reader or Reader()
     # The names in a cell are read one by one.
     unread = reader.reading_as(replace(reader.reading, text="exact", na=()))

@@ -18,6 +18,7 @@ from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Candidates, Encoding, Impurity, Induction, Release, Tree
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.training import Training, read_training
+from maxent.models.text.arguments import check_flags
 from maxent.models.trees.draft import Draft, Publish, freeze
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -43,6 +44,7 @@ def induce(training: Training, growth: Growth, *, publish: Publish = "counts", i
     InvalidInput
         Naming every parameter and attribute that does not suit the inducer.
     """
+    check_flags(inner_counts=inner_counts)
     problems = [*_argument_problems(growth, publish), *_attribute_problems(training, growth)]
     if problems:
         raise InvalidInput(str(growth.inducer), problems)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.parameters import Range, number, parameter, whole
 from maxent.models.release import Impurity
+from maxent.models.text.arguments import is_number, is_one_of
 
 if TYPE_CHECKING:
     from maxent.models.tables.training import Order
@@ -31,7 +32,7 @@ _LEAST: Mapping[Inducer, int] = {"cart": 1, "id3": 1, "c45": 2}
 RECORDS = whole(1, "records")
 SEEDS = whole(0, below=2**32)
 CONFIDENCES = number(0, most=0.5)
-NOT_NEGATIVE = Range("a number, at least 0", lambda value: value == 0 or number(0).holds(value))
+NOT_NEGATIVE = Range("a number, at least 0", lambda value: number(0).holds(value) or (is_number(value) and value == 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Growth:
 
     def conflicts(self) -> Iterator[Problem]:
         """An impurity that the inducer cannot compare splits by."""
-        if self.inducer not in get_args(Inducer) or self.impurity not in get_args(Impurity):
+        if not (is_one_of(self.inducer, get_args(Inducer)) and is_one_of(self.impurity, get_args(Impurity))):
             return
         known = _IMPURITIES[self.inducer]
         if self.impurity not in known:

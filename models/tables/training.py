@@ -19,6 +19,7 @@ from maxent.models.tables.columns.missing_values import MISSING, codes_of, missi
 from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
 from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns, shorten, shorten_list
 from maxent.models.tables.table_files import read_frame
+from maxent.models.text.arguments import is_one_of
 from maxent.models.text.spelling import cleaned, spelled_alike, told_apart
 
 Order = Literal["sorted", "appearance"]
@@ -104,7 +105,7 @@ def read_training(
     InvalidInput
         Naming every unsuitable argument, or every unsuitable column.
     """
-    domains = domains or {}
+    domains = {} if domains is None else domains
     problems = list(_argument_problems(target, qi, private, categorical, domains, order, missing))
     if problems:
         raise InvalidInput("training data", problems)
@@ -152,13 +153,14 @@ def _argument_problems(
             advice = f", such as [{columns!r}]" if isinstance(columns, str) else ""
             yield Problem("argument", name, f"a list of columns{advice}", shorten(columns))
         elif name != "categorical":
-            names += columns
+            names.extend(columns)  # which may be an array, or an index of pandas
     if isinstance(qi, Collection) and not len(qi):
         yield Problem("argument", "qi", "at least one column", "none")
     for column in [*names, target]:
         if not isinstance(column, str):
             yield Problem("argument", "target, qi and private", "names of columns", shorten(column))
-    if target in names:
+    names = [column for column in names if isinstance(column, str)]
+    if isinstance(target, str) and target in names:
         yield Problem("argument", "target", "a column that is not among qi= and private=", shorten(target))
     for i, column in enumerate(names):
         if column in names[:i] and column not in names[i + 1 :]:
@@ -172,7 +174,7 @@ def _argument_problems(
     if not isinstance(domains, Mapping):
         yield Problem("argument", "domains", "columns with the values of each", shorten(domains))
     for argument, value, literal in (("order", order, Order), ("missing", missing, Missing)):
-        if value not in get_args(literal):
+        if not is_one_of(value, get_args(literal)):
             yield Problem("argument", argument, f"one of {', '.join(get_args(literal))}", shorten(value))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 from itertools import islice
+from os import PathLike
 from typing import cast
 
 import numpy as np
 
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.json_files import Unreadable
 
 LONGEST = 60
@@ -67,6 +69,55 @@ def _cut(text: str) -> str:
 def listing_of(values: list[object]) -> str:
     """The first few of a list of values of any type."""
     return ", ".join(show(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
+
+
+def is_one_of(value: object, words: Collection[str]) -> bool:
+    """Whether a value is one of some words; it may be of any type, also an array, which would compare by its values."""
+    return isinstance(value, str) and value in words
+
+
+def is_flag(value: object) -> bool:
+    """Whether a value stands for yes or no: true or false of Python or NumPy, 1 or 0."""
+    return isinstance(value, (bool, np.bool_)) or (is_whole(value, 0) and cast("int", value) <= 1)
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse arguments that are neither yes nor no.
+
+    Raises
+    ------
+    InvalidInput
+        Naming all of them.
+    """
+    problems = [
+        Problem(ARGUMENT, name, "True or False", _cut(repr(value)))
+        for name, value in flags.items()
+        if not is_flag(value)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def check_functions(**functions: object) -> None:
+    """Refuse arguments that are neither None nor a function to call.
+
+    Raises
+    ------
+    InvalidInput
+        Naming all of them.
+    """
+    problems = [
+        Problem(ARGUMENT, name, "a function, which is called meanwhile, or None", _cut(repr(value)))
+        for name, value in functions.items()
+        if value is not None and not callable(value)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def is_path(value: object) -> bool:
+    """Whether a value names a file or a folder: text, or what stands for it, such as `pathlib.Path`."""
+    return isinstance(value, str) or (isinstance(value, PathLike) and isinstance(value.__fspath__(), str))
 
 
 def is_whole(value: object, low: int) -> bool:

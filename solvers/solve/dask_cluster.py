@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
 from maxent.models.packages import need
+from maxent.models.tables.frame import shorten
 from maxent.solvers.threads import one_thread
 
 CONNECT, POLL = 10.0, 0.2
@@ -123,8 +124,10 @@ def _result(future: Future[bytes]) -> Any:
         raise ClusterLost("several workers of the cluster did not survive it, perhaps for want of memory") from error
 
 
-def _is_address(text: str) -> bool:
-    """Whether a text is an address as distributed has them, with a port that there can be."""
+def _is_address(text: object) -> bool:
+    """Whether a value is an address as distributed has them, with a port that there can be."""
+    if not isinstance(text, str):
+        return False
     from distributed.comm.addressing import get_address_host_port
 
     if re.fullmatch(r"(inproc|ucx)://\S+", text):  # which name no port
@@ -154,7 +157,7 @@ def connected(address: str) -> Iterator[Cluster]:
 
     if not _is_address(address):  # distributed would complain for twenty seconds, and once more at the end
         expected = "the address of a Dask scheduler, such as tcp://host:8786"
-        raise invalid("options", ARGUMENT, "dask", expected, repr(address))
+        raise invalid("options", ARGUMENT, "dask", expected, shorten(address))
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError

@@ -223,7 +223,10 @@ def test_none_to_rely_on(capsys, third_party):
 
 WRONG = {
     "unknown back end": (["--backends", "newton,newtn"], "scipy, found 'newtn'; did you mean 'newton'?"),
-    "no back end": (["--backends", " ,"], "maxent: --backends: expected names of back ends, found ' ,'"),
+    "no back end": (
+        ["--backends", " ,"],
+        "maxent: --backends: expected names of back ends, such as 'ipopt,newton', found ' ,'",
+    ),
     "time limit": (["--time-limit", "0"], "maxent: --time-limit: expected a positive number of seconds, found 0"),
     "repeat": (["--repeat", "0"], "maxent: --repeat: expected a whole number of at least 1, found 0"),
     "suffix": (["--plot", "out.gif"], "maxent: --plot: expected a file name that ends in .svg or .png or .pdf"),
