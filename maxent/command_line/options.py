@@ -192,15 +192,15 @@ Enforce = Annotated[
 
 
 def problem(
-    knowledge: str | None,
-    impurity: ImpurityName | None,
-    facts: str | None,
-    marginal: str | None,
-    count: str | None,
-    rounding: RoundingMode,
-    confidence: float,
+    knowledge: Knowledge = None,
+    impurity: Impurity = None,
+    facts: Facts = None,
+    marginal: Marginal = None,
+    count: Count = None,
+    rounding: Rounding = RoundingMode.auto,
+    confidence: Confidence = 0.99,
 ) -> dict[str, Any]:
-    """The arguments of `maxent.api.estimate.compile_release`, which all commands that read a problem have."""
+    """The options that say what is known, as arguments of `maxent.api.estimate.compile_release`."""
     return {
         "knowledge": knowledge,
         "impurity": None if impurity is None else impurity.value,
@@ -209,6 +209,27 @@ def problem(
         "count": count,
         "rounding": rounding.value,
         "confidence": confidence,
+    }
+
+
+def solving(
+    tolerance: Tolerance = 1e-8,
+    no_presolve: NoPresolve = False,
+    starts: Starts = None,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = 1,
+    floor: Floor = 1e-6,
+) -> dict[str, Any]:
+    """The options that say how problems are solved, as arguments of `maxent.estimate`."""
+    return {
+        "tolerance": tolerance,
+        "presolve": not no_presolve,
+        "starts": starts,
+        "seed": seed,
+        "time_limit": time_limit,
+        "jobs": jobs,
+        "floor": floor,
     }
 
 

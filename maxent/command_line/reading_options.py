@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from enum import StrEnum
-from functools import wraps
 from typing import Annotated, Any
 
 from maxent.command_line import panels
+from maxent.command_line.option_groups import takes
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
 
@@ -125,24 +124,11 @@ def reading(
     )
 
 
-def reads_files(*, releases: bool = True) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
-    """Give a command the options of `reading` in the place of its parameter ``reading``.
+def reads_files(
+    *, releases: bool = True, **groups: Callable[..., Any]
+) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups.
 
     ``releases`` is whether it reads releases from files, whose format ``--from`` names.
     """
-    options = inspect.signature(reading, eval_str=True).parameters
-    own = [option for name, option in options.items() if releases or name != "format"]
-
-    def decorated(command: Callable[..., Job]) -> Callable[..., Job]:
-        @wraps(command)
-        def read(*arguments: Any, **values: Any) -> Job:
-            given = {option.name: values.pop(option.name, None) for option in own}
-            return command(*arguments, **values, reading=reading(**given))
-
-        theirs = inspect.signature(command, eval_str=True).parameters.values()
-        merged = [each for their in theirs for each in (own if their.name == "reading" else [their])]
-        read.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
-        read.__annotations__ = {each.name: each.annotation for each in merged}
-        return read
-
-    return decorated
+    return takes(without=() if releases else ("format",), reading=reading, **groups)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maxent.command_line import options as opt
 from maxent.command_line.progress import DONE, UNRELIABLE, tell
 
 if TYPE_CHECKING:
@@ -51,6 +52,17 @@ class Asked:
 
         tell(f"limits are enforced: {WORDS[verdict.status]}")
         return UNRELIABLE
+
+
+def asked(
+    report: opt.Report = None,
+    max_posterior: opt.MaxPosterior = None,
+    min_k: opt.MinK = None,
+    max_certain: opt.MaxCertain = None,
+    enforce: opt.Enforce = False,
+) -> Asked:
+    """The options of limits, and of the report."""
+    return Asked(max_posterior, min_k, max_certain, enforce, report)
 
 
 def _as_options(reading: Reading | None) -> dict[str, str]:

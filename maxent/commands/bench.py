@@ -17,7 +17,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files()
+@reads_files(problem=opt.problem, solving=opt.solving)
 def command(
     tree: opt.Tree,
     qi: opt.QI,
@@ -29,7 +29,6 @@ def command(
             autocompletion=opt.completed_backend,
         ),
     ] = None,
-    time_limit: opt.TimeLimit = None,
     repeat: Annotated[
         int | None,
         panels.run(
@@ -40,19 +39,8 @@ def command(
     # As it was called before -o drew, as it does in all other commands.
     plot: Annotated[str | None, panels.output(metavar="FILE", hidden=True)] = None,
     truth: opt.Truth = None,
-    knowledge: opt.Knowledge = None,
-    impurity: opt.Impurity = None,
-    facts: opt.Facts = None,
-    marginal: opt.Marginal = None,
-    count: opt.Count = None,
-    rounding: opt.Rounding = opt.RoundingMode.auto,
-    confidence: opt.Confidence = 0.99,
-    tolerance: opt.Tolerance = 1e-8,
-    no_presolve: opt.NoPresolve = False,
-    starts: opt.Starts = None,
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = 1,
-    floor: opt.Floor = 1e-6,
+    problem: Any = None,
+    solving: Any = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
@@ -63,17 +51,11 @@ def command(
     Exit status 1 when none has a reliable answer, or Ctrl-C ended it early: the rows so far are still printed.
     """
     options = {
-        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        **problem,
         "truth": truth,
         "backends": backends,
-        "time_limit": time_limit,
         "repeat": repeat,
-        "tolerance": tolerance,
-        "presolve": not no_presolve,
-        "starts": starts,
-        "seed": seed,
-        "jobs": jobs,
-        "floor": floor,
+        **solving,
         "reading": reading,
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)

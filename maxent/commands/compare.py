@@ -12,7 +12,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.command_line.verdict import Asked, ReportFile
+from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import REASONS
 
 EXAMPLES = (
@@ -31,7 +31,7 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files()
+@reads_files(problem=opt.problem, solving=opt.solving, asked=asked)
 def command(
     files: Annotated[
         list[str],
@@ -47,22 +47,10 @@ def command(
     test: opt.Test = None,
     min_size: opt.MinSize = 1,
     background: opt.Background = 1,
-    knowledge: opt.Knowledge = None,
-    impurity: opt.Impurity = None,
-    facts: opt.Facts = None,
-    marginal: opt.Marginal = None,
-    count: opt.Count = None,
+    problem: Any = None,
     target: opt.Target = None,
-    rounding: opt.Rounding = opt.RoundingMode.auto,
-    confidence: opt.Confidence = 0.99,
     backend: opt.Backend = "auto",
-    tolerance: opt.Tolerance = 1e-8,
-    no_presolve: opt.NoPresolve = False,
-    starts: opt.Starts = None,
-    seed: opt.Seed = 0,
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = 1,
-    floor: opt.Floor = 1e-6,
+    solving: Any = None,
     top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
@@ -72,11 +60,7 @@ def command(
         ComparisonPlot | None,
         panels.output(help="What -o draws; default: bars. tradeoff and divergence need --truth."),
     ] = None,
-    report: opt.Report = None,
-    max_posterior: opt.MaxPosterior = None,
-    min_k: opt.MinK = None,
-    max_certain: opt.MaxCertain = None,
-    enforce: opt.Enforce = False,
+    asked: Any = None,
 ) -> Job:
     """Compare several releases about the same people: disclosure, attacks and accuracy.
 
@@ -84,24 +68,17 @@ def command(
     to all releases but the first, which the others are compared with.
     """
     options = {
-        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        **problem,
         "target": target,
         "truth": truth,
         "test": test,
         "min_size": min_size,
         "background": background,
         "backend": backend,
-        "tolerance": tolerance,
-        "presolve": not no_presolve,
-        "starts": starts,
-        "seed": seed,
-        "time_limit": time_limit,
-        "jobs": jobs,
-        "floor": floor,
+        **solving,
         "top": top,
         "reading": reading,
     }
-    asked = Asked(max_posterior, min_k, max_certain, enforce, report)
     return partial(_run, files, table, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 

@@ -11,7 +11,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.command_line.verdict import Asked, ReportFile
+from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import not_reliable
 
 EXAMPLES = (
@@ -29,28 +29,16 @@ class EstimatePlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files()
+@reads_files(problem=opt.problem, solving=opt.solving, asked=asked)
 def command(
     tree: opt.Published,
     qi: opt.QI,
     truth: opt.Truth = None,
-    knowledge: opt.Knowledge = None,
-    impurity: opt.Impurity = None,
-    facts: opt.Facts = None,
-    marginal: opt.Marginal = None,
-    count: opt.Count = None,
+    problem: Any = None,
     target: opt.Target = None,
-    rounding: opt.Rounding = opt.RoundingMode.auto,
-    confidence: opt.Confidence = 0.99,
     backend: opt.Backend = "auto",
-    tolerance: opt.Tolerance = 1e-8,
-    no_presolve: opt.NoPresolve = False,
-    starts: opt.Starts = None,
-    seed: opt.Seed = 0,
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = 1,
+    solving: Any = None,
     dask: opt.Dask = None,
-    floor: opt.Floor = 1e-6,
     top: opt.Top = 10,
     single_optimum: opt.SingleOptimum = False,
     reading: Any = None,
@@ -60,31 +48,20 @@ def command(
     plot: Annotated[
         EstimatePlot | None, panels.output(help="What -o draws; default: leaves. divergence needs --truth.")
     ] = None,
-    report: opt.Report = None,
-    max_posterior: opt.MaxPosterior = None,
-    min_k: opt.MinK = None,
-    max_certain: opt.MaxCertain = None,
-    enforce: opt.Enforce = False,
+    asked: Any = None,
 ) -> Job:
     """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
     options = {
-        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        **problem,
         "target": target,
         "truth": truth,
         "backend": backend,
-        "tolerance": tolerance,
-        "presolve": not no_presolve,
-        "starts": starts,
-        "seed": seed,
-        "time_limit": time_limit,
-        "jobs": jobs,
+        **solving,
         "dask": dask,
-        "floor": floor,
         "top": top,
         "single_optimum": single_optimum,
         "reading": reading,
     }
-    asked = Asked(max_posterior, min_k, max_certain, enforce, report)
     return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 

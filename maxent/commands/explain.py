@@ -17,18 +17,12 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files()
+@reads_files(problem=opt.problem)
 def command(
     tree: opt.Published,
     qi: opt.QI,
-    knowledge: opt.Knowledge = None,
-    impurity: opt.Impurity = None,
-    facts: opt.Facts = None,
-    marginal: opt.Marginal = None,
-    count: opt.Count = None,
+    problem: Any = None,
     target: opt.Target = None,
-    rounding: opt.Rounding = opt.RoundingMode.auto,
-    confidence: opt.Confidence = 0.99,
     latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
     pyomo: Annotated[
         str | None, panels.output(metavar="FILE", help="Write the program as the text of a Pyomo model.")
@@ -44,7 +38,7 @@ def command(
 ) -> Job:
     """List every constraint of a release, with its node."""
     options = {
-        **opt.problem(knowledge, impurity, facts, marginal, count, rounding, confidence),
+        **problem,
         "target": target,
         "reading": reading,
     }
