@@ -81,14 +81,11 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
         form, options = _multiway(present, least) if multiway else _binary(context, tree, column, present, least)
         bounds = np.searchsorted(present.node[options], np.arange(len(held) + 1))
         for i, place in enumerate(held.tolist()):
-            codes = present.code[options[bounds[i] : bounds[i + 1]]]
-            if not len(codes) or place not in places or (multiway and attribute.name in used[place]):
+            if place not in places or (multiway and attribute.name in used[place]):
                 continue
-            if multiway:
-                codes = np.zeros(1, np.int64)
-            elif tree.nodes[place].attribute == attribute.name:
-                values = present.code[present.start[i] : present.start[i + 1]]
-                codes = codes[~_is_chosen(context, tree.nodes[place], column, form, codes, values)]
+            codes = present.code[options[bounds[i] : bounds[i + 1]]]
+            values = present.code[present.start[i] : present.start[i + 1]]
+            codes = _others(context, tree.nodes[place], column, form, codes, values)
             if spans is not None and len(codes) and np.isnan(context.sizes[t][place]):
                 codes = spans.kept(place, column, form, codes)
             if len(codes):
@@ -106,6 +103,15 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
             form,  # type: ignore[arg-type]
             codes,
         )
+
+
+def _others(context: Context, node: Node, column: int, form: str, options: IntArray, present: IntArray) -> IntArray:
+    """Options of a node to split by an attribute, other than its own split; there is one for the form ``values``."""
+    if form == "values":
+        return np.zeros(min(len(options), 1), np.int64)
+    if len(options) and node.attribute == context.table.attributes[column].name:
+        return options[~_is_chosen(context, node, column, form, options, present)]
+    return options
 
 
 def _competes(tree: Tree, attribute: Attribute) -> bool:

@@ -80,15 +80,7 @@ class Audit(Shown, Findings):
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `individuals`, or `leaves` without a table, by suffix (.csv, .parquet, .json with the summary).
 
-        Parameters
-        ----------
-        csv_literal : bool
-            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
+        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
         from maxent.models.files.result_files import save_frame
 

@@ -22,6 +22,34 @@ NAMED = 5
 def summarise(audit: Findings) -> dict[str, Any]:
     """Every number of an audit, see `maxent.audit`."""
     trees = audit.trees
+    found = _attacked(audit)
+    if audit.links is not None:
+        least = _smallest_group(audit, audit.links)
+        found["spans"] = {
+            "count": len(audit.links.population),
+            "min_population": least,
+            "k_anonymous": least,
+            "exposed": audit.people_in(audit.span_classes != NO_CLASS),
+            "unlinked": audit.people_in(audit.links.span == NO_SPAN),
+        } | ({"class": "public"} if audit.class_public else {})
+        found["exposed"] = {name: audit.people_in(audit.exposure.attack == i) for i, name in enumerate(ATTACKS)}
+    found["differencing"] = _differencing(audit)
+    if audit.several:
+        found["trees"] = [_one_tree(tree) for tree in trees]
+    found["recovered"] = [row for number in range(len(trees)) for row in _recovered(audit, number)]
+    found["groups"] = [_group(audit, number, group) for number, tree in enumerate(trees) for group in tree.groups]
+    if audit.risks is not None:
+        found["risk"] = list(risk_rows(audit.risks))
+    found["worst"] = _worst(audit)
+    found["reliable"] = audit.reliable
+    doubts = [f"{text}: not to be relied on" for text in audit.contradictions]
+    found |= {"notes": [*audit.noticed.notes, *audit.notes, *doubts], **audit.noticed.summary}
+    return found
+
+
+def _attacked(audit: Findings) -> dict[str, Any]:
+    """Leaves of all trees that each attack succeeds on, and people in those of the tree that exposes most."""
+    trees = audit.trees
     found: dict[str, Any] = {
         "leaves": sum(len(tree.leaves) for tree in trees),
         "individuals": audit.individuals_known or None,
@@ -56,27 +84,6 @@ def summarise(audit: Findings) -> dict[str, Any]:
             "leaves": sum(facts.n_leaves for facts in told),
             "individuals": max(facts.n_individuals for facts in told),
         }
-    if audit.links is not None:
-        least = _smallest_group(audit, audit.links)
-        found["spans"] = {
-            "count": len(audit.links.population),
-            "min_population": least,
-            "k_anonymous": least,
-            "exposed": audit.people_in(audit.span_classes != NO_CLASS),
-            "unlinked": audit.people_in(audit.links.span == NO_SPAN),
-        } | ({"class": "public"} if audit.class_public else {})
-        found["exposed"] = {name: audit.people_in(audit.exposure.attack == i) for i, name in enumerate(ATTACKS)}
-    found["differencing"] = _differencing(audit)
-    if audit.several:
-        found["trees"] = [_one_tree(tree) for tree in trees]
-    found["recovered"] = [row for number in range(len(trees)) for row in _recovered(audit, number)]
-    found["groups"] = [_group(audit, number, group) for number, tree in enumerate(trees) for group in tree.groups]
-    if audit.risks is not None:
-        found["risk"] = list(risk_rows(audit.risks))
-    found["worst"] = _worst(audit)
-    found["reliable"] = audit.reliable
-    doubts = [f"{text}: not to be relied on" for text in audit.contradictions]
-    found |= {"notes": [*audit.noticed.notes, *audit.notes, *doubts], **audit.noticed.summary}
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
@@ -13,6 +13,9 @@ from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_n
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import not_reliable
+
+if TYPE_CHECKING:
+    from maxent.results.estimate import Estimate
 
 EXAMPLES = (
     "maxent estimate tree.json qi.csv",
@@ -81,41 +84,21 @@ def _run(
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [tree, qi, *opt.inputs(options)])
     limits = asked.limits()
-    kind = None
-    if plot is not None or output is not None:
-        from maxent.plotting.estimates import KINDS, check_estimate_plot, save_estimate_plot
-        from maxent.plotting.figures import chosen_plot
-
-        kind = chosen_plot(plot, output, KINDS[0])
-        if kind is not None:
-            check_estimate_plot(kind, truth=options["truth"] is not None)
-    from maxent.api.case import Tables, read_case, taken
-    from maxent.api.compile import Knowledge
-    from maxent.api.estimate import TREES_ONLY, Solving, estimate_case
+    kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
     from maxent.disclosure.limits import judge_rows
-    from maxent.disclosure.registry import audited
-    from maxent.results.comparison import described, estimate_numbers
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 
     report = ReportFile(asked, ["estimate", tree, qi], options)
     report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
-    how = taken(Solving, options)
-    of_trees = {name: options[name] for name in TREES_ONLY}
-    case = read_case(tree, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
-    with progress() as told:
-        result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
+    result, row = _estimated(tree, qi, options, attacked=limits.stated or asked.report is not None)
     tell_noticed(result.noticed)
-    row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
-    if limits.stated or asked.report is not None:
-        from maxent.api.audit import audit_case
-
-        # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-        row |= audited(audit_case(case, rounding=options["rounding"]).summary)
     verdict = judge_rows(limits, [row])
     if report.each is not None:
         report.each(result, row)
     if kind is not None and output is not None:
+        from maxent.plotting.estimates import save_estimate_plot
+
         save_estimate_plot(result, output, kind)
     elif output is not None:
         result.save(output, csv_literal=csv_literal)
@@ -130,3 +113,38 @@ def _run(
         return status
     tell(not_reliable(result.outcome.status))
     return UNRELIABLE
+
+
+def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | None:
+    """The plot that is asked for, None for none; one that cannot be drawn is refused."""
+    if plot is None and output is None:
+        return None
+    from maxent.plotting.estimates import KINDS, check_estimate_plot
+    from maxent.plotting.figures import chosen_plot
+
+    kind = chosen_plot(plot, output, KINDS[0])
+    if kind is not None:
+        check_estimate_plot(kind, truth=truth)
+    return kind
+
+
+def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -> tuple[Estimate, dict[str, Any]]:
+    """The estimate, and its row for limits and the report, with what attacks find where that is asked for."""
+    from maxent.api.case import Tables, read_case, taken
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import TREES_ONLY, Solving, estimate_case
+    from maxent.results.comparison import described, estimate_numbers
+
+    how = taken(Solving, options)
+    of_trees = {name: options[name] for name in TREES_ONLY}
+    case = read_case(tree, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
+    with progress() as told:
+        result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
+    row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
+    if attacked:
+        from maxent.api.audit import audit_case
+        from maxent.disclosure.registry import audited
+
+        # Attacks find what an estimate of shares does not, and take little time where solving was possible.
+        row |= audited(audit_case(case, rounding=options["rounding"]).summary)
+    return result, row

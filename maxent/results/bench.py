@@ -104,15 +104,7 @@ class BenchResult(Shown):
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
 
-        Parameters
-        ----------
-        csv_literal : bool
-            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
+        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
         from maxent.models.files.result_files import save_rows
 
