@@ -39,6 +39,8 @@ class Statements:
         The counts above 0 of node i are ``count_ends[i]`` up to, not including, ``count_ends[i + 1]`` of the next two.
     count_class, count : shape (n_counts,)
         Index of a class, and its records.
+    shares : sequence of mappings of class to share
+        The rates of each node, None where it states none; empty where no node does.
     """
 
     label: IntArray
@@ -49,6 +51,7 @@ class Statements:
     count_ends: IntArray
     count_class: IntArray
     count: IntArray
+    shares: Sequence[Mapping[str, float] | None] = ()
 
     def __len__(self) -> int:
         return len(self.label)
@@ -77,6 +80,7 @@ class Statements:
             run_ends(end - start),
             self.count_class[at],
             self.count[at],
+            [self.shares[i] for i in rows.tolist()] if self.shares else (),
         )
 
     def between(self, begin: int, end: int) -> Statements:
@@ -92,6 +96,7 @@ class Statements:
             ends - ends[0],
             self.count_class[held],
             self.count[held],
+            self.shares[rows],
         )
 
     def table(self, n_classes: int) -> FloatArray:
@@ -169,34 +174,34 @@ class Columns:
             self.statements.between(begin, end),
         )
 
-    def nodes(self, begin: int, end: int) -> Iterator[Node]:
-        """Consecutive nodes as objects."""
-        said = self.statements.between(begin, end)
+    def nodes(self, rows: IntArray) -> Iterator[Node]:
+        """Some of the nodes as objects."""
+        said = self.statements.take(rows)
         classes, every = tuple(self.classes), dict(self.classes)
         labels, names = (*classes, None), (*(attribute.name for attribute in self.attributes), None)
         held = list(zip(said.count_class.tolist(), said.count.tolist(), strict=True))
-        ends = self.branch_ends[begin : end + 1]
-        first = int(ends[0])
-        branches = list(self._branches(np.repeat(self.attribute[begin:end], np.diff(ends)), first, int(ends[-1])))
-        rows = zip(
-            self.ids[begin:end],
-            self.attribute[begin:end].tolist(),
-            pairwise((ends - first).tolist()),
+        start, end = self.branch_ends[rows], self.branch_ends[rows + 1]
+        attribute = self.attribute[rows]
+        branches = list(self._branches(np.repeat(attribute, end - start), ranges(start, end)))
+        found = zip(
+            map(self.ids.__getitem__, rows.tolist()),
+            attribute.tolist(),
+            pairwise(run_ends(end - start).tolist()),
             said.label.tolist(),
             said.rate.tolist(),
             said.n.tolist(),
             said.distinct.tolist(),
             said.counted.tolist(),
             pairwise(said.count_ends.tolist()),
-            self.value[begin:end].tolist(),
+            self.value[rows].tolist(),
             strict=True,
         )
-        for identity, attribute, (start, stop), label, rate, n, distinct, counted, (low, high), value in rows:
+        for identity, j, (first, last), label, rate, n, distinct, counted, (low, high), value in found:
             counts = complete_counts(every, {classes[x]: number for x, number in held[low:high]}) if counted else None
             yield Node(
                 identity,
-                names[attribute],
-                tuple(branches[start:stop]),
+                names[j],
+                tuple(branches[first:last]),
                 labels[label],
                 None if rate != rate else rate,
                 None if n == NOTHING else n,
@@ -206,23 +211,23 @@ class Columns:
                 None if value != value else value,
             )
 
-    def _branches(self, attribute: IntArray, begin: int, end: int) -> Iterator[Branch]:
-        """Consecutive branches, of nodes that test these attributes."""
-        ends = self.value_ends[begin : end + 1].tolist()
-        values = self.values[ends[0] : ends[-1]].tolist()
+    def _branches(self, attribute: IntArray, at: IntArray) -> Iterator[Branch]:
+        """Some of the branches, of nodes that test these attributes."""
+        start, end = self.value_ends[at], self.value_ends[at + 1]
+        values = self.values[ranges(start, end)].tolist()
         rows = zip(
             attribute.tolist(),
-            self.child[begin:end].tolist(),
-            self.le[begin:end].tolist(),
-            self.gt[begin:end].tolist(),
-            self.missing[begin:end].tolist(),
-            pairwise(ends),
+            self.child[at].tolist(),
+            self.le[at].tolist(),
+            self.gt[at].tolist(),
+            self.missing[at].tolist(),
+            pairwise(run_ends(end - start).tolist()),
             strict=True,
         )
         taken = (False, True, None)
-        for j, child, le, gt, missing, (start, stop) in rows:
+        for j, child, le, gt, missing, (first, last) in rows:
             domain = self.attributes[j].values
-            here = None if domain is None else tuple(domain[x] for x in values[start - ends[0] : stop - ends[0]])
+            here = None if domain is None else tuple(domain[x] for x in values[first:last])
             below = None if child == NOTHING else self.ids[child]
             yield Branch(below, here, None if le != le else le, None if gt != gt else gt, taken[missing])
 
@@ -230,13 +235,14 @@ class Columns:
 class Nodes(Sequence[Node]):
     """Nodes of a tree that are held as `Columns`: like a tuple of `Node`, which it equals.
 
-    Single nodes are made when they are asked for. Whoever goes through all of them makes all, once.
+    Single nodes are made when they are asked for. Whoever goes through all of them, or asks for many, makes all, once.
     """
 
-    __slots__ = ("_made", "columns")
+    __slots__ = ("_asked", "_made", "columns")
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
+        self._asked = 0
         self._made: tuple[Node, ...] | None = None
 
     def __len__(self) -> int:
@@ -249,10 +255,12 @@ class Nodes(Sequence[Node]):
     def __getitem__(self, index: slice) -> tuple[Node, ...]: ...
 
     def __getitem__(self, index: int | slice) -> Node | tuple[Node, ...]:
-        if isinstance(index, slice) or self._made is not None:
+        self._asked += 1
+        # One by one they take about thirty times as long as all together.
+        if isinstance(index, slice) or self._made is not None or 32 * self._asked > len(self):
             return self._all[index]
         at = range(len(self))[index]
-        return next(self.columns.nodes(at, at + 1))
+        return next(self.columns.nodes(np.array([at])))
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._all)
@@ -270,8 +278,15 @@ class Nodes(Sequence[Node]):
     def _all(self) -> tuple[Node, ...]:
         """All nodes as objects."""
         if self._made is None:
-            self._made = tuple(self.columns.nodes(0, len(self)))
+            self._made = tuple(self.columns.nodes(np.arange(len(self))))
         return self._made
+
+
+def nodes_at(nodes: Sequence[Node], positions: IntArray) -> dict[int, Node]:
+    """Some of the nodes, by their positions."""
+    if isinstance(nodes, Nodes):
+        return dict(zip(positions.tolist(), nodes.columns.nodes(positions), strict=True))
+    return {i: nodes[i] for i in positions.tolist()}
 
 
 def links_of(nodes: Sequence[Node]) -> tuple[IntArray, IntArray]:
@@ -295,6 +310,13 @@ def attributes_of(nodes: Sequence[Node]) -> set[str]:
     return {node.attribute for node in nodes if node.attribute is not None}
 
 
+def state_scores(nodes: Sequence[Node]) -> bool:
+    """Whether a node states what it adds to a score."""
+    if isinstance(nodes, Nodes):
+        return not bool(np.isnan(nodes.columns.value).all())
+    return any(node.value is not None for node in nodes)
+
+
 def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:
     """What nodes state, about these classes."""
     if isinstance(nodes, Nodes) and tuple(nodes.columns.classes) == tuple(classes):
@@ -304,6 +326,7 @@ def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:
     counts = [{} if each is None else each for each in held]
     n_counts = np.array([len(each) for each in counts], np.int64)
     size = int(n_counts.sum())
+    shares = [node.rates for node in nodes]
     return Statements(
         np.array([NOTHING if node.label is None else index[node.label] for node in nodes], np.int64),
         np.array([np.nan if node.error_rate is None else node.error_rate for node in nodes], np.float64),
@@ -313,4 +336,5 @@ def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:
         run_ends(n_counts),
         np.fromiter((index[name] for name in chain.from_iterable(counts)), np.int64, size),
         np.fromiter(chain.from_iterable(each.values() for each in counts), np.int64, size),
+        shares if any(shares) else (),
     )

@@ -20,6 +20,7 @@ from maxent.constraints.cells import place_sizes
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
+from maxent.models.nodes import Statements, statements_of
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
@@ -204,11 +205,12 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
             sizes = place_sizes(case.cells(), people.counts)
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
+    said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
     rates = release_rates(release, sizes, rounding)
-    differences = difference(release, places, rates, sizes)
+    differences = difference(release, places, said, rates, sizes)
     trees = tuple(
-        _audited(release, number, p, rates, sizes, links, case.facts, d, **options)
-        for number, (p, d) in enumerate(zip(places, differences, strict=True))
+        _audited(release, number, p, s, rates, sizes, links, case.facts, d, **options)
+        for number, (p, s, d) in enumerate(zip(places, said, differences, strict=True))
     )
     notes = tuple(_notes(release, trees, rates, people))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
@@ -220,6 +222,7 @@ def _audited(
     release: Release,
     number: int,
     places: Places,
+    said: Statements,
     rates: RateReader,
     sizes: Sequence[FloatArray] | None,
     links: Links | None,
@@ -229,8 +232,7 @@ def _audited(
 ) -> TreeAudit:
     """The attacks on one tree."""
     leaves = places.published
-    nodes = [places.tree.nodes[place] for place in leaves.tolist()]
-    bounds = stated_bounds(release, nodes, rates, None if sizes is None else sizes[number][leaves])
+    bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
     known = None
     if links is not None and facts is not None:
         possible = np.ones((len(places), len(release.target.classes)), bool)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import itemgetter
 
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.release import Node, Release
+from maxent.models.nodes import NOTHING, Statements
+from maxent.models.release import Release
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.printed_rates import RateReader
 
@@ -62,9 +60,7 @@ class Bounds:
         return Bounds(low, low if self.low is self.high else self.high[places], self.label[places])
 
 
-def stated_bounds(
-    release: Release, nodes: Sequence[Node], rates: RateReader, sizes: FloatArray | None = None
-) -> Bounds:
+def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: FloatArray | None = None) -> Bounds:
     """Bounds from the statements of each node alone.
 
     A published 0 that may have been suppressed stands for fewer records than the limit. The label is a most frequent
@@ -74,7 +70,8 @@ def stated_bounds(
     ----------
     release : Release
         Says which classes there are, and whether counts were suppressed.
-    nodes : sequence of Node
+    said : Statements
+        Of the nodes.
     rates : RateReader
         How error rates were printed.
     sizes : shape (n_nodes,), optional
@@ -82,20 +79,18 @@ def stated_bounds(
         states no ``n``.
     """
     classes, hidden = release.target.classes, max(release.suppressed_below - 1, 0)
-    check_size("nodes", len(nodes), len(classes))
-    counted = np.array([node.counts is not None for node in nodes], bool)
-    counts = _counts(nodes, counted, classes)
-    index = {name: i for i, name in enumerate(classes)}
-    label = np.array([NO_LABEL if node.label is None else index[node.label] for node in nodes], np.int64)
-    low = np.zeros((len(nodes), len(classes) + 1))
-    low[counted, :-1] = counts
+    check_size("nodes", len(said), len(classes))
+    counted, label = said.counted, np.where(said.label == NOTHING, NO_LABEL, said.label)
+    low = np.zeros((len(said), len(classes) + 1))
+    low[said.owner, said.count_class] = said.count
     low[:, -1] = low[:, :-1].sum(axis=1)
     unranked = np.full_like(label, NO_LABEL)  # under costs, weights or priors other classes need not be rarer
     if counted.all() and not hidden:
         return Bounds(low, low, unranked if release.labels == "decided" else label)
     high = np.full_like(low, np.inf)
+    counts = low[counted, :-1]
     high[counted, :-1] = np.where(counts > 0, counts, hidden)
-    n = np.array([np.nan if node.n is None else node.n for node in nodes], np.float64)
+    n = np.where(said.n == NOTHING, np.nan, said.n)
     if hidden:
         high[n == 0, -1] = hidden
         n[n == 0] = np.nan
@@ -105,35 +100,24 @@ def stated_bounds(
     if sizes is not None:
         fits = (sizes >= low[:, -1]) & (sizes <= high[:, :-1].sum(axis=1))
         n = np.where(np.isnan(n) & fits, sizes, n)
-    said = ~np.isnan(n)
-    low[said, -1] = high[said, -1] = n[said]
+    told = ~np.isnan(n)
+    low[told, -1] = high[told, -1] = n[told]
     bounds = Bounds(low, high, label)
-    _read_rates(bounds, nodes, rates, classes)
+    _read_rates(bounds, said, rates, classes)
     if release.labels == "decided":
         bounds = replace(bounds, label=unranked)
     tighten(bounds)
     return bounds
 
 
-def _counts(nodes: Sequence[Node], counted: BoolArray, classes: tuple[str, ...]) -> FloatArray:
-    """The counts of those nodes that state them, shape (n_counted, n_classes)."""
-    found = [node.counts for node in nodes if node.counts is not None]
-    if len(classes) == 1:
-        return np.array([[counts[classes[0]]] for counts in found], np.float64).reshape(-1, 1)
-    flat = chain.from_iterable(map(itemgetter(*classes), found))
-    return np.fromiter(flat, np.float64, len(found) * len(classes)).reshape(-1, len(classes))
-
-
-def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader, classes: tuple[str, ...]) -> None:
+def _read_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
     """Narrow the bounds, in place, by the rates of nodes whose counts are not all known."""
     low, high = bounds.low, bounds.high
     if rates.of_classes is not None:
-        _read_class_rates(bounds, nodes, rates.of_classes, classes)
-    open_ = np.flatnonzero(~bounds.known & (bounds.label != NO_LABEL)).tolist()
+        _read_class_rates(bounds, said, rates.of_classes, classes)
+    open_ = np.flatnonzero(~bounds.known & (bounds.label != NO_LABEL) & ~np.isnan(said.rate)).tolist()
     for i in open_:
-        rate, x = nodes[i].error_rate, bounds.label[i]
-        if rate is None:
-            continue
+        rate, x = float(said.rate[i]), bounds.label[i]
         if low[i, -1] == high[i, -1]:
             least, most = rates.hits(rate, low[i, -1])
             low[i, x], high[i, x] = max(low[i, x], np.floor(least)), min(high[i, x], np.ceil(most))
@@ -141,11 +125,11 @@ def _read_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader, classe
             high[i, :-1][np.arange(low.shape[1] - 1) != x] = 0.0
 
 
-def _read_class_rates(bounds: Bounds, nodes: Sequence[Node], rates: RateReader, classes: tuple[str, ...]) -> None:
+def _read_class_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
     """Narrow the bounds, in place, by the share of each class that nodes state."""
     low, high = bounds.low, bounds.high
-    for i in np.flatnonzero(~bounds.known).tolist():
-        stated = nodes[i].rates
+    for i in np.flatnonzero(~bounds.known).tolist() if said.shares else ():
+        stated = said.shares[i]
         if stated is None:
             continue
         for x, share in enumerate(stated.get(c, 0.0) for c in classes):

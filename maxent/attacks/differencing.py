@@ -15,6 +15,7 @@ import numpy as np
 from maxent.attacks.bounds import NO_LABEL, ROUNDS, Bounds, stated_bounds, tighten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
+from maxent.models.nodes import NOTHING, Statements
 from maxent.models.release import Release
 from maxent.models.trees.places import Places
 from maxent.models.trees.printed_rates import RateReader
@@ -63,7 +64,11 @@ class Difference:
 
 
 def difference(
-    release: Release, places: Sequence[Places], rates: RateReader, sizes: Sequence[FloatArray] | None
+    release: Release,
+    places: Sequence[Places],
+    said: Sequence[Statements],
+    rates: RateReader,
+    sizes: Sequence[FloatArray] | None,
 ) -> tuple[Difference | None, ...]:
     """Bounds on the leaves of each tree from the numbers of its inner nodes; None where there are none.
 
@@ -71,39 +76,43 @@ def difference(
     ----------
     release : Release
     places : sequence of Places, one per tree
+    said : sequence of Statements, one per tree
     rates : RateReader
         How error rates were printed.
     sizes : sequence of arrays, shape (n_places,), one per tree; optional
         Individuals that the adversary's table shows to be in each place, NaN where it does not.
     """
     linked = sizes is not None or (len(places) > 1 and not release.sampled)
-    if not any(map(_may_tell, places)) or not (linked or any(map(_has_inner_numbers, places))):
+    if not any(map(_may_tell, places, said)) or not (linked or any(map(_has_inner_numbers, places, said))):
         return (None,) * len(places)
-    own = [_every_place(release, p, rates, None) for p in places]
+    own = [_every_place(release, p, s, rates, None) for p, s in zip(places, said, strict=True)]
     told = _combined(release, places, own)
     if sizes is None:
         shown, known = own, told
     else:
-        shown = [_every_place(release, p, rates, size) for p, size in zip(places, sizes, strict=True)]
+        shown = [_every_place(release, p, s, rates, size) for p, s, size in zip(places, said, sizes, strict=True)]
         for p, bounds, size in zip(places, shown, sizes, strict=True):
             _add_sizes(p, bounds, size)
         known = _combined(release, places, [_intersection(a, b) for a, b in zip(told, shown, strict=True)])
     return tuple(_difference(p, a, b, c, d) for p, a, b, c, d in zip(places, own, told, shown, known, strict=True))
 
 
-def _may_tell(places: Places) -> bool:
+def _may_tell(places: Places, said: Statements) -> bool:
     """Whether there is a leaf that does not state its counts."""
-    return len(places) > places.n_nodes or any(leaf.counts is None for leaf in places.tree.leaves)
+    return len(places) > places.n_nodes or not said.counted[places.published].all()
 
 
-def _has_inner_numbers(places: Places) -> bool:
+def _has_inner_numbers(places: Places, said: Statements) -> bool:
     """Whether an inner node states any."""
-    return any(node.branches and not (node.n is None and node.counts is None) for node in places.tree.nodes)
+    inner = places.n_branches[: places.n_nodes] > 0
+    return bool((inner & (said.counted | (said.n != NOTHING))).any())
 
 
-def _every_place(release: Release, places: Places, rates: RateReader, sizes: FloatArray | None) -> Bounds:
+def _every_place(
+    release: Release, places: Places, said: Statements, rates: RateReader, sizes: FloatArray | None
+) -> Bounds:
     """Bounds that every place of a tree states; for removed leaves at most their size."""
-    stated = stated_bounds(release, places.tree.nodes, rates, None if sizes is None else sizes[: places.n_nodes])
+    stated = stated_bounds(release, said, rates, None if sizes is None else sizes[: places.n_nodes])
     removed = len(places) - places.n_nodes
     nothing = np.zeros((removed, len(release.target.classes) + 1))
     return Bounds(

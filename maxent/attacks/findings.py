@@ -13,6 +13,7 @@ from maxent.attacks.differencing import Difference, Group
 from maxent.attacks.leaves import NO_CLASS, Attacked, after_facts, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import Links
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.nodes import attributes_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.sparse_counts import total_count
@@ -195,7 +196,7 @@ class Findings:
     def private(self) -> bool:
         """Whether some tree tests attributes that the adversary's table does not have."""
         private = {attribute.name for attribute in self.release.private}
-        return any(node.attribute in private for tree in self.release.trees for node in tree.nodes)
+        return any(private & attributes_of(tree.nodes) for tree in self.release.trees)
 
     @property
     def sampled(self) -> bool:

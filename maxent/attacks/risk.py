@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.nodes import attributes_of
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.reidentification import Risk, measure_risk, ranges_of
@@ -23,7 +24,7 @@ def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
         `maxent.models.trees.reidentification.measure_risk` refuses.
     """
     ranges = {} if people is None else ranges_of(people.attributes, people.levels)
-    split = {node.attribute for tree in release.trees for node in tree.nodes}
+    split = set().union(*(attributes_of(tree.nodes) for tree in release.trees))
     unknown = [a for a in release.attributes if a.values is None and a.name in split and a.name not in ranges]
     problems = []
     for attribute in unknown:

@@ -14,6 +14,8 @@ from maxent.attacks.generalised import condition_in_words, everything, narrowed,
 from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homogeneity, only_class, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN, Links
 from maxent.attacks.risk import risk_rows
+from maxent.models.arrays import IntArray
+from maxent.models.nodes import nodes_at
 
 NAMED = 5
 """Leaves that are named of each attack."""
@@ -163,10 +165,11 @@ def _recovered(audit: Findings, number: int) -> Iterator[dict[str, Any]]:
     bounds = tree.difference.bounds.take(tree.recovered)
     classes = audit.release.target.classes
     shown, known, sized = homogeneity(bounds).disclosed.tolist(), bounds.known.tolist(), bounds.sized.tolist()
-    for i, place in enumerate(tree.recovered.tolist()):
-        low = bounds.low[i].astype(np.int64).tolist()
+    counts = bounds.low.astype(np.int64).tolist()
+    for i, named in enumerate(leaf_names(audit, number, tree.recovered)):
+        low = counts[i]
         yield {
-            **leaf_name(audit, number, place),
+            **named,
             "n": low[-1] if sized[i] else None,
             "counts": dict(zip(classes, low[:-1], strict=True)) if known[i] else None,
             "class": None if shown[i] == NO_CLASS else classes[shown[i]],
@@ -179,27 +182,30 @@ def _group(audit: Findings, number: int, group: Group) -> dict[str, Any]:
     return {
         "tree": number + 1,
         "node": audit.trees[number].places.tree.nodes[group.node].id,
-        "leaves": [leaf_name(audit, number, place) for place in group.leaves.tolist()],
+        "leaves": list(leaf_names(audit, number, group.leaves)),
         "n": sum(counts),
         "counts": dict(zip(classes, counts, strict=True)),
         "class": None if group.only_class is None else classes[group.only_class],
     }
 
 
-def leaf_name(audit: Findings, number: int, place: int) -> dict[str, Any]:
-    """Place of a leaf: its tree (from 1), the node above and its branch (from 1), the test of the branch, and its id.
+def leaf_names(audit: Findings, number: int, leaves: IntArray) -> Iterator[dict[str, Any]]:
+    """Places of leaves: the tree (from 1), the node above and its branch (from 1), the test of the branch, and the id.
 
     The id of a removed leaf is None, and so is what is above a root.
     """
     places = audit.trees[number].places
-    node, above = places.node(place), int(places.parent[place])
-    found = {"tree": number + 1, "node": None, "branch": None, "test": None, "leaf": None if node is None else node.id}
-    if above >= 0:
-        parent, branch = places.tree.nodes[above], int(places.branch[place])
-        attribute = next(a for a in audit.release.attributes if a.name == parent.attribute)
-        values = narrowed(everything(attribute), parent.branches[branch])
-        found |= {"node": parent.id, "branch": branch + 1, "test": condition_in_words(attribute, values)}
-    return found
+    attributes = {attribute.name: attribute for attribute in audit.release.attributes}
+    above = places.parent[leaves]
+    nodes = nodes_at(places.tree.nodes, np.unique(np.concatenate([leaves[leaves < places.n_nodes], above[above >= 0]])))
+    for place, up, branch in zip(leaves.tolist(), above.tolist(), places.branch[leaves].tolist(), strict=True):
+        node, parent = nodes.get(place), nodes.get(up)
+        found = {"tree": number + 1, "node": None, "branch": None, "test": None, "leaf": node.id if node else None}
+        if parent is not None:
+            attribute = attributes[parent.attribute or ""]
+            values = narrowed(everything(attribute), parent.branches[branch])
+            found |= {"node": parent.id, "branch": branch + 1, "test": condition_in_words(attribute, values)}
+        yield found
 
 
 def _worst(audit: Findings) -> list[dict[str, Any]]:

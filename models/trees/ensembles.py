@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.nodes import state_scores
 from maxent.models.release import Boosting, Release, Tree
 from maxent.models.trees.places import number_places
 
@@ -78,6 +79,6 @@ def states_shares(release: Release) -> bool:
 
 def score_notes(release: Release) -> tuple[str, ...]:
     """The note that scores are not compiled, where a release states some."""
-    if not any(leaf.value is not None for tree in release.trees for leaf in tree.leaves):
+    if not any(state_scores(tree.nodes) for tree in release.trees):
         return ()
     return ("scores of leaves are not compiled yet: what they tell of the classes is left out",)

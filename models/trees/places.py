@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from maxent.models.arrays import IntArray, ranges, run_ends
+from maxent.models.nodes import NOTHING, links_of
 from maxent.models.release import Branch, Node, Tree
 
 
@@ -116,13 +117,10 @@ class Places:
 
 def number_places(tree: Tree) -> Places:
     """Number the places of a tree."""
-    nodes = tree.nodes
-    index = {node.id: i for i, node in enumerate(nodes)}
-    n_branches = np.array([len(node.branches) for node in nodes], np.int64)
-    children = [branch.child for node in nodes for branch in node.branches]
-    below = np.array([-1 if child is None else index[child] for child in children], np.int64)
-    removed = np.flatnonzero(below < 0)
-    below[removed] = np.arange(len(nodes), len(nodes) + len(removed))
+    n_branches, below = links_of(tree.nodes)
+    removed = np.flatnonzero(below == NOTHING)
+    below = below.copy()
+    below[removed] = np.arange(len(n_branches), len(n_branches) + len(removed))
     n_branches = np.concatenate([n_branches, np.zeros(len(removed), np.int64)])
     start = np.cumsum(n_branches) - n_branches
     parent, branch = np.full(len(n_branches), -1), np.full(len(n_branches), -1)

@@ -19,9 +19,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.nodes import NOTHING, Statements, statements_of
 from maxent.models.reading import spelled
-from maxent.models.release_content import Content, Node
-from maxent.models.sparse_counts import total_count
+from maxent.models.release_content import Content
 
 Rounding = Literal["auto", "digits", "exact"]
 ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
@@ -184,18 +184,15 @@ def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | N
 
     ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
     """
-    stated = [
-        (node.error_rate, _records(release, node, None if sizes is None else sizes[t][place]))
-        for t, tree in enumerate(release.trees)
-        for place, node in enumerate(tree.nodes)
-        if node.error_rate is not None
-    ]
-    shares = dict.fromkeys(
-        (share, _records(release, node, None if sizes is None else sizes[t][place]))
-        for t, tree in enumerate(release.trees)
-        for place, node in enumerate(tree.nodes)
-        for share in (node.rates or {}).values()
-    )
+    stated: list[Stated] = []
+    shares: dict[Stated, None] = {}
+    for t, tree in enumerate(release.trees):
+        said = statements_of(tree.nodes, release.target.classes)
+        records = _records(said, release.suppressed_below > 1, None if sizes is None else sizes[t])
+        rated = np.flatnonzero(~np.isnan(said.rate))
+        stated += [(rate, records[i]) for i, rate in zip(rated.tolist(), said.rate[rated].tolist(), strict=True)]
+        for held, n in zip(said.shares, records, strict=False):
+            shares |= dict.fromkeys((share, n) for share in (held or {}).values())
     found = rate_reader(stated, rounding)
     if not shares:
         return found
@@ -203,14 +200,16 @@ def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | N
     return replace(found, note=found.note or of_classes.note.replace("error rates", "rates"), of_classes=of_classes)
 
 
-def _records(release: Content, node: Node, size: float | None) -> float | None:
-    """The records of a node, None when they are not known; those that were suppressed are not."""
-    hidden = release.suppressed_below > 1
-    if node.n is not None and not (hidden and node.n == 0):
-        return node.n
-    if node.counts is not None and not hidden:
-        return total_count(node.counts)
-    return None if size is None or np.isnan(size) else float(size)
+def _records(said: Statements, hidden: bool, sizes: npt.NDArray[np.float64] | None) -> Sequence[float | None]:
+    """The records of each node, None when they are not known; those that were suppressed (``hidden``) are not."""
+    if np.isnan(said.rate).all() and not said.shares:
+        return ()
+    found = np.full(len(said), np.nan) if sizes is None else sizes[: len(said)].astype(np.float64)
+    if not hidden:
+        found[said.counted] = said.total[said.counted]
+    stated = (said.n != NOTHING) & ~(hidden & (said.n == 0))
+    found[stated] = said.n[stated]
+    return [None if n != n else n for n in found.tolist()]
 
 
 def decimals(rate: float) -> int:

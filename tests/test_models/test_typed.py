@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from fuzz import releases
 
+from maxent.api.audit import audit
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import json_object
 from maxent.models.formats.maxent_json import read
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.typed import document as typed
 from maxent.models.formats.registry import load_release
-from maxent.models.nodes import Nodes, attributes_of, links_of, statements_of
+from maxent.models.nodes import Nodes, attributes_of, links_of, nodes_at, state_scores, statements_of
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import SparseCounts
 
@@ -287,6 +288,8 @@ def test_what_is_wrong_is_read_by_neither(name):
 def test_a_document_is_read_without_the_decoder_too(tmp_path, monkeypatch):
     path = tmp_path / "tree.json"
     path.write_bytes(SOUND["colons everywhere"])
+    assert isinstance(load_release(path).trees[0].nodes, tuple)  # it is too small to be worth it
+    monkeypatch.setattr(read, "LARGE", 0)
     fast = load_release(path)
     assert isinstance(fast.trees[0].nodes, Nodes)
     monkeypatch.setattr(read, "installed", lambda module: False)
@@ -331,6 +334,21 @@ def test_what_nodes_state_is_the_same_from_arrays_and_from_objects(both):
     np.testing.assert_array_equal(statements_of(held, classes[::-1]).table(2), other.table(2)[:, ::-1])
     rows = np.array([4, 2])
     np.testing.assert_array_equal(one.take(rows).table(2), other.table(2)[rows])
+
+
+def test_some_nodes_are_made_without_the_others(both):
+    held, nodes = both
+    rows = np.array([4, 0, 2])
+    assert nodes_at(held, rows) == nodes_at(nodes, rows) == {i: nodes[i] for i in rows.tolist()}
+    assert not state_scores(held)
+    assert state_scores(typed.read_typed(SOUND["scores"]).trees[0].nodes)
+
+
+def test_arrays_are_audited_as_objects_are():
+    for number in range(25):
+        data = releases.case(number).files["before.json"]
+        fast, careful = (read._released(content) for content in (typed.read_typed(data), carefully(data)))
+        assert audit(fast) == audit(careful), number
 
 
 def test_counts_of_very_many_classes_stay_sparse():

@@ -20,6 +20,9 @@ from maxent.models.reading import Reader
 from maxent.models.release import FORMAT, Release
 from maxent.models.release_content import Content
 
+LARGE = 2**17
+"""Bytes of a document from which on reading it into arrays is faster than to read it carefully, as that loads more."""
+
 
 @uncollected()
 def read_release(path: str | os.PathLike[str], reader: Reader) -> Release:
@@ -95,8 +98,8 @@ def validate_release(release: Release, source: str = "release") -> None:
 
 
 def _sound(data: bytes) -> Content | None:
-    """The content of a document without anything wrong in it, read fast; None of any other, and without msgspec."""
-    if not installed("msgspec"):
+    """The content of a large document without anything wrong in it; None of any other, and without msgspec."""
+    if len(data) < LARGE or not installed("msgspec"):
         return None
     from maxent.models.formats.maxent_json.typed.document import read_typed
 
