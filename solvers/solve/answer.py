@@ -13,7 +13,7 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify
+from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify, gap_of
 from maxent.solvers.solve.checked import Solver
 from maxent.solvers.solve.slack import relax_linear
 
@@ -23,7 +23,8 @@ class PartAnswer:
     """The answer of a part: masses of its groups, None where the clock stopped before there was anything near.
 
     ``convex`` says what was solved, ``inconsistent`` whether statements had to give way, ``trouble`` what went wrong,
-    in words; ``by`` names the back end. ``gap`` and ``stopped`` are those of `Attempt`.
+    in words; ``by`` names the back end. ``gap`` and ``stopped`` are those of `Attempt`; ``open`` is a program that is
+    not convex and a feasible point of it, whose gap is still to be found.
     """
 
     masses: FloatArray | None
@@ -34,6 +35,14 @@ class PartAnswer:
     gap: float
     by: str
     stopped: Stop | None
+    open: tuple[LiftedProgram, FloatArray] | None = None
+
+
+def bounded(answer: PartAnswer, options: Options) -> PartAnswer:
+    """The answer with its gap."""
+    if answer.open is None:
+        return answer
+    return replace(answer, gap=gap_of(*answer.open, options), open=None)
 
 
 def answer_part(
@@ -57,15 +66,18 @@ def unanswered(why: Stop) -> PartAnswer:
 
 def _answer(task: Task, attempt: Attempt, *trouble: str, inconsistent: bool = False, before: int = 0) -> PartAnswer:
     point = None if attempt.best is None else attempt.best.point
+    program = task.part.program
+    waits = attempt.solved and not inconsistent and not program.convex and np.isinf(attempt.gap)
     return PartAnswer(
         masses=None if point is None else task.part.masses(point),
-        convex=task.part.program.convex,
+        convex=program.convex,
         inconsistent=inconsistent,
         trouble=trouble,
         iterations=before + attempt.iterations,
         gap=np.inf if inconsistent else attempt.gap,
         by="" if attempt.best is None else attempt.best.by,
         stopped=attempt.stopped,
+        open=(program, point) if waits and point is not None else None,
     )
 
 

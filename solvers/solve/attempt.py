@@ -257,7 +257,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
     if best is None or found.stopped is not None:
         return found
     if program.terms and not program.convex_rows.any():
-        return found  # nothing of its internal constraints can be used: the bound is that of the answer without them
+        return found  # its bound takes long and decides nothing: it waits until no further rows are activated
     said, gap = best.stop, _gap(program, best, options)
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
     if program.convex and said is Stop.CONVERGED and gap > near:
@@ -277,9 +277,13 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
 
 def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
     """Most entropy that a solution can lack to the optimum, nats times individuals."""
-    from maxent.solvers.dual.bound import gap
-
     assert solution.point is not None
-    point = solution.point
-    found = in_time(options.clock, lambda: gap(program, point, options.clock, solution.multipliers))
+    return gap_of(program, solution.point, options, solution.multipliers)
+
+
+def gap_of(program: LiftedProgram, point: FloatArray, options: Options, multipliers: FloatArray | None = None) -> float:
+    """`maxent.solvers.bounds.gap.gap` in time, not negative; infinite without an answer."""
+    from maxent.solvers.bounds.gap import gap
+
+    found = in_time(options.clock, lambda: gap(program, point, options.clock, multipliers))
     return max(found, 0.0) if found is not None and np.isfinite(found) else np.inf

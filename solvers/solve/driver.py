@@ -28,7 +28,7 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, SOON, OutOfTime
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
+from maxent.solvers.solve.answer import PartAnswer, answer_part, bounded, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.pieces import Key, given_up, prepare, split, what_is_needed
 from maxent.solvers.solve.processes import attempt_parts
@@ -180,7 +180,7 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
     run.note(answer)
     if answer.masses is not None:
         masses = merged.expand(answer.masses, program.weight)
-    return _outcome(run, masses, [answer], active, 1, bound)
+    return _outcome(run, masses, _bounded(run, [answer]), active, 1, bound)
 
 
 def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
@@ -204,7 +204,13 @@ def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[
             run.stopped = error.why
             break
         active = more
-    return _outcome(run, masses, answers, active, rounds, bound)
+    return _outcome(run, masses, _bounded(run, answers), active, rounds, bound)
+
+
+def _bounded(run: _Run, answers: list[PartAnswer]) -> list[PartAnswer]:
+    """The last answers with their gaps, as far as there is time."""
+    with one_thread():
+        return [bounded(answer, run.options) for answer in answers]
 
 
 def _solve_round(

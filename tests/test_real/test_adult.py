@@ -75,10 +75,10 @@ def test_the_truth_satisfies_every_compiled_constraint(impurity: Impurity, publi
 
 
 @pytest.mark.parametrize(
-    ("impurity", "least", "rows"),
-    [("gini", 2.0161, 1_800), pytest.param("entropy", 2.0284, 1_800, marks=pytest.mark.slow)],
+    ("impurity", "least", "rows", "gap"),
+    [("gini", 2.0161, 1_800, 0.0205), pytest.param("entropy", 2.0284, 1_800, 0.0005, marks=pytest.mark.slow)],
 )
-def test_with_rates_and_every_comparison(impurity: Impurity, least: float, rows: int) -> None:
+def test_with_rates_and_every_comparison(impurity: Impurity, least: float, rows: int, gap: float) -> None:
     """The program that interior-point methods find hard, to the accuracy and the entropy that were measured for it."""
     result = maxent.estimate(release(impurity, "rates"), people()[EDUCATION_QI], people(), backend="newton")
     evaluator = Evaluator(result.program)
@@ -87,6 +87,7 @@ def test_with_rates_and_every_comparison(impurity: Impurity, least: float, rows:
     assert result.summary["certificate"] == "gap"
     assert evaluator.max_violation(result.outcome.masses) <= 1e-8
     assert least <= result.disclosure.entropy <= result.outcome.entropy_upper_bound
+    assert result.outcome.duality_gap <= gap
     assert result.probabilities.min() >= 0
     assert np.isfinite(result.summary["divergence"]["max"])
 

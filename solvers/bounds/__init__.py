@@ -1,0 +1,1 @@
+"""Upper bounds of the entropy where a program is not convex."""

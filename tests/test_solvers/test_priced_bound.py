@@ -1,0 +1,162 @@
+"""The bound where comparisons are not convex: never below a feasible point, and met by most small optima."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from programs import private, public, whole
+from test_solvers.test_bound import middle
+
+import maxent
+from maxent.constraints.lifting.elimination import eliminate
+from maxent.constraints.residuals import Evaluator
+from maxent.disclosure.measures import conditional_entropy
+from maxent.models.induction.inducers import id3
+from maxent.models.tables.truth_and_facts import read_truth
+from maxent.solvers.backend import Options
+from maxent.solvers.backends.newton_ import NewtonBackend
+from maxent.solvers.bounds.alike import alike_as_one, equations_alone
+from maxent.solvers.bounds.certificate import proved
+from maxent.solvers.bounds.gap import gap, priced_bound
+from maxent.solvers.bounds.interior_point import solve
+from maxent.solvers.bounds.priced import priced
+from maxent.solvers.clock import Clock
+from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.dual.newton import minimise
+from maxent.solvers.dual.relaxation import relax
+
+IMPURITIES = ["gini", "entropy", "gain_ratio"]
+
+
+def drawn(seed: int):
+    """A release with rates, of up to 60 distinct quasi-identifiers and 4 classes, and its table."""
+    rng = np.random.default_rng(seed)
+    n_classes, n, columns = int(rng.integers(3, 5)), int(rng.integers(30, 300)), int(rng.integers(2, 5))
+    frame = pd.DataFrame({c: rng.integers(0, rng.integers(2, 5), n).astype(str) for c in "ABCD"[:columns]})
+    score = sum((i + 1) * frame[c].astype(int) for i, c in enumerate(frame))
+    frame["X"] = np.array(list("abcd"))[(score + rng.integers(0, rng.integers(2, 4), n)) % n_classes]
+    least = int(rng.choice([4, 8, 15, 30]))
+    impurity = ["gini", "entropy"][seed % 2]
+    qi = list(frame.columns[:-1])
+    release = id3(frame, target="X", qi=qi, impurity=impurity, publish="rates", min_samples_split=least)
+    return release, frame
+
+
+def program_of(impurity, seed=0):
+    return whole(*public(impurity, seed=seed))[1].program
+
+
+def random_masses(program, rng):
+    """Masses that meet the totals and the statements."""
+    linear = relax(program).linear
+    far = np.exp(1.5 * rng.standard_normal(len(linear.owner)))
+    return minimise(replace(linear, weight=far), tolerance=1e-10).masses
+
+
+@pytest.mark.parametrize("impurity", IMPURITIES)
+def test_the_lagrangian_is_concave_at_every_affordable_price(impurity):
+    for seed in (0, 28):
+        problem = priced(program_of(impurity, seed))
+        assert problem is not None
+        program, rng, n = problem.program, np.random.default_rng(seed), len(problem.at)
+        rows = np.eye(int((problem.problem.weight > 0).sum()))
+        sums = np.array([problem.elimination.sums(row)[problem.at] for row in rows]).T
+        # Directions in which the totals and the equations stay as they are.
+        held = problem.problem.equal[:, :n].toarray() @ sums
+        _, size, across = np.linalg.svd(held)
+        free = across[int((size > 1e-9).sum()) :].T
+        for _ in range(10):
+            lam = rng.exponential(size=len(problem.problem.const))
+            spent = np.bincount(problem.node, problem.tau * lam[: len(problem.node)], len(problem.cap))
+            lam[: len(problem.node)] *= (problem.cap / spent)[problem.node]
+            m = random_masses(program, rng)
+            x = np.concatenate([problem.elimination.point(m)[problem.at], np.zeros(len(problem.cap))])
+            # Aggregates whose totals statements fix have no terms: concavity is for masses that meet the equations.
+            bent = sums.T @ (problem.problem.bend(x, lam)[:n, None] * sums)
+            least = np.linalg.eigvalsh(free.T @ bent @ free)
+            assert least.min() >= -1e-9 * least.max()
+
+
+@pytest.mark.parametrize("impurity", IMPURITIES)
+def test_whatever_the_multipliers_are_no_feasible_point_has_more(impurity):
+    program = program_of(impurity, 28)
+    rng = np.random.default_rng(0)
+    found = NewtonBackend().solve(program, np.clip(middle(program), program.lower, program.upper), Options())
+    assert found.point is not None
+    assert found.violation <= 1e-8
+    best = -Derivatives(program).objective(found.point)
+    problem, relaxed = priced(program), relax(program)
+    assert problem is not None
+    at = solve(problem.problem, problem.start, 1e-9, Clock())
+    tight = proved(problem, relaxed.linear, at, Clock())
+    for size in (0.0, 1e-6, 1e-2, 1.0, 10.0):
+        other = replace(
+            at,
+            x=at.x * np.exp(size * rng.standard_normal(len(at.x))),
+            y=at.y + size * rng.standard_normal(len(at.y)),
+            rows=at.rows * np.exp(size * rng.standard_normal(len(at.rows))),
+            below=at.below + size * rng.exponential(size=len(at.below)),
+        )
+        worth = proved(problem, relaxed.linear, other, Clock())
+        assert worth + relaxed.constant >= best - 1e-9
+        assert worth >= tight - 1e-6
+
+
+@pytest.mark.parametrize("impurity", IMPURITIES)
+def test_classes_that_are_alike_count_as_one(impurity):
+    release, frame = public(impurity, classes="abc", seed=30)
+    document = replace(release, target=replace(release.target, classes=(*release.target.classes, "d", "e", "f")))
+    program = equations_alone(whole(document, frame)[1].program)
+    one = alike_as_one(program, eliminate(program, program.lower >= program.upper)[0])
+    assert one.n_masses < program.n_masses
+    bounds = []
+    for some in (program, one):
+        problem, relaxed = priced(some), relax(some)
+        assert problem is not None
+        at = solve(problem.problem, problem.start, 1e-9, Clock())
+        bounds.append(proved(problem, relaxed.linear, at, Clock()) + relaxed.constant)
+    assert bounds[1] == pytest.approx(bounds[0], abs=1e-5)
+
+
+def test_open_sizes_have_no_price():
+    program = whole(*private("gini"))[1].program
+    assert priced(program) is None
+    assert priced_bound(program, Clock()) == np.inf
+    assert gap(program, middle(program), Clock()) == np.inf
+
+
+def test_without_time_there_is_no_bound():
+    assert priced_bound(program_of("gini", 28), Clock(0.0)) == np.inf
+
+
+def check(seed: int) -> bool:
+    """Whether the answer is proved; the truth, and every other answer, are within the bound in any case."""
+    release, frame = drawn(seed)
+    qi = frame.drop(columns="X")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [maxent.estimate(release, qi, seed=s, starts=1 + 4 * s) for s in (0, 1)]
+    truth = read_truth(frame, results[0].program.release, results[0].program.table)
+    own = conditional_entropy(truth / truth.sum(axis=1, keepdims=True), results[0].program.table.counts)
+    most = min(result.outcome.entropy_upper_bound for result in results)
+    assert own <= most + 1e-9
+    for result in results:
+        assert result.summary["status"] == "optimal"
+        assert Evaluator(result.program).max_violation(result.outcome.masses) <= 1e-8
+        assert result.disclosure.entropy <= most + 1e-9
+        assert result.outcome.duality_gap >= 0
+    return results[1].certificate == "global"
+
+
+def test_small_problems_are_mostly_proved():
+    assert sum(check(seed) for seed in (0, 1, 2, 3, 5, 6)) == 6
+
+
+@pytest.mark.slow
+def test_many_small_problems_are_mostly_proved():
+    proofs = [check(seed) for seed in range(200)]
+    assert sum(proofs) >= 160
