@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from maxent.api.audit_records import audit_records as audit_records
     from maxent.api.bench import bench as bench
     from maxent.api.compare import compare as compare
+    from maxent.api.convert import convert as convert
     from maxent.api.defend import defend as defend
     from maxent.api.estimate import estimate as estimate
     from maxent.attacks.audit import Audit as Audit
@@ -43,6 +44,7 @@ _HOME = {
     "bench": "maxent.api.bench",
     "Comparison": "maxent.results.comparison",
     "compare": "maxent.api.compare",
+    "convert": "maxent.api.convert",
     "Defended": "maxent.results.defended",
     "defend": "maxent.api.defend",
     "Estimate": "maxent.results.estimate",

@@ -31,6 +31,7 @@ from maxent.text.terminal import print_json
 COMMANDS: Mapping[str, str] = {
     "estimate": "Probabilities of each person's class, and measures of disclosure.",
     "audit": "Attacks on single leaves: the people whom a release exposes.",
+    "convert": "A model that another tool wrote, as a release.",
     "predict": "The class that a release predicts for each row of a table.",
     "defend": "A tree or a forest, grown from confidential records and defended.",
     "compare": "Releases side by side: disclosure, attacks and accuracy.",

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from typing import cast
 
-from maxent.models.errors import ARGUMENT, MissingExtra, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
+from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
+from maxent.models.formats.conversion import Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.published_records import READER as RECORDS
+from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
+from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
@@ -27,7 +32,7 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
-READERS = (MAXENT_JSON, RECORDS)
+READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, RECORDS)
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
 
 
@@ -78,6 +83,37 @@ def open_published(published: object, reader: Reader) -> Release | Records:
     raise no_release(published)
 
 
+def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a model that a tool wrote as a release.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file or a folder.
+    wanted : Wanted
+        What its file lacks.
+    reader : Reader
+        How to read; `Reading.format` names the format.
+
+    Raises
+    ------
+    InvalidInput
+        When no reader recognises the file, or it cannot be read soundly, with the reason.
+    """
+    chosen = reader_for(path, reader.reading.format)
+    source = shown_path(path)
+    if problems := parameter_problems(wanted.parameters, chosen.parameters, chosen.name):
+        raise InvalidInput("options", problems)
+    if chosen.convert is not None:
+        found = chosen.convert(path, wanted, reader)
+        validate_release(found.release, source)
+        return replace(found, release=named_release(found.release, source, reader), format=chosen.name)
+    release = chosen.read(path, reader)
+    if not isinstance(release, Release):
+        raise invalid(source, "file", "format", "a model", chosen.words)
+    return Converted(release, "maxent", format=chosen.name)
+
+
 def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseReader:
     """The reader of a name, else the one that recognises a file.
 
@@ -95,6 +131,9 @@ def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseRea
         with suppress(Exception):  # one that is broken must not hide the others
             if reader.recognise is not None and reader.recognise(head):
                 return reader
+    if (refusal := refusal_of(head)) is not None:
+        expected = f"another export of the model: {refusal.instead}"
+        raise invalid(shown_path(path), "file", "format", expected, f"what looks like {refusal.words}")
     for reader in known_readers():
         if head.name.endswith(reader.suffixes):
             return reader

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
+from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.reading import Reader
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Records: TypeAlias = "GeneralizedTable | Source"
 """Generalised records: a table, a DataFrame like its ``frame()``, or the path of a file with that."""
+
+Convert: TypeAlias = "Callable[[str | PathLike[str], Wanted, Reader], Converted]"
 
 HEAD_BYTES = 2**16
 """How much of a file readers recognise it by."""
@@ -98,6 +101,11 @@ class ReleaseReader:
         from it.
     recognise : callable, optional
         Whether a `Head` shows the format beyond doubt; None for a format that its suffix alone shows.
+    convert : callable, optional
+        Of a format of models: path, `maxent.models.formats.conversion.Wanted` and `maxent.models.reading.Reader` ->
+        `maxent.models.formats.conversion.Converted`. Make such a reader with `model_reader`.
+    parameters : tuple of str
+        The names of what ``--param`` may give to ``convert``.
     """
 
     name: str
@@ -105,3 +113,22 @@ class ReleaseReader:
     suffixes: tuple[str, ...]
     read: Callable[[str | PathLike[str], Reader], Release | Records]
     recognise: Callable[[Head], bool] | None = None
+    convert: Convert | None = None
+    parameters: tuple[str, ...] = ()
+
+
+def model_reader(
+    name: str,
+    words: str,
+    suffixes: tuple[str, ...],
+    convert: Convert,
+    recognise: Callable[[Head], bool],
+    *,
+    parameters: tuple[str, ...] = (),
+) -> ReleaseReader:
+    """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
+
+    def read(path: str | PathLike[str], reader: Reader) -> Release:
+        return convert(path, Wanted(), reader).release
+
+    return ReleaseReader(name, words, suffixes, read, recognise, convert, parameters)

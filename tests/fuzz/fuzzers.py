@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fuzz import options, releases, studies, tables
+from fuzz import models, options, releases, studies, tables
 from fuzz.case import Case
 from fuzz.law import outcome
 
@@ -13,6 +13,7 @@ FUZZERS: Mapping[str, Callable[[int], Case]] = {
     "tables": tables.case,
     "studies": studies.case,
     "options": options.case,
+    "models": models.case,
 }
 
 SHOWN = 3_000

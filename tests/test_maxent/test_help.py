@@ -142,7 +142,7 @@ estimate = false
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the files that examples name."""
-    for name in ("tree.json", "qi.csv", "truth.csv"):
+    for name in ("tree.json", "qi.csv", "truth.csv", "model.txt"):
         shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,121 @@
+"""Models of other tools as releases: from files, and from models of scikit-learn that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
+from maxent.models.formats.registry import convert_model
+from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source, shorten
+
+
+def convert(
+    model: Any,
+    *,
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    qi: Sequence[str] | None = None,
+    train: Source | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+) -> Release:
+    """A model of another tool as a release.
+
+    Parameters
+    ----------
+    model : path or fitted model
+        A file or a folder that a tool wrote, in a format of docs/models.md; or a tree or a forest of scikit-learn, as
+        `maxent.from_sklearn` takes it, which has more arguments.
+    target : str, optional
+        The name of the sensitive attribute; by default what the file says, else ``class``.
+    classes : sequence of str, optional
+        Its classes, in the order in which the model has them.
+    features : sequence of str, optional
+        The columns of the model's input, in its order, where the file has no names for them.
+    qi : sequence of str, optional
+        The quasi-identifiers; all other attributes are private. By default all are public.
+    train : DataFrame or path, optional
+        The training table, for domains of attributes that the file lacks. Nothing that it states of the records
+        becomes part of the release.
+    parameters : mapping, optional
+        What else the file lacks, by name, as its format asks for it.
+    reading : Reading, optional
+        How the files are read; ``Reading(format=...)`` names the format.
+
+    Returns
+    -------
+    Release
+        What was lost on the way `maxent convert` says.
+
+    Raises
+    ------
+    InvalidInput
+        For what cannot be read soundly, with the reason and the way to a better export.
+    """
+    wanted = wanted_of(target, classes, features, qi, train, parameters)
+    if isinstance(model, (str, PathLike)):
+        return converted(model, wanted, reading).release
+    if wanted.train is not None or wanted.parameters:
+        name = "parameters" if wanted.train is None else "train"
+        raise InvalidInput(
+            "options", [Problem(ARGUMENT, name, "None: a model that is there has what it needs", "a value")]
+        )
+    release = from_sklearn(model, target=target or UNNAMED, classes=wanted.classes, features=wanted.features)
+    if wanted.qi is None:
+        return release
+    names = [attribute.name for attribute in release.attributes]
+    if unknown := [name for name in wanted.qi if name not in names]:
+        raise InvalidInput("options", [Problem(ARGUMENT, "qi", f"attributes ({', '.join(names)})", shorten(unknown))])
+    private = [name for name in names if name not in wanted.qi]
+    return from_sklearn(
+        model, target=target or UNNAMED, classes=wanted.classes, features=wanted.features, private=private
+    )
+
+
+def converted(model: str | PathLike[str], wanted: Wanted, reading: Reading | None = None) -> Converted:
+    """A file or a folder as a release, with what was lost; see `convert`."""
+    return convert_model(model, wanted, reader_of(reading))
+
+
+def wanted_of(
+    target: str | None,
+    classes: Sequence[str] | None,
+    features: Sequence[str] | None,
+    qi: Sequence[str] | None,
+    train: Source | None,
+    parameters: Mapping[str, Any] | None,
+) -> Wanted:
+    """What a caller says of a model, checked.
+
+    Raises
+    ------
+    InvalidInput
+        For a text in place of a list of names, a name that comes twice, and parameters that are no mapping.
+    """
+    problems: list[Problem] = []
+    lists: list[tuple[str, ...] | None] = []
+    for name, given in (("classes", classes), ("features", features), ("qi", qi)):
+        if given is None:
+            lists.append(None)
+            continue
+        names = () if isinstance(given, str) else tuple(map(str, given))
+        if not names:
+            problems.append(Problem(ARGUMENT, name, "a list of names", shorten(given)))
+        elif repeated := [each for i, each in enumerate(names) if each in names[:i]]:
+            problems.append(Problem(ARGUMENT, name, "each name once", f"{shorten(repeated[0])} again"))
+        lists.append(names)
+    if target is not None and (not isinstance(target, str) or not target):
+        problems.append(Problem(ARGUMENT, "target", "a name", shorten(target)))
+    if parameters is not None and not isinstance(parameters, Mapping):
+        problems.append(Problem(ARGUMENT, "parameters", "a mapping of names to values", shorten(parameters)))
+    if problems:
+        raise InvalidInput("options", problems)
+    stated = {str(name): str(value) for name, value in (parameters or {}).items()}
+    return Wanted(target, *lists, train, stated)

@@ -1,0 +1,1 @@
+"""Files of boosted models: leaves hold scores that add up over all trees."""

@@ -1,0 +1,117 @@
+"""What a caller says of a model that its file lacks, and what becomes of the model: a release, and what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from maxent.models.errors import ARGUMENT, Problem
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source
+from maxent.models.text.hints import close_to
+
+UNNAMED = "class"
+"""The name of a target that neither the file nor the caller names."""
+
+States: TypeAlias = dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What a caller says of a model, in place of what its file lacks; None for what is not said.
+
+    Attributes
+    ----------
+    target : str, optional
+        The name of the sensitive attribute.
+    classes : tuple of str, optional
+        Its classes, in the order in which the model has them.
+    features : tuple of str, optional
+        The columns of the model's input, in its order.
+    qi : tuple of str, optional
+        The quasi-identifiers; all other attributes are private. By default all attributes are public.
+    train : DataFrame or path, optional
+        A table with the columns that the model was fitted on, for the domains of attributes. What it states of the
+        records is no part of the release.
+    parameters : mapping of str to str
+        Further things that a reader asks for by name, such as a learning rate; see `ReleaseReader.parameters`.
+    """
+
+    target: str | None = None
+    classes: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    qi: tuple[str, ...] | None = None
+    train: Source | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str, problems: list[Problem]) -> float | None:
+        """A parameter that is a number, None when it is not given; another text is a problem."""
+        text = self.parameters.get(name)
+        if text is None:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            problems.append(Problem(ARGUMENT, "parameters", f"{name}=NUMBER", f"{name}={text}"))
+            return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Converted:
+    """A model as a release.
+
+    Attributes
+    ----------
+    release : Release
+    tool : str
+        The program that wrote the model, such as ``XGBoost 3.2.0``.
+    lost : tuple of str
+        What the file does not state, or the release cannot, as sentences.
+    exact : bool
+        Whether every record goes where the tool sends it; not so where thresholds were rounded for print.
+    format : str
+        The name of the reader, which `maxent.models.formats.registry.convert_model` fills in.
+    """
+
+    release: Release
+    tool: str
+    lost: tuple[str, ...] = ()
+    exact: bool = True
+    format: str = ""
+
+    @property
+    def states(self) -> States:
+        """What some leaf of the release states: counts, n, rates, labels, and linear statements (scores)."""
+        leaves = [leaf for tree in self.release.trees for leaf in tree.leaves]
+        return {
+            "counts": any(leaf.counts is not None for leaf in leaves),
+            "n": any(leaf.n is not None for leaf in leaves),
+            "rates": any(leaf.rates is not None or leaf.error_rate is not None for leaf in leaves),
+            "labels": any(leaf.label is not None for leaf in leaves),
+            "linear": any(leaf.value is not None for leaf in leaves),
+        }
+
+    @property
+    def summary(self) -> dict[str, object]:
+        """The object of ``maxent convert --json``."""
+        trees = self.release.trees
+        return {
+            "format": self.format,
+            "tool": self.tool,
+            "trees": len(trees),
+            "leaves": sum(len(tree.leaves) for tree in trees),
+            "states": self.states,
+            "lost": list(self.lost),
+            "exact": self.exact,
+        }
+
+
+def parameter_problems(given: Mapping[str, str], known: tuple[str, ...], reader: str) -> list[Problem]:
+    """Parameters that a reader does not ask for."""
+    expected = f"one that {reader} asks for ({', '.join(known)})" if known else f"none: {reader} asks for nothing"
+    return [
+        Problem(ARGUMENT, "parameters", expected, f"{name}{close_to(name, known)}")
+        for name in given
+        if name not in known
+    ]

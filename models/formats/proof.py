@@ -1,0 +1,79 @@
+"""Whether a tree is of the training table that a caller names: its rows reach every leaf, as many as it states.
+
+A text can be misread in silence: names of columns before a scaler, codes of categories, thresholds rounded for print.
+The training rows tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.release import Release
+from maxent.models.tables.columns.missing_values import understood
+from maxent.models.tables.qi_table import declared_values
+from maxent.models.trees.predict import places_of, read_codes, read_column, tested_attributes
+
+
+def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArray]:
+    """Rows of a training table of each class at each node of every tree, shape (n_nodes, n_classes) each.
+
+    Without a column of the target all are of the first class. Rows that end at no leaf count at the node where they do.
+
+    Raises
+    ------
+    InvalidInput
+        When the table lacks a column that is tested, or has values that no branch takes.
+    """
+    attributes = tested_attributes(release)
+    frame = understood(training.frame, training.frame.reader, declared_values(attributes, release.target))
+    problems = [*frame.problems]
+    columns = [read_column(frame, attribute, problems) for attribute in attributes]
+    classes = release.target.classes
+    y = np.zeros(len(frame.lines), np.int64)
+    if training.classes:
+        y = read_codes(frame, release.target.name, classes, problems, key="classes")
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    found = []
+    for tree, place in zip(release.trees, places_of(release, attributes, columns, len(y)), strict=True):
+        counts = np.zeros((len(tree.nodes), len(classes)), np.int64)
+        inside = (place < len(tree.nodes)) & (y >= 0)
+        np.add.at(counts, (place[inside], y[inside]), 1)
+        found.append(counts)
+    return found
+
+
+def check_leaves(source: str, release: Release, training: TrainingColumns, advice: str) -> bool:
+    """Refuse a tree whose leaves the training rows do not reach as they state; whether their counts prove it right.
+
+    Raises
+    ------
+    InvalidInput
+        Naming a leaf that no training row reaches, or other numbers than it states.
+    """
+    proven = bool(training.classes)
+    for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True):
+        for node, here in zip(tree.nodes, counts.tolist(), strict=True):
+            if not node.is_leaf:
+                continue
+            if not sum(here):
+                raise _other(source, node.id, "a leaf that some row reaches", "none", training, advice)
+            stated = None if node.counts is None else [node.counts[c] for c in release.target.classes]
+            if stated is not None and (stated != here if training.classes else sum(stated) != sum(here)):
+                raise _other(source, node.id, f"counts {_shown(stated)}", f"{_shown(here)}", training, advice)
+            proven = proven and stated is not None
+    return proven
+
+
+def _shown(counts: Sequence[int]) -> str:
+    return ", ".join(map(str, counts[:8])) + (", ..." if len(counts) > 8 else "")
+
+
+def _other(source: str, node: str, stated: str, found: str, training: TrainingColumns, advice: str) -> InvalidInput:
+    expected = f"{stated}, as the model says ({advice})"
+    return invalid(source, f"node {node}", "training table", expected, f"{found} in {training.frame.source}")

@@ -1,0 +1,74 @@
+"""Files of models that cannot be read soundly: how each is told, why it is not read, and the way to a better one."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from maxent.models.formats.release_reader import Head
+
+_PEEKED = 64
+"""Bytes of a compressed file that show what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A kind of file that is not read: what it is, how a `Head` shows it, and what to do instead."""
+
+    words: str
+    recognise: Callable[[Head], bool]
+    instead: str
+
+
+def unpacked(head: Head) -> bytes:
+    """The first bytes of a file, of what is in it where it is compressed by gzip or zlib."""
+    if head.start[:2] == b"\x1f\x8b" or head.start[:1] == b"\x78":
+        try:
+            return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(head.start, _PEEKED)
+        except zlib.error:
+            return b""
+    return head.start[:_PEEKED]
+
+
+def _is_pickle(head: Head) -> bool:
+    start = unpacked(head)
+    return (start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5")) or head.name.endswith(
+        (".pkl", ".pickle", ".joblib", ".joblib.gz")
+    )
+
+
+def _is_r_data(head: Head) -> bool:
+    return unpacked(head)[:2] in (b"X\n", b"A\n", b"RD") or head.name.endswith((".rds", ".rda", ".rdata"))
+
+
+REFUSED = (
+    Refusal(
+        "a pickle, which could run any code and is not loaded",
+        _is_pickle,
+        "convert the model in Python, maxent.convert(model) or maxent.from_sklearn(model), or save it with skops, as "
+        "PMML or as text (export_text with show_weights=True)",
+    ),
+    Refusal(
+        "R data",
+        _is_r_data,
+        "in R, print the tree into a text file, capture.output(print(model), file='tree.txt'), or write its frame with "
+        "write.csv",
+    ),
+    Refusal(
+        "a serialised object of Java",
+        lambda head: head.start.startswith(b"\xac\xed\0\5"),
+        "save the text that Weka prints of the model",
+    ),
+    Refusal(
+        "CatBoost's binary format",
+        lambda head: head.start.startswith(b"CBM1"),
+        "save the model as JSON: save_model of the model does, with the format json",
+    ),
+)
+"""All of them; a file is refused by the first that recognises it, after all readers have been asked."""
+
+
+def refusal_of(head: Head) -> Refusal | None:
+    """Why a file is not read, None when it is of no such kind."""
+    return next((refusal for refusal in REFUSED if refusal.recognise(head)), None)

@@ -1,0 +1,282 @@
+"""Text that scikit-learn's ``export_text`` prints of a classification tree, with or without ``show_weights=True``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import NoReturn
+
+import numpy as np
+
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.text_files import read_text
+from maxent.models.formats.assemble import assemble
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.proof import check_leaves
+from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.scikit_learn.columns import Feature
+from maxent.models.formats.scikit_learn.printed_names import feature_of
+from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Branch, Labels, Node, Tree
+from maxent.models.tables.columns.cell_values import numbers
+from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import LARGEST_COUNT
+from maxent.models.trees.thresholds import single_at_most
+
+_LINE = re.compile(r"((?:\| *)*)\|-+ (.*)")
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_TEST = re.compile(rf"(.*) (<=|>) +({_NUMBER})")
+_LEAF = re.compile(r"(?:weights: \[([0-9., -]+)\] ?)?(?:class: (.*))?")
+_EXPORT = "export_text(model, feature_names=..., class_names=..., decimals=10, show_weights=True)"
+_ADVICE = (
+    "columns before a scaler, thresholds rounded for print, rows with weights or of a bootstrap would show so: "
+    f"{_EXPORT} of a tree that was fitted on the table's own columns"
+)
+_UNNAMED = re.compile(r"feature_([0-9]{1,9})")
+_LABEL_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?")
+_PRINTED = 1.0
+"""By how much printed weights may hide which is the largest."""
+
+_EXACT = 10
+"""Decimals with which no threshold that was printed is off by more than single precision is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the text: its number, depth, and what follows the marks."""
+
+    number: int
+    depth: int
+    text: str
+
+
+def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    drawn = _drawn(source, list(_lines(source, read_text(path))))
+    tests = [node.threshold for node in drawn if node.children]
+    decimals = min((len(number.partition(".")[2]) for number in tests), default=_EXACT)
+    if not decimals:
+        raise invalid(source, "document", "thresholds", f"numbers with their decimals: {_EXPORT}", "whole numbers only")
+    training = read_training(wanted, reader)
+    features = _features(source, drawn, wanted, training)
+    classes = _classes(source, drawn, wanted, training)
+    used = {feature.attribute: feature.values for feature in features.values()}
+    order = used if training is None else [a.name for a in training.attributes if a.name in used]
+    known = {name: Attribute(name, "categorical" if used[name] else "numeric", used[name]) for name in order}
+    labels: Labels = "majority" if _are_whole(drawn) else "decided"
+    tree = Tree(tuple(_nodes(drawn, features, classes)))
+    release = assemble(source, [tree], classes, wanted, training, known=known, predicts="label", labels=labels)
+    proven = training is not None and check_leaves(source, release, training, _ADVICE)
+    coded = [f.name for f in features.values() if f.values is not None and f.indicates is None]
+    if coded and not proven:
+        expected = f"counts that prove the order of its codes ({_EXPORT}, with train= and target=)"
+        raise invalid(source, f"column {shorten(coded[0])}", "values", expected, "codes of categories without names")
+    exact = _is_exact(drawn, features, training)
+    lost = ["the criterion, so that nothing follows from the choice of splits"]
+    if labels == "decided":
+        lost.append("counts: the weights are no whole numbers of records, as with class_weight or sample_weight")
+    elif not any(node.weights for node in drawn):
+        lost.append("counts and sizes of leaves, which show_weights=True prints")
+    if not exact:
+        lost.append(f"digits of thresholds beyond {decimals} decimals, which decimals=10 prints")
+    if training is None and tests:
+        lost.append("what columns of one-hot or ordinal encoders mean, which --train tells: they are taken as they are")
+    return Converted(release, "scikit-learn", tuple(lost), exact)
+
+
+def _lines(source: str, text: str) -> Iterator[_Line]:
+    """The lines of a tree; blank ones are skipped."""
+    found = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            expected = "a line of export_text, such as |--- age <= 37.50"
+            # Of what is no such text at all, and may be any file, nothing is shown.
+            raise invalid(source, f"line {number}", "text", expected, shorten(line) if found else "other text")
+        if "truncated branch of depth" in match[2]:
+            expected = "the whole tree: export_text without max_depth, or with a larger one"
+            raise invalid(source, f"line {number}", "text", expected, shorten(match[2]))
+        yield _Line(number, match[1].count("|"), match[2])
+        found = True
+    if not found:
+        raise invalid(source, "document", "content", "a tree that export_text printed", "an empty file")
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """A node as it is drawn: an inner one with its test and the positions of its children, or a leaf with its label."""
+
+    name: str = ""
+    threshold: str = ""
+    children: tuple[int, ...] = ()
+    label: str | None = None
+    weights: tuple[float, ...] | None = None
+
+
+def _drawn(source: str, lines: Sequence[_Line]) -> list[_Drawn]:
+    """The nodes in depth-first order, as scikit-learn numbers those of a tree that it grows depth-first."""
+    found: list[_Drawn] = []
+    # What is to come: a node at a depth, or (with its position) the second branch of one.
+    stack: list[tuple[int, int | None]] = [(0, None)]
+    at = 0
+    while stack:
+        depth, first = stack.pop()
+        if at == len(lines):
+            _refuse(source, lines[-1], "both branches of every test, but this is the end of the file")
+        line = lines[at]
+        deeper = at + 1 < len(lines) and lines[at + 1].depth == line.depth + 1
+        test = _TEST.fullmatch(line.text)
+        if line.depth != depth:
+            _refuse(source, line, f"a line at depth {depth}")
+        if first is not None:
+            before = found[first]
+            same = test is not None and (test[1], test[2], test[3]) == (before.name, ">", before.threshold)
+            if not same or not deeper:
+                _refuse(source, line, f"the other branch, {shorten(before.name)} > {before.threshold}")
+            before.children = (*before.children, len(found))
+            stack.append((depth + 1, None))
+        elif deeper:
+            if test is None or test[2] != "<=":
+                _refuse(source, line, "a test with <=, as lines below it are deeper")
+            found.append(_Drawn(test[1], test[3], (len(found) + 1,)))
+            stack += [(depth, len(found) - 1), (depth + 1, None)]
+        else:
+            found.append(_leaf(source, line))
+        at += 1
+    if at < len(lines):
+        _refuse(source, lines[at], "the end of the file, as the tree is complete")
+    return found
+
+
+def _leaf(source: str, line: _Line) -> _Drawn:
+    """A leaf with its label, its weights, or both."""
+    match = _LEAF.fullmatch(line.text)
+    if match is None or match[0] == "":
+        if line.text.startswith("value: ["):
+            _refuse(source, line, "a classification tree, whose leaves have classes (of a regression: bin the target)")
+        _refuse(source, line, "a leaf with class: or weights:")
+    weights = None
+    if match[1] is not None:
+        try:
+            weights = tuple(float(part) for part in match[1].split(","))
+        except ValueError:
+            _refuse(source, line, "weights that are numbers")
+        if min(weights) < 0 or max(weights) > LARGEST_COUNT:
+            _refuse(source, line, "weights that are numbers of records")
+    return _Drawn(label=match[2], weights=weights)
+
+
+def _refuse(source: str, line: _Line, expected: str) -> NoReturn:
+    raise invalid(source, f"line {line.number}", "text", expected, shorten(line.text))
+
+
+def _features(
+    source: str, drawn: Sequence[_Drawn], wanted: Wanted, training: TrainingColumns | None
+) -> dict[str, Feature]:
+    """What each column that is tested means."""
+    features, problems = {}, []
+    for name in dict.fromkeys(node.name for node in drawn if node.children):
+        title = name
+        number = _UNNAMED.fullmatch(name)
+        if wanted.features is not None and number is not None:
+            if int(number[1]) >= len(wanted.features):
+                expected = f"a name for {name}"
+                problems.append(Problem("argument", "features", expected, f"{len(wanted.features)} names"))
+                continue
+            title = wanted.features[int(number[1])]
+        found = Feature(name, title) if training is None else feature_of(title, training)
+        if isinstance(found, str):
+            problems.append(Problem(f"column {shorten(name)}", "name", found, shorten(title)))
+        else:
+            features[name] = replace(found, name=name)
+    if problems:
+        raise InvalidInput(source, problems)
+    return features
+
+
+def _classes(source: str, drawn: Sequence[_Drawn], wanted: Wanted, training: TrainingColumns | None) -> tuple[str, ...]:
+    """The classes in the model's order, which is sorted."""
+    leaves = [node for node in drawn if not node.children]
+    labels = {leaf.label for leaf in leaves if leaf.label is not None}
+    sizes = {len(leaf.weights) for leaf in leaves if leaf.weights is not None}
+    known = wanted.classes or (training.classes if training is not None else ()) or _in_order(labels)
+    expected = f"classes={max(sizes)} names" if sizes else "classes, with every label of the tree"
+    if len(sizes) > 1 or (sizes and len(known) != max(sizes)) or not known:
+        found = f"{len(known)} classes, and {' or '.join(map(str, sorted(sizes))) or 'no'} weights of a leaf"
+        raise invalid(source, "document", "classes", f"as many names of classes as weights ({expected})", found)
+    if unknown := sorted(labels - set(known)):
+        raise invalid(source, "document", "classes", f"classes among {shorten(list(known))}", shorten(unknown))
+    for leaf in leaves:
+        if leaf.weights is not None and leaf.label is not None:
+            best = max(leaf.weights)
+            if leaf.weights[known.index(leaf.label)] < best - _PRINTED:
+                found = f"label {shorten(leaf.label)} with weights {shorten(list(leaf.weights))}"
+                raise invalid(source, "document", "classes", "classes in the order of the weights (classes=)", found)
+    return known
+
+
+def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels as scikit-learn sorts them: numbers by size."""
+    if all(_LABEL_NUMBER.fullmatch(label) for label in labels):
+        return tuple(sorted(labels, key=float))
+    return tuple(sorted(labels))
+
+
+def _nodes(drawn: Sequence[_Drawn], features: Mapping[str, Feature], classes: Sequence[str]) -> Iterator[Node]:
+    """The nodes of a release."""
+    whole = _are_whole(drawn)
+    for number, node in enumerate(drawn):
+        if node.children:
+            feature, threshold = features[node.name], float(node.threshold)
+            low, high = (str(child) for child in node.children)
+            if feature.values is None:
+                most = single_at_most(threshold)
+                branches: tuple[Branch, ...] = (Branch(low, le=most), Branch(high, gt=most))
+            else:
+                sides = zip((low, high), feature.split(threshold), strict=True)
+                branches = tuple(Branch(child, values) for child, values in sides)
+            yield Node(str(number), feature.attribute, branches)
+        elif node.weights is None or not whole:
+            yield Node(str(number), label=node.label)
+        else:
+            counts = dict(zip(classes, map(round, node.weights), strict=True))
+            yield Node(str(number), label=node.label, n=sum(counts.values()), counts=counts)
+
+
+def _are_whole(drawn: Sequence[_Drawn]) -> bool:
+    """Whether all weights are whole numbers of records."""
+    return all(weight.is_integer() for node in drawn for weight in node.weights or ())
+
+
+def _is_exact(drawn: Sequence[_Drawn], features: Mapping[str, Feature], training: TrainingColumns | None) -> bool:
+    """Whether no threshold was changed for print: codes, many decimals, or halves between whole numbers."""
+    numeric = [node for node in drawn if node.children and features[node.name].values is None]
+    if all(len(node.threshold.partition(".")[2]) >= _EXACT for node in numeric):
+        return True
+    if training is None:
+        return False
+    halves = all((2 * float(node.threshold)).is_integer() for node in numeric)
+    columns = {features[node.name].attribute for node in numeric}
+    return halves and all(_holds_whole_numbers(training, name) for name in columns)
+
+
+def _holds_whole_numbers(training: TrainingColumns, name: str) -> bool:
+    column = training.frame.columns[name]
+    found = numbers(column)[np.unique(column.codes[column.codes >= 0])]
+    return bool((found == np.floor(found)).all())
+
+
+READER = model_reader(
+    "export-text",
+    "text that export_text of scikit-learn printed of a tree",
+    (),
+    convert,
+    lambda head: re.match(r"\|-+ .*(?:\n\| +\|-+ |: )", head.text) is not None,
+)

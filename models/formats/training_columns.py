@@ -1,0 +1,74 @@
+"""The columns of a training table, for the domains of a model's attributes; nothing else of it is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.conversion import Wanted
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute
+from maxent.models.tables.columns.column_kinds import holds_numbers
+from maxent.models.tables.columns.missing_values import MISSING
+from maxent.models.tables.frame import Frame, missing_columns
+from maxent.models.tables.table_files import read_frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingColumns:
+    """The columns of a training table.
+
+    ``attributes`` has one for each column but the target, in their order: categorical ones with the values that occur,
+    sorted; ``gaps`` are those of which some cells are empty. ``classes`` are those of the target, sorted, none where it
+    is not named. ``frame`` is the table.
+    """
+
+    attributes: tuple[Attribute, ...]
+    classes: tuple[str, ...]
+    frame: Frame
+    gaps: frozenset[str] = frozenset()
+
+    def named(self, name: str) -> Attribute | None:
+        """The attribute of a name."""
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+
+def read_training(wanted: Wanted, reader: Reader) -> TrainingColumns | None:
+    """Read the table that a caller names, None when there is none.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, or does not have the column of the target.
+    """
+    if wanted.train is None:
+        return None
+    header = read_frame(wanted.train, "train", [], reader).header
+    frame = read_frame(wanted.train, "train", header, reader)
+    problems = [*frame.problems, *missing_columns(frame, [] if wanted.target is None else [wanted.target])]
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    names = [name for name in dict.fromkeys(header) if name != wanted.target]
+    classes = () if wanted.target is None else _values(frame, wanted.target)
+    gaps = frozenset(name for name in names if (frame.columns[name].codes < 0).any())
+    return TrainingColumns(tuple(_attribute(frame, name) for name in names), classes, frame, gaps)
+
+
+def _attribute(frame: Frame, name: str) -> Attribute:
+    column = frame.columns[name]
+    if holds_numbers(column):
+        return Attribute(name, "numeric")
+    return Attribute(name, "categorical", _values(frame, name) or (MISSING,))
+
+
+def _values(frame: Frame, name: str) -> tuple[str, ...]:
+    """The values that occur in a column, sorted; numbers by size."""
+    column = frame.columns[name]
+    used = np.unique(column.codes[column.codes >= 0]).tolist()
+    texts = column.texts()
+    found = {texts[code] for code in used}
+    if holds_numbers(column):
+        return tuple(sorted(found, key=float))
+    return tuple(sorted(found))

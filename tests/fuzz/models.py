@@ -1,0 +1,118 @@
+"""Models of other tools with something wrong in them: every reader that is registered, from the seeds of its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from fuzz.case import Case, Dice
+from fuzz.mutations.documents import as_json, changed
+from fuzz.mutations.raw import FOREIGN, MARK, damaged
+from maxent.models.formats.registry import READERS
+
+SEEDS = Path(__file__).parent / "seeds"
+TABLE = "train.csv"
+"""The training table of all seeds; its target is Salary."""
+
+
+@cache
+def seeds() -> tuple[tuple[str, str, bytes], ...]:
+    """The reader, the name and the content of every seed, sorted: files are called by their reader, and a number."""
+    names = {reader.name for reader in READERS if reader.convert is not None}
+    found = [(path.stem.partition(".")[0], path.name, path.read_bytes()) for path in sorted(SEEDS.iterdir())]
+    return tuple((reader, name, content) for reader, name, content in found if reader in names)
+
+
+def case(number: int) -> Case:
+    """A case by its number."""
+    dice = Dice(f"models {number}")
+    reader, name, content = dice.choice(seeds())
+    kind = dice.randrange(20)
+    secret = ""
+    if kind == 0:
+        content, secret = dice.choice(FOREIGN).encode(), MARK
+    elif kind < 6:
+        content = damaged(content, dice, dice.choice([1, 1, 2, 5]))
+    elif kind < 19:
+        for _ in range(dice.choice([1, 1, 1, 2, 3])):
+            content = _as_json(content, dice) if content[:1] in b"{[" else _as_lines(content, dice)
+    call = ["convert", name, "-o", "out.json"]
+    if dice.chance(0.5):
+        call += ["--target", "Salary", "--train", TABLE]
+    if dice.chance(0.2):
+        call += ["--from", reader]
+    if dice.chance(0.2):
+        names = ["a,b", "Education,Country,Gender", "x"]
+        call += [dice.choice(["--classes", "--features", "--qi"]), dice.choice(names)]
+    if dice.chance(0.1):
+        call += ["--param", dice.choice(["rate=0.3", "rate=nan", "rate=x", "lambda=-1", "other=1"])]
+    told = dice.chance(0.5)
+    files = {name: content, TABLE: (SEEDS / TABLE).read_bytes()}
+    return Case(files, (*call, "--json") if told else tuple(call), as_json=told, secret=secret)
+
+
+def _as_json(content: bytes, dice: Dice) -> bytes:
+    """A document with a part changed; one that cannot be read any more is damaged."""
+    try:
+        return as_json(changed(json.loads(content), dice))
+    except (ValueError, RecursionError):
+        return damaged(content, dice)
+
+
+def _as_lines(content: bytes, dice: Dice) -> bytes:
+    """A text with a change to its lines."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    dice.choice(LINES)(lines, dice)
+    return "\n".join(lines).encode()
+
+
+def _drop(lines: list[str], dice: Dice) -> None:
+    del lines[dice.randrange(len(lines))]
+
+
+def _twice(lines: list[str], dice: Dice) -> None:
+    at = dice.randrange(len(lines))
+    lines[at:at] = lines[at : at + dice.choice([1, 1, 2, 9])] * dice.choice([1, 1, 1, 50])
+
+
+def _swap(lines: list[str], dice: Dice) -> None:
+    a, b = dice.randrange(len(lines)), dice.randrange(len(lines))
+    lines[a], lines[b] = lines[b], lines[a]
+
+
+def _number(lines: list[str], dice: Dice) -> None:
+    """Another number in the place of one."""
+    odd = ["0", "-1", "1e400", "nan", "inf", "9" * 400, "1.5", "0.0000001", "", "1,5", "-0.0", "5e-324", "3.5e38"]
+    _replaced(lines, dice, r"-?[0-9]+(?:\.[0-9]+)?", odd)
+
+
+def _mark(lines: list[str], dice: Dice) -> None:
+    """Another sign in the place of one."""
+    _replaced(lines, dice, r"[^\w\s]+", ["", "|", "<=", ">", "=", "!=", "(", ")", "[", "]", ":", "--", "\u00a0", "\t"])
+
+
+def _word(lines: list[str], dice: Dice) -> None:
+    """Another word in the place of one."""
+    odd = ["", "class", "Salary", "x" * 5_000, "Stra\u00dfe", "\u202e", "weights", "null"]
+    _replaced(lines, dice, r"[^\W\d_]+", odd)
+
+
+def _indent(lines: list[str], dice: Dice) -> None:
+    at = dice.randrange(len(lines))
+    lines[at] = dice.choice(["", "|   ", "| ", "  ", "|   " * 2_000]) + lines[at][dice.choice([0, 0, 2, 4]) :]
+
+
+def _replaced(lines: list[str], dice: Dice, pattern: str, instead: list[str]) -> None:
+    at = dice.randrange(len(lines))
+    found = list(re.finditer(pattern, lines[at]))
+    if found:
+        match = dice.choice(found)
+        lines[at] = lines[at][: match.start()] + dice.choice(instead) + lines[at][match.end() :]
+
+
+LINES: tuple[Callable[[list[str], Dice], None], ...] = (
+    *(_drop, _twice, _swap, _number, _number, _mark, _mark, _word, _word, _indent),
+)

@@ -1,0 +1,155 @@
+"""Models that XGBoost saved as JSON: scores, directions of missing values, categories; and what is none of them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.registry import convert_model, reader_for
+from maxent.models.reading import Reader
+from maxent.models.trees.predict import predict, predict_proba
+
+
+def tree(**changes: Any) -> dict[str, Any]:
+    """age < 30 or missing to the left, where red and missing go right."""
+    return {
+        "left_children": [1, 3, -1, -1, -1],
+        "right_children": [2, 4, -1, -1, -1],
+        "split_indices": [0, 1, 0, 0, 0],
+        "split_conditions": [30.1, 1e-45, 0.5, -0.25, 0.75],
+        "split_type": [0, 1, 0, 0, 0],
+        "default_left": [1, 0, 0, 0, 0],
+        "categories": [1],
+        "categories_nodes": [1],
+        "categories_segments": [0],
+        "categories_sizes": [1],
+        "tree_param": {"size_leaf_vector": "1"},
+        **changes,
+    }
+
+
+def model(*trees: dict[str, Any], objective: str = "binary:logistic", base: str = "[2.5E-1]", n: int = 0) -> Any:
+    words = ["blue", "red", "grün"]
+    ends = np.cumsum([0, *(len(word.encode()) for word in words)]).tolist()
+    names = {"offsets": ends, "values": list("".join(words).encode())}
+    return {
+        "learner": {
+            "attributes": {},
+            "feature_names": ["age", "colour"],
+            "feature_types": ["float", "c"],
+            "gradient_booster": {
+                "name": "gbtree",
+                "model": {
+                    "cats": {"enc": [{"offsets": [], "values": []}, names]},
+                    "tree_info": [i % max(n, 1) for i in range(len(trees))],
+                    "trees": list(trees),
+                },
+            },
+            "learner_model_param": {"base_score": base, "num_class": str(n), "num_feature": "2"},
+            "objective": {"name": objective},
+        },
+        "version": [3, 2, 0],
+    }
+
+
+def read(folder: Path, document: Any, **said: Any) -> Converted:
+    (folder / "model.json").write_text(json.dumps(document), encoding="utf-8")
+    return convert_model(folder / "model.json", Wanted(**said), Reader())
+
+
+PEOPLE = pd.DataFrame({"age": [30.0, 30.1, np.nan, np.nan, 1e9], "colour": ["blue", "grün", "red", None, "red"]})
+
+
+def test_scores_add_up_where_the_tool_sends_records(tmp_path: Path) -> None:
+    found = read(tmp_path, model(tree(), tree()), classes=("no", "yes"), parameters={"rate": "0.3", "lambda": "1"})
+    # 30.1 as a double is less than the single-precision 30.1 that it is compared with once it is one itself.
+    scores = np.log(0.25 / 0.75) + 2 * np.array([-0.25, 0.5, 0.75, 0.75, 0.5])
+    np.testing.assert_allclose(predict_proba(found.release, PEOPLE)[:, 1], 1 / (1 + np.exp(-scores)))
+    assert found.tool == "XGBoost 3.2.0"
+    assert found.states == {"counts": False, "n": False, "rates": False, "labels": False, "linear": True}
+    assert found.release.boosting is not None
+    assert (found.release.boosting.rate, found.release.boosting.l2) == (0.3, 1.0)
+    assert not any("--param" in sentence for sentence in found.lost)
+
+
+def test_each_class_has_its_trees(tmp_path: Path) -> None:
+    document = model(
+        tree(), tree(split_conditions=[30.1, 1e-45, 5.0, 5.0, 5.0]), tree(), objective="multi:softprob", n=3
+    )
+    document["learner"]["learner_model_param"]["base_score"] = "[0E0,-1E0,0E0]"
+    found = read(tmp_path, document, classes=("a", "b", "c"))
+    assert [t.of_class for t in found.release.trees] == ["a", "b", "c"]
+    assert set(predict(found.release, PEOPLE)) == {"b"}
+    assert found.release.boosting is not None
+    assert found.release.boosting.base == {"a": 0.0, "b": -1.0, "c": 0.0}
+
+
+def test_categories_without_names_are_codes(tmp_path: Path) -> None:
+    document = model(tree())
+    del document["learner"]["gradient_booster"]["model"]["cats"]
+    found = read(tmp_path, document)
+    colour = next(a for a in found.release.attributes if a.name == "colour")
+    assert colour.values == ("0", "1", "(missing)")
+    assert found.release.target.classes == ("0", "1")
+
+
+def test_trees_that_were_dropped_count_less(tmp_path: Path) -> None:
+    document = model(tree(), tree())
+    booster = document["learner"]["gradient_booster"]
+    document["learner"]["gradient_booster"] = {"name": "dart", "gbtree": booster, "weight_drop": [1.0, 0.5]}
+    found = read(tmp_path, document)
+    assert [t.weight for t in found.release.trees] == [1.0, 0.5]
+
+
+def changed(change: Any) -> Any:
+    document = copy.deepcopy(model(tree()))
+    change(document["learner"], document["learner"]["gradient_booster"]["model"])
+    return document
+
+
+WRONG = {
+    "a classifier": lambda learner, _: learner["objective"].update(name="reg:squarederror"),
+    "gbtree or dart": lambda learner, _: learner["gradient_booster"].update(name="gblinear"),
+    "each below one other": lambda _, m: m["trees"][0].update(right_children=[1, 4, -1, -1, -1]),
+    "a list of 5": lambda _, m: m["trees"][0].update(split_indices=[0]),
+    "columns from 0 to 1": lambda _, m: m["trees"][0].update(split_indices=[7, 1, 0, 0, 0]),
+    "a list of finite numbers": lambda _, m: m["trees"][0].update(split_conditions=["x"] * 5),
+    "single precision": lambda _, m: m["trees"][0].update(split_conditions=[1e39, 0, 0, 0, 0]),
+    "leaves with one score": lambda _, m: m["trees"][0].update(tree_param={"size_leaf_vector": "3"}),
+    "all of numbers, or all of categories": lambda _, m: m["trees"][0].update(split_type=[1, 1, 0, 0, 0]),
+    "parts of categories": lambda _, m: m["trees"][0].update(categories_sizes=[9]),
+    "a different name for each category": lambda _, m: m["trees"][0].update(categories=[7]),
+    "where each name ends": lambda _, m: m["cats"]["enc"][1].update(offsets=[0, 99]),
+    "bytes of UTF-8": lambda _, m: m["cats"]["enc"][1].update(values=[255] * len(m["cats"]["enc"][1]["values"])),
+    "a probability": lambda learner, _: learner["learner_model_param"].update(base_score="2E0"),
+    "a number, or one for each class": lambda learner, _: learner["learner_model_param"].update(base_score="many"),
+    "a tree for each": lambda _, m: m.update(trees=[]),
+    "classes from 0": lambda _, m: m.update(tree_info=[5]),
+    "2 different names": lambda learner, _: learner.update(feature_names=["age", "age"]),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_what_is_no_such_model_is_refused(tmp_path: Path, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        read(tmp_path, changed(WRONG[words]))
+
+
+def test_arguments_are_checked(tmp_path: Path) -> None:
+    for said, words in (
+        ({"classes": ("a",)}, "2 names"),
+        ({"parameters": {"rate": "fast"}}, "rate=NUMBER"),
+        ({"parameters": {"rates": "1"}}, "did you mean 'rate'"),
+        ({"qi": ("age", "color")}, "did you mean 'colour'"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            read(tmp_path, model(tree()), **said)
+    assert reader_for(tmp_path / "model.json").name == "xgboost-json"
