@@ -9,7 +9,7 @@ classes are few, all of these are tried and those kept that break nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import factorial, prod
 
@@ -64,12 +64,12 @@ def mixture(
     """
     search = _Search(program, rows, linear, tolerance, check)
     binding = active[rows.slack(masses)[active] <= BINDING]
-    pieces = search.pieces(binding)
     out, optima = masses.copy(), 1
-    for linked, suspects in search.linked(pieces, binding, masses):
-        found = search.tried(linked, masses)
-        if found is None:
-            found = search.together(linked, suspects, binding, masses)
+    for linked, suspects in search.linked(search.pieces(binding), binding, masses):
+        if len(suspects):
+            found = search.tried(linked, suspects, masses) or search.joined(linked, suspects, binding, masses)
+        else:
+            found = search.mean(linked, masses)
         inside = linked.of >= 0
         out[inside] = found.masses[inside]
         optima *= found.optima
@@ -85,6 +85,7 @@ class _Search:
     linear: IntArray
     tolerance: float
     check: Callable[[], None]
+    _blocks: dict[bytes, IntArray] = field(default_factory=dict)  # of exchangeable classes, by linear constraints
 
     def pieces(self, held: IntArray) -> Pieces:
         """What statements and some internal rows hold together, as far as it is below one of these rows."""
@@ -95,20 +96,37 @@ class _Search:
         of = np.full(len(program.cells), -1, np.int64)
         for i, part in enumerate(found):
             of[part.groups] = i
-        block = np.array([exchangeable(program, part.linear) for part in found], np.int64)
+        block = np.array([self._exchangeable(part.linear) for part in found], np.int64)
         return Pieces(of, block.reshape(len(found), program.n_classes))
 
+    def _exchangeable(self, linear: IntArray) -> IntArray:
+        key = linear.tobytes()
+        if key not in self._blocks:
+            self._blocks[key] = exchangeable(self.program, linear)
+        return self._blocks[key]
+
     def linked(self, pieces: Pieces, held: IntArray, masses: FloatArray) -> Iterator[tuple[Pieces, IntArray]]:
-        """Pieces that comparisons may link, beside these comparisons' rows; those of different sets are independent."""
+        """Pieces that some comparisons may link, and these comparisons; those of different sets are independent."""
         among = np.ones(self.rows.n_rows, bool)
         among[held] = False
         suspects = breakable(self.program, self.rows, pieces, masses, among, self.tolerance)
+        constraints = np.unique(self.rows.constraint_of(suspects))
         around = pieces.of if not len(suspects) else self.pieces(np.union1d(held, suspects)).of
+        cells, internal = self.program.cells, self.program.internal
+        example = [int(cells.trees[internal[k].tree].at(internal[k].place)[0]) for k in constraints.tolist()]
         for i in range(int(around.max(initial=-1)) + 1):
-            yield pieces.only(np.unique(pieces.of[around == i])), suspects
+            inside = pieces.only(np.unique(pieces.of[around == i]))
+            yield inside, constraints[around[example] == i]
 
-    def tried(self, pieces: Pieces, masses: FloatArray) -> Mixture | None:
-        """The mean over all arrangements of pieces that keep every comparison, None where these are many."""
+    def mean(self, pieces: Pieces, masses: FloatArray) -> Mixture:
+        """The mean over all permutations of pieces."""
+        optima = 1
+        for cells, classes in pieces.exchangeable():
+            optima *= _arrangements(_alike(masses[np.ix_(cells, classes)] / self.program.weight[cells, None]))
+        return Mixture(pieces.mean(masses), optima)
+
+    def tried(self, pieces: Pieces, suspects: IntArray, masses: FloatArray) -> Mixture | None:
+        """The mean over all arrangements of pieces that keep some comparisons, None where these are many."""
         start, choices = masses.copy(), []
         for cells, classes in pieces.exchangeable():
             at = np.ix_(cells, classes)
@@ -116,39 +134,37 @@ class _Search:
             for same in several(number):
                 start[np.ix_(cells, classes[same])] = start[at][:, same].mean(axis=1, keepdims=True)
             choices.append((cells, classes, number))
-        n = prod(_arrangements(number) for _, _, number in choices)
-        if n > ARRANGEMENTS:
+        if prod(_arrangements(number) for _, _, number in choices) > ARRANGEMENTS:
             return None
-        if n == 1:
-            return Mixture(start, 1)
+        rows = self._only(suspects)
         total, optima = np.zeros(start.shape), 0
         for orders in product(*(_orders(number) for _, _, number in choices)):
             self.check()
             world = start.copy()
             for (cells, classes, _), order in zip(choices, orders, strict=True):
                 world[np.ix_(cells, classes)] = start[np.ix_(cells, classes[order])]
-            if self.rows.slack(world).min(initial=0.0) >= -self.tolerance:
+            if rows.slack(world).min() >= -self.tolerance:
                 total += world
                 optima += 1
         return Mixture(total / optima, optima) if optima else Mixture(masses, 1)
 
-    def together(self, pieces: Pieces, suspects: IntArray, held: IntArray, masses: FloatArray) -> Mixture:
+    def joined(self, pieces: Pieces, suspects: IntArray, held: IntArray, masses: FloatArray) -> Mixture:
         """The mean over permutations of pieces, after those that some draws show to break a comparison are joined."""
-        inside = pieces.of >= 0
-        random = np.random.default_rng(0)
+        inside, rows, random = pieces.of >= 0, self._only(suspects), np.random.default_rng(0)
+        numbers = np.concatenate([np.arange(*self.rows.first_row[k : k + 2]) for k in suspects.tolist()])
         while True:
-            broken = np.zeros(self.rows.n_rows, bool)
+            broken = np.zeros(len(numbers), bool)
             for _ in range(DRAWS):
                 self.check()
-                broken |= self.rows.slack(pieces.drawn(masses, random)) < -self.tolerance
+                broken |= rows.slack(pieces.drawn(masses, random)) < -self.tolerance
             if not broken.any():
-                break
-            held = np.union1d(held, np.flatnonzero(broken))
+                return self.mean(pieces, masses)
+            held = np.union1d(held, numbers[broken])
             pieces = self.pieces(held).within(inside)
-        optima = 1
-        for cells, classes in pieces.exchangeable():
-            optima *= _arrangements(_alike(masses[np.ix_(cells, classes)] / self.program.weight[cells, None]))
-        return Mixture(pieces.mean(masses), optima)
+
+    def _only(self, constraints: IntArray) -> InternalRows:
+        """The rows of some comparisons alone."""
+        return InternalRows(replace(self.program, internal=tuple(self.program.internal[k] for k in constraints)))
 
 
 def _alike(columns: FloatArray) -> IntArray:

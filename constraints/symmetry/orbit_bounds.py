@@ -37,13 +37,16 @@ def breakable(
         inside = held.inside(tree, place)
         if inside is None:
             continue
+        together = _joined(pieces.block[inside])
         for k in which:
             comparison = program.internal[k]
             key = tree, comparison.measure
             if key not in splits:
                 splits[key] = branches(program.cells.trees[tree]).chosen(comparison.measure, totals[tree])
             here = np.arange(rows.first_row[k], rows.first_row[k + 1])
-            least = held.least(comparison, inside, splits[key]) if len(inside) else np.full(len(here), -np.inf)
+            least = np.full(len(here), -np.inf)
+            if len(inside):
+                least = held.least(comparison, inside, together, splits[key])
             found.append(here[among[here] & (least < -tolerance)])
     return np.concatenate([np.empty(0, np.int64), *found])
 
@@ -76,14 +79,16 @@ class _Held:
         whole = [len(self.cells[piece]) for piece in pieces.tolist()]
         return pieces if (n_cells == whole).all() else pieces[:0]
 
-    def least(self, comparison: Internal, inside: IntArray, split: Split) -> FloatArray:
-        """Lower bounds on the slacks of a comparison's rows over all permutations, shape (rows,)."""
+    def least(self, comparison: Internal, inside: IntArray, together: list[IntArray], split: Split) -> FloatArray:
+        """Lower bounds on the slacks of a comparison's rows over all permutations, shape (rows,).
+
+        ``inside`` are the pieces in its place, ``together`` sets of classes that these permute among one another.
+        """
         place, measure = comparison.place, comparison.measure
         rest = self._at(comparison.tree, comparison.column, place)
         size = rest.sum(axis=1)
         moved = [self._in(piece, comparison.column) for piece in inside.tolist()]
         rest = rest - sum(moved)
-        together = _joined(self.pieces.block[inside])
         sides = _sides(comparison, [rest, *moved]), _sides(comparison, [size])
         most, divided = np.zeros(comparison.rows), np.zeros(comparison.rows)
         for side, sizes in zip(*sides, strict=True):

@@ -40,10 +40,12 @@ class Pieces:
 
     def drawn(self, masses: FloatArray, random: np.random.Generator) -> FloatArray:
         """Masses after permutations drawn at random, individuals, shape (n_cells, n_classes)."""
-        out = masses.copy()
-        for cells, classes in self.exchangeable():
-            out[np.ix_(cells, classes)] = masses[np.ix_(cells, random.permutation(classes))]
-        return out
+        order = np.tile(np.arange(self.block.shape[1]), (len(self.block) + 1, 1))  # the last one of cells of no piece
+        for here, block in zip(order, self.block, strict=False):
+            for classes in several(block):
+                here[classes] = random.permutation(classes)
+        drawn: FloatArray = np.take_along_axis(masses, order[self.of], axis=1)
+        return drawn
 
     def only(self, pieces: IntArray) -> Pieces:
         """Some of the pieces, increasing; -1 among them is ignored."""
