@@ -162,7 +162,7 @@ def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, mon
 def test_the_best_of_several_starts_is_kept(open_task):
     solved = [attempt_part(open_task, IpoptBackend("own"), replace(OPTIONS, starts=n)) for n in (1, 2, 4)]
     values = [Derivatives(open_task.part.program).objective(attempt.best.point) for attempt in solved]
-    assert values[0] >= values[1] >= values[2]
+    assert np.diff(values).max() <= 1e-9  # the same optimum comes out exactly, but for rounding
     recorder = Recorder(honestly)
     attempt_part(open_task, recorder, replace(OPTIONS, starts=3))
     assert len(recorder.begun) == 3
