@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 Published: TypeAlias = "Release | Records"
 
 ALIKE = (
-    "records in groups of rows that are alike, which are called leaves; the individuals in them are rows, and only who "
-    "knows which rows can be a person's can use what they say"
+    "generalised records: a leaf is a group of identical rows, an individual one row; attacks need to know which rows "
+    "can be a person's"
 )
 """Note on generalised records in a comparison."""
 

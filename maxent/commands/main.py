@@ -80,7 +80,8 @@ def made(name: str) -> Any:
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     if isinstance(module.command, type):
         alone.add_typer(typer.Typer(), name=name, cls=module.command, help=module.command.__doc__, **told)
-        return get_command(alone).commands[name]
+        group: Any = get_command(alone)
+        return group.commands[name]
     alone.command(name, cls=Command, **told)(module.command)
     return get_command(alone)
 

@@ -1,6 +1,6 @@
 """The options of a study's grid: which there are, and which of them go together.
 
-What suits an option is not said here again: methods of defense, attacks and estimates check their own parameters.
+Values are not checked here: methods of defense, attacks and estimates check their own parameters.
 """
 
 from __future__ import annotations
