@@ -179,10 +179,8 @@ def cart(
 
     Parameters
     ----------
-    data : DataFrame or path
-        One row per record.
-    target, qi, private, categorical, domains
-        See `maxent.models.tables.training.read_training`.
+    data, target, qi, private, categorical, domains, publish, inner_counts, reading
+        As for `id3`; numbers are taken, too.
     encoding : {"ordinal", "appearance", "onehot"}
         What stands for a categorical attribute: 0, 1... for its values, sorted as text or in the order in which they
         first appear in ``data`` (both: in the order of ``domains`` where that names it); or an indicator for every
@@ -191,10 +189,6 @@ def cart(
         See `maxent.models.induction.parameters.Growth`. Every split is the best of its node, whatever these are.
     seed : int, optional
         Decides between splits that are equally good; None: another tree every time.
-    publish, inner_counts
-        What the nodes state, see `maxent.models.trees.draft.freeze`.
-    reading : Reading, optional
-        How the data are read, see `maxent.models.reading.Reading`.
 
     Raises
     ------
@@ -245,10 +239,8 @@ def c45(
 
     Parameters
     ----------
-    data : DataFrame or path
-        One row per record.
-    target, qi, private, categorical, domains
-        See `maxent.models.tables.training.read_training`.
+    data, target, qi, private, categorical, domains, publish, inner_counts, reading
+        As for `id3`; numbers are taken, too.
     impurity, min_samples_split, min_samples_leaf, max_depth
         See `maxent.models.induction.parameters.Growth`.
     selection : {"gain_ratio", "quinlan"}
@@ -258,10 +250,6 @@ def c45(
         says so.
     confidence : float, optional
         The confidence factor of pruning, above 0 and at most 0.5: the smaller, the smaller the tree. None: no pruning.
-    publish, inner_counts
-        What the nodes state, see `maxent.models.trees.draft.freeze`.
-    reading : Reading, optional
-        How the data are read, see `maxent.models.reading.Reading`.
 
     Raises
     ------

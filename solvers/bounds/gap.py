@@ -8,14 +8,9 @@ from maxent.constraints.lifting.elimination import eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW
-from maxent.solvers.bounds.alike import alike_as_one, equations_alone
-from maxent.solvers.bounds.certificate import proved
-from maxent.solvers.bounds.interior_point import solve
-from maxent.solvers.bounds.priced import priced
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
-from maxent.solvers.dual.relaxation import relax
 
 FINE, COARSE = 1e-9, 1e-7
 """Error of the optimum of a small relaxation, and of a larger one, per individual."""
@@ -52,6 +47,13 @@ def priced_bound(program: LiftedProgram, clock: Clock) -> float:
 
     Infinite where the program has no such relaxation (`maxent.solvers.bounds.priced`), or no time is left.
     """
+    # What a convex program does not need is loaded here.
+    from maxent.solvers.bounds.alike import alike_as_one, equations_alone
+    from maxent.solvers.bounds.certificate import proved
+    from maxent.solvers.bounds.interior_point import solve
+    from maxent.solvers.bounds.priced import priced
+    from maxent.solvers.dual.relaxation import relax
+
     large = program.n > FEW
     if large:
         program = equations_alone(program)

@@ -17,7 +17,6 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
 from maxent.solvers.solve.checked import Solver
-from maxent.solvers.solve.finish import finished
 from maxent.solvers.solve.slack import Loose, relax_internal
 
 MANY_STARTS = 5
@@ -231,6 +230,8 @@ def _search(
         if best is None and number + 1 - begin >= lost:
             break
     if best is not None and best.stop is Stop.CONVERGED and small and not program.convex:
+        from maxent.solvers.solve.finish import finished
+
         best = finished(program, best, options)
     if best is None and stopped is not None and nearest is not None:
         best = nearest if nearest.violation < value.violation(task.part.point(task.first)) else None

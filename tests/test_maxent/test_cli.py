@@ -354,7 +354,12 @@ def test_the_version(capsys):
                     "maxent.models.defenses.random_trees",
                 ),
                 *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
-                *("maxent.solvers.newton", "maxent.solvers.backends.ipopt_", "maxent.solvers.solve.dask_cluster"),
+                *(
+                    "maxent.solvers.newton",
+                    "maxent.solvers.bounds.interior_point",
+                    "maxent.solvers.backends.ipopt_",
+                    "maxent.solvers.solve.dask_cluster",
+                ),
                 *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.block_factors"),
             ],
         ),
