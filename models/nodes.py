@@ -23,7 +23,7 @@ NOTHING = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statements:
-    """What nodes state about their records.
+    """Statements of nodes about their records.
 
     Attributes
     ----------
@@ -290,7 +290,7 @@ def nodes_at(nodes: Sequence[Node], positions: IntArray) -> dict[int, Node]:
 
 
 def links_of(nodes: Sequence[Node]) -> tuple[IntArray, IntArray]:
-    """How many branches each node has, shape (n_nodes,), and where all of them lead, one after the other.
+    """Number of branches of each node, shape (n_nodes,), and the ends of all of them, one after the other.
 
     Children are positions, `NOTHING` for removed leaves; shape (n_branches,).
     """
@@ -318,7 +318,7 @@ def state_scores(nodes: Sequence[Node]) -> bool:
 
 
 def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:
-    """What nodes state, about these classes."""
+    """Statements of nodes about these classes."""
     if isinstance(nodes, Nodes) and tuple(nodes.columns.classes) == tuple(classes):
         return nodes.columns.statements
     index = {name: x for x, name in enumerate(classes)}

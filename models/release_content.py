@@ -139,7 +139,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Boosting:
-    """How the scores of trees become probabilities.
+    """Rule that turns the scores of trees into probabilities.
 
     Attributes
     ----------

@@ -172,7 +172,7 @@ class Watch:
 
 
 def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | None:
-    """What ``work`` returns, None when it does not end within some seconds of the moment when the clock says so.
+    """The result of ``work``, None when it does not end within some seconds of the moment when the clock says so.
 
     Most solvers look at the clock, but no factorisation of a matrix does. So the work is done by another thread, which
     is left behind, to end when it gets to look. Libraries that keep Python's lock while they compute cannot be waited

@@ -55,7 +55,7 @@ class Dense:
         return np.bincount(self.klass[inside], m[inside], self.n_classes)
 
     def advantage(self, m: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How much worse each candidate is than the chosen split, shape (n_comparisons,), and its derivatives."""
+        """Advantage of the chosen split over each candidate, shape (n_comparisons,), and its derivatives."""
         value, slope = np.zeros(len(self.splits)), np.zeros((len(self.splits), len(m)))
         for i, (measure, chosen, candidate) in enumerate(self.splits):
             for sign, sides in ((-1.0, chosen), (1.0, candidate)):
@@ -244,7 +244,7 @@ def solve_densely(problem: Dense, starts: int, *, convex: bool) -> tuple[float, 
 
 
 def _can_be_positive(problem: Dense) -> BoolArray:
-    """Which masses the linear statements do not force to 0 (one linear program: Freund, Roundy and Todd 1985)."""
+    """Mask of the masses that linear statements do not force to 0 (a linear program: Freund, Roundy and Todd 1985)."""
     n, k = len(problem.w), len(problem.G)
     at_least = np.block([[problem.G, np.zeros((k, n + 1))], [np.eye(n), -np.eye(n), np.zeros((n, 1))]])
     found = linprog(
@@ -312,7 +312,7 @@ def compare(case: Case, starts: int, backend: str = "auto") -> None:
 
 
 def refusal(found: Any) -> str | None:
-    """Why the back end refused a program, None when it did not."""
+    """Reason why the back end refused a program, None when it did not."""
     return next((text for text in found.notes if text.startswith(f"{found.backend} refuses: ")), None)
 
 

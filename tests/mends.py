@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Mend(NamedTuple):
-    """What was wrong, and the tests that would find it again, as ``file::function`` below ``tests``."""
+    """A defect, and the tests that would find it again, as ``file::function`` below ``tests``."""
 
     defect: str
     tests: tuple[str, ...]

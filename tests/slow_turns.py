@@ -1,4 +1,4 @@
-"""Which slow tests come first with which commit, so that a limited run reaches all of them within a few commits.
+"""Turns of slow tests: the first ones change with the commit, so that a limited run reaches all within a few.
 
 Tests are put in a circle, and a run begins somewhere on it. Beginnings of successive turns are a golden ratio of the
 circle apart, so that k of them leave gaps of at most about 1.7/k of it: runs that finish a tenth of the tests reach
@@ -31,7 +31,7 @@ def in_turn(ids: Sequence[str], turn: int) -> list[int]:
 
 
 def turns_since(place: int, done: int, n: int, turn: int) -> int:
-    """How many turns ago a run of ``done`` tests last reached a place on the circle; ``turn`` itself has not.
+    """Turns since a run of ``done`` tests last reached a place on the circle; ``turn`` itself has not.
 
     Returns
     -------

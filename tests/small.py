@@ -49,7 +49,7 @@ def best_of_ipopt(part, starts=5):
 
 
 def entropy(part, point):
-    """What is maximised, nats per individual."""
+    """The objective, which is maximised, nats per individual."""
     return -Derivatives(part.program).objective(point) / part.program.total.sum()
 
 

@@ -1,4 +1,4 @@
-"""What must hold whatever was published: the truth satisfies every constraint that is compiled."""
+"""Soundness: whatever was published, the truth satisfies every constraint that is compiled."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Grown:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a tree is grown: which splits compete, how they are compared, and when to stop."""
+    """Recipe of growing a tree: splits that compete, their comparison, and the rules to stop."""
 
     form: str  # "multiway", "binary", or "mixed": multiway but for cuts of numbers
     measure: str
@@ -209,7 +209,7 @@ def competitors(people: People, recipe: Recipe, rows: IntArray, reach: dict[str,
 
 
 def narrowed(people: People, reach: dict[str, Any], name: str, cut: Cut) -> dict[str, Any]:
-    """What can still reach a branch."""
+    """Values that can still reach a branch."""
     if people.attribute(name).values is None:
         low, high = reach[name]
         return {**reach, name: (max(low, cut[0]), min(high, cut[1]))}
@@ -276,7 +276,7 @@ def grow_anyhow(draw: Draw, people: People, depth: int = 3) -> Grown:
 def recipes(
     draw: Draw, people: People, *, private: bool = True, forms: Sequence[str] = ("multiway", "binary", "mixed")
 ) -> Recipe:
-    """How to grow a tree for some people; private attributes compete when asked for."""
+    """Recipes of trees for some people; private attributes compete when asked for."""
     names = [a.name for a in people.attributes if private or a.role == "public"]
     k = draw(st.sampled_from((1, 1, 1, 2, 3)))
     return Recipe(
@@ -298,7 +298,7 @@ def recipes(
 
 @dataclass(frozen=True)
 class Style:
-    """What is published: which statements nodes make, how many digits rates keep, what is removed or blurred."""
+    """Style of publication: statements of nodes, digits of rates, removals and blurring."""
 
     leaf: str = "mixture"
     inner: str = "nothing"

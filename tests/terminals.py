@@ -61,6 +61,6 @@ def in_terminal(arguments, cwd, term="xterm-256color", command=(sys.executable, 
 
 
 def steering(arrived):
-    """What would steer a terminal or hide something, but for ends of lines and what Rich writes by itself."""
+    """Characters that would steer a terminal or hide something, except ends of lines and those of Rich."""
     text = STYLES.sub(b"", arrived).replace(b"\r\n", b"\n").replace(b"\r", b"").decode()
     return sorted({character for character in text if not character.isprintable()} - {"\n"})

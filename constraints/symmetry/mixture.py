@@ -88,7 +88,7 @@ class _Search:
     _blocks: dict[bytes, IntArray] = field(default_factory=dict)  # of exchangeable classes, by linear constraints
 
     def pieces(self, held: IntArray) -> Pieces:
-        """What statements and some internal rows hold together, as far as it is below one of these rows."""
+        """Cells that statements and some internal rows hold together, as far as these are below one of the rows."""
         self.check()
         program, alone = self.program, unmerged(self.program)
         among = compared(program, alone, self.rows, held)

@@ -61,7 +61,7 @@ def audit_records(
 
 
 def number_problems(*, min_size: object, background: object) -> Iterator[Problem]:
-    """What is wrong with the numbers that the attacks go by."""
+    """Mistakes in the numbers that the attacks go by."""
     for name, value, least in (("min_size", min_size, 1), ("background", background, 0)):
         if not is_whole(value, least):
             expected = up_to_largest(f"a whole number of at least {least}", value)

@@ -92,7 +92,7 @@ def wanted_of(
     train: Source | None,
     parameters: Mapping[str, Any] | None,
 ) -> Wanted:
-    """What a caller says of a model, checked.
+    """Statements of a caller about a model, checked.
 
     Raises
     ------

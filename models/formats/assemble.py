@@ -118,7 +118,7 @@ def _attributes(
 
 
 def _is_categorical(*stated: Attribute | None) -> bool:
-    """What the first that says so says an attribute is."""
+    """Type of an attribute by the first source that states it."""
     return next((attribute.type == "categorical" for attribute in stated if attribute is not None), False)
 
 

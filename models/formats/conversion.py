@@ -1,4 +1,4 @@
-"""What a caller says of a model that its file lacks, and what becomes of the model: a release, and what was lost."""
+"""Conversion of a model: statements of the caller that its file lacks, the release, and losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ States: TypeAlias = dict[str, bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """What a caller says of a model, in place of what its file lacks; None for what is not said.
+    """Statements of a caller about a model, in place of those that its file lacks; None for what is not stated.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Converted:
 
     @property
     def states(self) -> States:
-        """What some leaf of the release states: counts, n, rates, labels, and linear statements (scores)."""
+        """Kinds of statements of leaves of the release: counts, n, rates, labels, and linear statements (scores)."""
         leaves = [leaf for tree in self.release.trees for leaf in tree.leaves]
         return {
             "counts": any(leaf.counts is not None for leaf in leaves),

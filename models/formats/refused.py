@@ -70,5 +70,5 @@ REFUSED = (
 
 
 def refusal_of(head: Head) -> Refusal | None:
-    """Why a file is not read, None when it is of no such kind."""
+    """Reason why a file is not read, None when it is of no such kind."""
     return next((refusal for refusal in REFUSED if refusal.recognise(head)), None)

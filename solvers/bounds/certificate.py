@@ -1,4 +1,4 @@
-"""What multipliers prove: an upper bound of the entropy by the tangent of a concave Lagrangian.
+"""Proof from multipliers: an upper bound of the entropy by the tangent of a concave Lagrangian.
 
 For feasible masses m, with multipliers that price every row on the side where it holds,
 

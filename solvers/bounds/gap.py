@@ -1,4 +1,4 @@
-"""How much entropy an answer can lack, whether its program is convex or not."""
+"""Most entropy that an answer can lack, whether its program is convex or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FINE, COARSE = 1e-9, 1e-7
 
 
 def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
-    """How much entropy a feasible point can lack at most, nats times individuals.
+    """Most entropy that a feasible point can lack, nats times individuals.
 
     Parameters
     ----------

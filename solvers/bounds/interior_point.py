@@ -61,7 +61,7 @@ class Problem:
     terms: tuple[Terms, ...]
 
     def objective(self, x: FloatArray) -> float:
-        """What is minimised, nats."""
+        """The objective, which is minimised, nats."""
         masses = self.weight > 0
         m = np.maximum(x[masses], INVERTIBLE)
         return float((m * np.log(m / self.weight[masses])).sum() + self.cost @ x)

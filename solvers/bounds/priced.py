@@ -1,4 +1,4 @@
-r"""Where the entropy is more curved than comparisons are: a convex program that bounds one that is not.
+r"""Convex bound of a program that is not convex, where the entropy is more curved than the comparisons.
 
 A comparison of a node's chosen split T with a candidate U reads, for each measure and in individuals,
 

@@ -38,7 +38,7 @@ FURTHEST = 2.0**12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
-    """What is proved of every feasible point of a problem by the ``prices`` of its rows, shape (n_rows,).
+    """Properties of every feasible point of a problem, proved by the ``prices`` of its rows, shape (n_rows,).
 
     ``alive`` are the masses that may be positive, shape (n,); the others are 0. ``tight`` rows with two sides are where
     their price says, shape (n_rows,). ``complete`` is whether the method found nothing beyond what is proved.

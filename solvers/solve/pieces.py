@@ -1,4 +1,4 @@
-"""What a solve begins with, and what each of its rounds does, whatever solves the parts: in time, or not at all."""
+"""Start and rounds of a solve, whatever solves the parts: each step in time, or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEASURING = 3.0
 
 
 def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
-    """What ``work`` returns.
+    """The result of ``work``.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """What a solve begins with: the uniform answer, and by how much it misses the constraints."""
+    """Start of a solve: the uniform answer, and its violation of the constraints."""
 
     evaluator: Evaluator
     uniform: FloatArray

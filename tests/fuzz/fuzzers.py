@@ -21,7 +21,7 @@ SHOWN = 3_000
 
 
 def broken(name: str, number: int) -> str | None:
-    """How a case breaks the law, None when it does not."""
+    """Breach of the law by a case, None for none."""
     found = outcome(FUZZERS[name](number))
     if found.broken is None:
         return None

@@ -40,7 +40,7 @@ HELP = {"--help", "-h", "--version", "--install-completion", "--show-completion"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case: the exit status, what was printed, and how the law was broken, None where it was not."""
+    """Outcome of a case: the exit status, the output, and the breach of the law, None for none."""
 
     status: int | None
     out: str
@@ -148,7 +148,7 @@ def one_parser() -> Iterator[None]:
 
 
 def _breaches(case: Case, folder: Path, status: int | None, out: str, err: str) -> Iterator[str]:
-    """How an outcome breaks the law."""
+    """Breaches of the law by an outcome."""
     if status not in (0, 1, 2):
         yield f"exit status {status}"
     if "Traceback" in out + err:
@@ -205,7 +205,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _left(case: Case, folder: Path, status: int | None) -> Iterator[str]:
-    """What is wrong with the files that are there now."""
+    """Faults of the files that are there now."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_dir():

@@ -116,7 +116,7 @@ def _rate(document: Any, dice: Dice) -> None:
 
 
 def _inner(document: Any, dice: Dice) -> None:
-    """What a leaf states, of a node that is none."""
+    """Statements of a leaf on a node that is none."""
     states = {"n": 3, "counts": {}, "label": "x", "error_rate": 0.5, "attribute": "T", "branches": []}
     key = dice.choice(sorted(states))
     dice.choice(_nodes(document, dice))[key] = states[key]

@@ -63,7 +63,7 @@ READ = (
 
 
 def _role(found: World, files: dict[str, bytes], dice: Dice) -> tuple[Table, str, tuple[str, ...]]:
-    """What the table is for: the table as it should be, its file, and the call that reads it."""
+    """Role of a table: the table as it should be, its file, and the call that reads it."""
     tree, target, qi = "tree.json", found.header[-1], ",".join(found.header[:-1])
     defend = ("defend", dice.choice(["none", "prune-parent", "kadet", "erp", "rdt"]), "truth.csv")
     defend += ("--target", target, "--qi", qi, "-o", "out.json")

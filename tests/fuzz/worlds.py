@@ -1,4 +1,4 @@
-"""What cases begin with: releases and people that fit, from the examples, and small ones that are made up."""
+"""Starts of cases: releases and people that fit, from the examples, and small ones that are made up."""
 
 from __future__ import annotations
 

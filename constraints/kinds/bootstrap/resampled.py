@@ -91,7 +91,7 @@ def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntA
 
 
 def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
-    """How many records of each class there are at least in some places, and how many of all others together.
+    """Least records of each class in some places, and of all others together.
 
     Parameters
     ----------

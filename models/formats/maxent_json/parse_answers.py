@@ -54,7 +54,7 @@ def rounding_of(shares: Iterable[float]) -> float:
 
 
 class Answers(TypedDict):
-    """How the trees of a release predict together; the names are those of `Content`."""
+    """Rules by which the trees of a release predict together; the names are those of `Content`."""
 
     predicts: Predicts | None
     boosting: Boosting | None
@@ -70,7 +70,7 @@ def read_answers(document: Fields, names: Names) -> Answers:
 
 
 def _boosting(document: Fields, names: Names) -> Boosting | None:
-    """How scores become probabilities."""
+    """Rule that turns scores into probabilities."""
     if "boosting" not in document.raw:
         return None
     place = ("document", "boosting")
@@ -113,7 +113,7 @@ def scored_class(tree: Fields, names: Names) -> str | None:
 
 
 def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    """What does not fit in how the trees of a release predict together; ``places`` are the names of their nodes."""
+    """Mistakes in the rules by which the trees of a release predict together; ``places`` name their nodes."""
     if release.predicts == "label" and len(release.trees) > 1:
         yield Problem("document", "predicts", "vote, mean or score of several trees", "label")
     if (release.predicts == "score") != (release.boosting is not None):

@@ -32,7 +32,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
 
 
 def _answers(release: Content) -> dict[str, object]:
-    """How the trees predict together."""
+    """Rules by which the trees predict together."""
     boosting, labels = None, None if release.labels == "majority" else release.labels
     if release.boosting is not None:
         of, base = release.boosting, _by_class(release.boosting.base)

@@ -180,7 +180,7 @@ def _refuse(source: str, line: _Line, expected: str) -> NoReturn:
 def _features(
     source: str, drawn: Sequence[_Drawn], wanted: Wanted, training: TrainingColumns | None
 ) -> dict[str, Feature]:
-    """What each column that is tested means."""
+    """Meaning of each column that is tested."""
     features, problems = {}, []
     for name in dict.fromkeys(node.name for node in drawn if node.children):
         title = name

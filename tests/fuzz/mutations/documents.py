@@ -128,7 +128,7 @@ def _retag(document: Any, at: Any, key: Any, dice: Dice) -> Any:
 
 
 def _swap(document: Any, at: Any, key: Any, dice: Dice) -> Any:
-    """What is in one place in another: of two leaves, two nodes, or a leaf and what holds it."""
+    """Contents of two places exchanged: of two leaves, two nodes, or a leaf and its container."""
     other, where = dice.choice(places(document))
     other[where] = copy.deepcopy(at[key])
     return document

@@ -1,4 +1,4 @@
-"""What is put where something else is expected: numbers, as they are written, and texts."""
+"""Values put where others are expected: numbers, as they are written, and texts."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class _Tallies:
 
 
 def _own(nodes: Columns, publication: Publication, first: int) -> _Tallies:
-    """What nodes state themselves; of the classes from ``first`` on, a few."""
+    """Statements of nodes themselves; of the classes from ``first`` on, a few."""
     said, exact = nodes.statements, not publication.suppressed
     width = min(TOGETHER, len(publication.classes) - first)
     counts = np.zeros((len(nodes) + 1, width), np.int64)

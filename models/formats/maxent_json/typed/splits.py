@@ -51,7 +51,7 @@ def levels_of(nodes: Columns, starts: IntArray) -> tuple[IntArray, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Above:
-    """What is above nodes.
+    """Nodes and branches above each node.
 
     ``owner`` (n_branches,) has the node of each branch, ``leads`` (n_nodes,) the branch that leads to each node,
     `NOTHING` for roots.
