@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scale import spawn
+from scale import aligned, exponents, spawn
 
 CLASSES = ("no", "yes")
 VALUES = 8
@@ -119,28 +119,6 @@ def run(leaves: int, shape: str, kind: str, call: argparse.Namespace, folder: Pa
     return row
 
 
-def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Slopes of the logarithms over that of the number of leaves, by least squares."""
-    x = [math.log(row["leaves"]) for row in rows]
-    mean = sum(x) / len(x)
-    spread = sum((v - mean) ** 2 for v in x)
-    return {
-        key: sum((v - mean) * math.log(row[key]) for v, row in zip(x, rows, strict=True)) / spread for key in GROWING
-    }
-
-
-def show(series: list[list[dict[str, Any]]]) -> str:
-    """The measurements as an aligned table."""
-    cells = [list(COLUMNS.values())]
-    for rows in series:
-        cells += [[format(row[key], FORMATS.get(key, "")) for key in COLUMNS] for row in rows]
-        if len(rows) > 1:
-            slopes = exponents(rows)
-            cells.append([f"n^{slopes[key]:.2f}" if key in slopes else "" for key in COLUMNS])
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], metavar="N")
@@ -159,10 +137,13 @@ def main() -> int:
             for kind in call.kinds:
                 series.append([run(n, shape, kind, call, folder) for n in sorted(set(call.sizes))])
     if call.json:
-        runs = [{"runs": rows, "exponents": exponents(rows) if len(rows) > 1 else None} for rows in series]
+        runs = [
+            {"runs": rows, "exponents": exponents(rows, "leaves", GROWING) if len(rows) > 1 else None}
+            for rows in series
+        ]
         print(json.dumps({"series": runs}))
     else:
-        print(show(series))
+        print(aligned(series, COLUMNS, FORMATS, "leaves", GROWING))
     return 0
 
 

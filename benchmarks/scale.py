@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ KINDS = 64
 """Kinds of people, each with habits of its own. All attributes tell of them: the best splits are close together."""
 
 STAGES = ("read", "compile", "check", "solve", "measure")
+SIZE, GROWING = "distinct_qi", (*STAGES, "command", "wall")
 COLUMNS = {
     "distinct_qi": "QIs",
     "individuals": "people",
@@ -60,7 +62,7 @@ COLUMNS = {
     "max_violation": "violation",
     "status": "status",
 }
-FORMATS = {name: ".2f" for name in (*STAGES, "command", "wall")} | {
+FORMATS = {name: ".2f" for name in GROWING} | {
     "stages_mb": ".0f",
     "command_mb": ".0f",
     "entropy": ".6f",
@@ -211,24 +213,27 @@ def run(n: int, call: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return row | {"command": used["seconds"], "wall": used["wall"], "command_mb": used["mb"]}
 
 
-def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Slopes of log seconds over log n by least squares, for the stages and the command."""
-    x = [math.log(row["distinct_qi"]) for row in rows]
+Rows = Sequence[Mapping[str, Any]]
+
+
+def exponents(rows: Rows, by: str, keys: Iterable[str]) -> dict[str, float]:
+    """Slopes of the logarithms of some keys over that of another, by least squares."""
+    x = [math.log(row[by]) for row in rows]
     mean = sum(x) / len(x)
     spread = sum((v - mean) ** 2 for v in x)
-    return {
-        name: sum((v - mean) * math.log(row[name]) for v, row in zip(x, rows, strict=True)) / spread
-        for name in (*STAGES, "command", "wall")
-    }
+    return {key: sum((v - mean) * math.log(row[key]) for v, row in zip(x, rows, strict=True)) / spread for key in keys}
 
 
-def show(rows: list[dict[str, Any]]) -> str:
-    """The measurements as an aligned table."""
-    cells = [list(COLUMNS.values())]
-    cells += [[format(row[key], FORMATS.get(key, "")) for key in COLUMNS] for row in rows]
-    if len(rows) > 1:
-        slopes = exponents(rows)
-        cells.append([f"n^{slopes[key]:.2f}" if key in slopes else "" for key in COLUMNS])
+def aligned(
+    series: Iterable[Rows], titles: Mapping[str, str], formats: Mapping[str, str], by: str, growing: Sequence[str]
+) -> str:
+    """The rows as a table; below those of each series the exponents with which some keys grow by another."""
+    cells = [list(titles.values())]
+    for rows in series:
+        cells += [[format(row[key], formats.get(key, "")) for key in titles] for row in rows]
+        if len(rows) > 1:
+            slopes = exponents(rows, by, growing)
+            cells.append([f"n^{slopes[key]:.2f}" if key in slopes else "" for key in titles])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
@@ -254,9 +259,9 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         rows = [run(n, call, folder) for n in sorted(set(call.sizes))]
     if call.json:
-        print(json.dumps({"runs": rows, "exponents": exponents(rows) if len(rows) > 1 else None}))
+        print(json.dumps({"runs": rows, "exponents": exponents(rows, SIZE, GROWING) if len(rows) > 1 else None}))
     else:
-        print(show(rows))
+        print(aligned([rows], COLUMNS, FORMATS, SIZE, GROWING))
     return 0
 
 
