@@ -115,6 +115,11 @@ def _run(
     return UNRELIABLE
 
 
+def _tell_ahead(text: str) -> None:
+    """Say early that solving takes long, and what ends it sooner."""
+    tell(f"note: {text}; --time-limit SECONDS gives the best answer by then")
+
+
 def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | None:
     """The plot that is asked for, None for none; one that cannot be drawn is refused."""
     if plot is None and output is None:
@@ -134,11 +139,12 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
     from maxent.api.compile import Knowledge
     from maxent.api.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.results.comparison import described, estimate_numbers
+    from maxent.solvers.forecast import hearing
 
     how = taken(Solving, options)
     of_trees = {name: options[name] for name in TREES_ONLY}
     case = read_case(tree, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
-    with progress() as told:
+    with progress() as told, hearing(_tell_ahead):
         result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
     row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
     if attacked:

@@ -65,6 +65,7 @@ class Estimate(Shown, Solved):
         }
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
+        if np.isfinite(outcome.entropy_upper_bound):
             if self.certificate != "global":
                 summary["entropy_upper_bound"] = outcome.entropy_upper_bound
             if self.certificate == "gap":

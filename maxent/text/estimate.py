@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import log
+from math import isfinite, log
 from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds.registry import kinds_of
@@ -152,4 +152,14 @@ def _worth(estimate: Solved) -> str:
         "time_limit": "stopped at the time limit",
         "interrupted": "interrupted",
     }
-    return status.get(estimate.outcome.status, estimate.outcome.status) + ", not to be relied on"
+    return status.get(estimate.outcome.status, estimate.outcome.status) + ", not to be relied on" + _far(estimate)
+
+
+def _far(estimate: Solved) -> str:
+    """How far an estimate came that was stopped early, in words."""
+    outcome = estimate.outcome
+    if outcome.status not in ("time_limit", "interrupted"):
+        return ""
+    most = outcome.entropy_upper_bound
+    known = f"; the optimum has at most {most:.4f} nats" if isfinite(most) else ""
+    return f"; {counted(outcome.iterations, 'step')}{known}"

@@ -99,7 +99,7 @@ def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> 
     found = relaxed_optimum(program, start, options.clock)
     violation = Derivatives(program).violation(found.point)
     stop = Stop.CONVERGED if violation <= options.tolerance else options.clock.stop() or Stop.NUMERICAL
-    return Solution(found.point, stop, violation, 1, multipliers=found.multipliers)
+    return Solution(found.point, stop, violation, found.iterations, multipliers=found.multipliers)
 
 
 def accuracy_for(program: LiftedProgram) -> Accuracy:

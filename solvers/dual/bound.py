@@ -55,11 +55,13 @@ class RelaxedOptimum:
     ``point``, shape (n,), satisfies the linear rows and, unless the rounds ran out, the convex ones, up to rounding and
     `CLOSED`; where it satisfies all rows it is the optimum of the program. Aggregates that no row defines are NaN.
     ``multipliers`` of the relaxation's linear rows give the bound where there are no other rows, else they are None.
+    ``iterations`` are Newton steps.
     """
 
     bound: float
     point: FloatArray
     multipliers: FloatArray | None
+    iterations: int
 
 
 def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
@@ -71,9 +73,10 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     masses = _inside(linear, point[relaxed.elimination.free])
     problem = _append(linear, *convex.cuts(masses, np.arange(convex.n_rows)))
     start = _start(problem, masses, clock)
-    n_linear, best, worth = len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))
+    steps, n_linear, best, worth = 0, len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))
     for _ in range(ROUNDS):
         found = minimise(problem, start, worth, STEPS if convex.n_rows else ENOUGH, clock)
+        steps += found.iterations
         before, best = best, min(best, found.bound + problem.rounding(found.multipliers))
         violated = np.flatnonzero(convex.values(found.masses) < -CLOSED * convex.size)
         if not len(violated) or before - best < worth or clock.stop() is not None:
@@ -88,7 +91,8 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
         if residual <= max(MET, worth):
             return optimum
     point = relaxed.elimination.point(found.masses)
-    return RelaxedOptimum(best + relaxed.constant, point, None if convex.n_rows else found.multipliers)
+    multipliers = None if convex.n_rows else found.multipliers
+    return RelaxedOptimum(best + relaxed.constant, point, multipliers, steps)
 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
@@ -97,7 +101,7 @@ def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock)
     bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
     point = relaxed.elimination.point(found.masses)
-    return RelaxedOptimum(bound, point, found.multipliers), found.residual
+    return RelaxedOptimum(bound, point, found.multipliers, found.iterations), found.residual
 
 
 def entropy_bound(

@@ -41,10 +41,11 @@ def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray)
     blocks = _blocks(problem, clock)
     y = start.copy()
     masses = problem.masses(y)
-    for _ in range(sweeps):
+    for done in range(sweeps):
+        before = y.copy()
         for block in blocks:
-            if clock.stop() is not None:
-                return y
+            if clock.stop() is not None:  # halfway through a round the first rows are off again
+                return before if done else y
             sums = np.bincount(block.of, masses[block.at], len(block.rows))
             without = np.log(np.maximum(sums, TINY)) - y[block.rows]
             new = np.clip(0.0, block.low - without, block.high - without)

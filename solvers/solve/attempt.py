@@ -258,8 +258,11 @@ def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bo
 def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend, options: Options) -> Attempt:
     """The certificate of a solution by our own bound: the optimum, or not solved although the back end says so."""
     best, iterations = found.best, found.iterations
-    if best is None or found.stopped is not None:
+    if best is None:
         return found
+    if found.stopped is not None:  # where there are multipliers, their bound takes no time
+        known = program.convex and best.multipliers is not None
+        return replace(found, gap=_gap(program, best, options, least=-np.inf)) if known else found
     if program.terms and not program.convex_rows.any():
         return found  # its bound takes long and decides nothing: it waits until no further rows are activated
     said, gap = best.stop, _gap(program, best, options)
@@ -279,15 +282,24 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
     return replace(found, best=best, gap=gap, iterations=iterations)
 
 
-def _gap(program: LiftedProgram, solution: Solution, options: Options) -> float:
-    """Most entropy that a solution can lack to the optimum, nats times individuals."""
+def _gap(program: LiftedProgram, solution: Solution, options: Options, least: float = 0.0) -> float:
+    """Most entropy that a solution can lack to the optimum, nats times individuals, and at ``least`` so much.
+
+    One that was stopped on the way, and misses rows, can have more entropy than the optimum.
+    """
     assert solution.point is not None
-    return gap_of(program, solution.point, options, solution.multipliers)
+    return gap_of(program, solution.point, options, solution.multipliers, least)
 
 
-def gap_of(program: LiftedProgram, point: FloatArray, options: Options, multipliers: FloatArray | None = None) -> float:
-    """`maxent.solvers.bounds.gap.gap` in time, not negative; infinite without an answer."""
+def gap_of(
+    program: LiftedProgram,
+    point: FloatArray,
+    options: Options,
+    multipliers: FloatArray | None = None,
+    least: float = 0.0,
+) -> float:
+    """`maxent.solvers.bounds.gap.gap` in time, not below the ``least``; infinite without an answer."""
     from maxent.solvers.bounds.gap import gap
 
     found = in_time(options.clock, lambda: gap(program, point, options.clock, multipliers))
-    return max(found, 0.0) if found is not None and np.isfinite(found) else np.inf
+    return max(found, least) if found is not None and np.isfinite(found) else np.inf

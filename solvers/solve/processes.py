@@ -15,9 +15,13 @@ from functools import cache
 from maxent.solvers.apart import WorkerLost
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import ASKED_TO_END, LAST, POLL, Clock
+from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, refusal
 from maxent.solvers.threads import one_thread
+
+WARM = 5.0
+"""Seconds after which the pace so far tells how long all parts will take."""
 
 _Numbered = Sequence[tuple[int, Task]]
 _Attempts = Generator[tuple[int, Attempt], None, None]
@@ -46,10 +50,16 @@ def attempt_parts(
         solve = _on_cluster
     else:
         solve = _here if options.jobs == 1 or len(tasks) < 2 else _elsewhere
+    size, begin, solved = sum(task.part.program.n for task in tasks), time.monotonic(), 0
     with closing(solve([(i, tasks[i]) for i in order], backend, options)) as attempts:
         for i, attempt in attempts:
             found[i] = attempt
             done(len(found))
+            solved += tasks[i].part.program.n
+            gone = time.monotonic() - begin
+            if gone > WARM and solved < size:
+                what = f"{len(tasks)} parts, the largest of {tasks[order[0]].part.program.n:,} unknowns"
+                foretell(gone * (size - solved) / solved, what, "more jobs, or fewer starts, take less", options.clock)
     return [found[i] for i in range(len(tasks))]
 
 

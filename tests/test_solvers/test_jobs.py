@@ -15,7 +15,9 @@ from contested import contested
 import maxent
 from maxent.api import estimate as engine
 from maxent.models.errors import MaxentError
+from maxent.solvers import forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.solve import processes
 from maxent.solvers.solve.processes import deaf
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -36,6 +38,17 @@ def test_the_number_of_jobs_changes_nothing(impurity):
         assert getattr(alone.outcome, name) == getattr(together.outcome, name)
     assert told[: len(told) // 2] == told[len(told) // 2 :]
     assert {(done, of) for _, done, of in told} >= {(i, alone.outcome.parts) for i in range(alone.outcome.parts + 1)}
+
+
+def test_the_pace_of_the_first_parts_tells_how_long_all_will_take(monkeypatch):
+    release, frame = contested("gini")
+    monkeypatch.setattr(processes, "WARM", -1.0)
+    monkeypatch.setattr(forecast, "LONG", 0.0)
+    heard = []
+    with forecast.hearing(heard.append):
+        maxent.estimate(release, frame, starts=1, time_limit=300)
+    assert len(heard) == 1
+    assert "4 parts, the largest of" in heard[0]
 
 
 class Failing(IpoptBackend):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
 import maxent
+from maxent.__main__ import main
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual import linear_entropy, overlapping
 from maxent.solvers.dual.face import find_face
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.overlapping import minimise_overlapping
 from maxent.solvers.dual.proportional_fitting import fitted
+from maxent.solvers.forecast import hearing
+from maxent.solvers.solution import Stop
 
 CLASSES = 3
 
@@ -77,16 +84,83 @@ def test_a_clock_that_has_run_out_ends_it_with_a_bound() -> None:
     assert np.isfinite(found.bound)
 
 
-@pytest.mark.parametrize(("beta", "k"), [(1.0, 0), (1.0, 3), (0.4, 0)])
-def test_a_forest_with_thousands_of_counts_is_solved(beta: float, k: int) -> None:
+def thousands(beta: float, k: int) -> tuple[maxent.Release, pd.DataFrame]:
+    """Random trees with thousands of counts, and their people."""
     rng = np.random.default_rng(5)
     people = pd.DataFrame(
         {name: rng.choice(list("abcdef"), 2_000, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]) for name in "PQRS"}
     )
     people["class"] = np.where(rng.random(2_000) < 0.3, people["P"], rng.choice(list("xyz"), 2_000))
     training = read_training(people, target="class", qi=list("PQRS"))
-    forest = random_trees(training, RandomTrees(4, 2, beta, k, seed=1))
+    return random_trees(training, RandomTrees(4, 2, beta, k, seed=1)), people
+
+
+@pytest.mark.parametrize(("beta", "k"), [(1.0, 0), (1.0, 3), (0.4, 0)])
+def test_a_forest_with_thousands_of_counts_is_solved(beta: float, k: int) -> None:
+    forest, people = thousands(beta, k)
     found = maxent.estimate(forest, people[list("PQRS")], people)
     assert found.reliable
     assert found.certificate == "global"
     assert np.isfinite(found.summary["divergence"]["overall"])
+
+
+class Counting(Clock):
+    """Stops the so-manieth time that somebody asks."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.asked, self.most = 0, most
+
+    def stop(self) -> Stop | None:
+        self.asked += 1
+        return Stop.INTERRUPTED if self.asked > self.most else None
+
+    @property
+    def runs(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("trees", [4, 8])
+def test_an_answer_cut_short_is_as_good_as_a_few_rounds_of_fitting(trees: int) -> None:
+    problem, _ = counted(3, trees, owners=120)
+    few, whole = Counting(10**9), Counting(10**9)
+    masses = problem.masses(fitted(problem, 5, few, np.zeros(len(problem.lower))))
+    off = np.abs(problem.matrix @ masses - problem.lower).max()
+    optimum = minimise_overlapping(problem, 1e-10, whole)
+    assert optimum.residual <= 1e-8 < off
+    for asked in np.linspace(few.asked + 1, whole.asked, 25, dtype=int).tolist():
+        found = minimise_overlapping(problem, 1e-10, Counting(asked))
+        assert np.abs(problem.matrix @ found.masses - problem.lower).max() <= off
+        assert found.bound >= optimum.bound - 1e-8
+
+
+def test_what_will_take_minutes_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overlapping, "PER_FITTING", 1e9)
+    problem, _ = counted(0, trees=3)
+    heard: list[str] = []
+    with hearing(heard.append):
+        minimise_overlapping(problem, 1e-10, Clock())
+        minimise_overlapping(problem, 1e-10, Clock())
+    assert len(heard) == 1
+    assert re.fullmatch(
+        r"solving will take about \d+ hours: 180 unknowns in \d+ sums that overlap; fewer trees take less", heard[0]
+    )
+    with hearing(heard.append):
+        minimise_overlapping(problem, 1e-10, Clock(30.0))  # which ends it soon
+    minimise_overlapping(problem, 1e-10, Clock())
+    assert len(heard) == 1
+
+
+def test_the_command_says_so_on_standard_error_and_how_far_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlapping, "PER_FITTING", 1e9)
+    monkeypatch.setattr(linear_entropy, "DENSE_FACTOR", 0)
+    monkeypatch.setattr(overlapping, "find_face", lambda problem, clock: clock.interrupt())
+    forest, people = thousands(1.0, 0)
+    forest.save(tmp_path / "forest.json")
+    people.drop(columns="class").to_csv(tmp_path / "qi.csv", index=False)
+    assert main(["estimate", str(tmp_path / "forest.json"), str(tmp_path / "qi.csv")]) == 1
+    printed = capsys.readouterr()
+    assert re.search(r"note: solving will take about \d+ hours: .*; --time-limit SECONDS gives the best", printed.err)
+    assert re.search(r"interrupted, not to be relied on; 0 steps; the optimum has at most \d\.\d+ nats", printed.out)
