@@ -31,6 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.softmax import exponentials
 
 DENSE_PRODUCT, FILLED = 200_000, 20
 """Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0."""
@@ -160,13 +161,14 @@ class LinearEntropy:
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
         """``D(y)`` and ``m(y)``."""
         exponent = self.matrix.T @ y + np.log(self.weight)
-        largest = self.largest(exponent)
-        share = np.exp(exponent - largest[self.owner])
-        sums = np.bincount(self.owner, share, len(self.total))
-        sums[sums == 0] = 1.0  # owners without masses
-        entropy = float(self._total @ (largest + np.log(sums) - np.log(self._positive_total)))
-        masses = share * (self._total / sums)[self.owner]
+        found = exponentials(exponent, self.largest, self._summed, lambda values: values[self.owner])
+        sums = np.where(found.sums == 0, 1.0, found.sums)  # owners without masses
+        entropy = float(self._total @ (found.largest + np.log(sums) - np.log(self._positive_total)))
+        masses = found.share * (self._total / sums)[self.owner]
         return entropy - float(self._sides(y).sum()), masses
+
+    def _summed(self, values: FloatArray) -> FloatArray:
+        return np.bincount(self.owner, values, len(self.total))
 
     def _sides(self, y: FloatArray) -> FloatArray:
         """Terms that rows subtract from the dual function: ``y_r`` times the side that its sign stands for."""

@@ -21,6 +21,7 @@ from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.cholesky import Solve, cholesky
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.block_form import Form, fast
+from maxent.solvers.softmax import exponentials
 
 Centre = Callable[[FloatArray], FloatArray]
 
@@ -83,18 +84,24 @@ class Manifold:
         scores = theta
         if len(multipliers):
             scores = theta + (self.equal_transposed @ multipliers).reshape(theta.shape)
-        top = scores.max(axis=1)
-        if not self.single:
-            top = np.maximum.reduceat(top, self.form.start)[self.form.owner]
-        shifted = scores - top[:, None]
-        sums = np.exp(shifted).sum(axis=1)
-        if not self.single:
-            sums = np.add.reduceat(sums, self.form.start)[self.form.owner]
-        log_p = np.maximum(shifted - np.log(sums)[:, None], SMALLEST)
+        found = exponentials(scores, self._largest, self._summed, self._spread)
+        log_p = np.maximum(found.shifted - self._spread(np.log(found.sums)), SMALLEST)
         m = self.total * np.exp(log_p)
         if not self.every:
             log_p, m = np.where(self.form.free, log_p, 0.0), np.where(self.form.free, m, 0.0)
         return Masses(m, log_p, multipliers)
+
+    def _largest(self, values: FloatArray) -> FloatArray:
+        top: FloatArray = values.max(axis=1)
+        return top if self.single else np.maximum.reduceat(top, self.form.start)
+
+    def _summed(self, values: FloatArray) -> FloatArray:
+        sums: FloatArray = values.sum(axis=1)
+        return sums if self.single else np.add.reduceat(sums, self.form.start)
+
+    def _spread(self, values: FloatArray) -> FloatArray:
+        """The value of its quasi-identifier for each mass."""
+        return (values if self.single else values[self.form.owner])[:, None]
 
     def _each(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
         """Newton's method, each equation in its own bracket: its left side increases with its multiplier."""
