@@ -67,14 +67,14 @@ def write_release(path: Path, leaves: int, shape: str, kind: str, seed: int) -> 
     head = {"format": "maxent/1", "target": {"name": "y", "classes": CLASSES}, "attributes": attributes}
     with open(path, "w", encoding="utf-8") as file:
         file.write(json.dumps(head)[:-1] + ', "trees": [{"nodes": [\n')
-        lines = _nodes(counts.tolist(), removed.tolist(), inner, width, kind == "pruned")
+        lines = nodes_of(counts.tolist(), removed.tolist(), inner, width, kind == "pruned")
         file.write(next(lines))
         file.writelines(",\n" + line for line in lines)
         file.write("\n]}]}\n")
     return nodes - inner
 
 
-def _nodes(counts: list[list[int]], removed: list[bool], inner: int, width: int, stated: bool) -> Iterator[str]:
+def nodes_of(counts: list[list[int]], removed: list[bool], inner: int, width: int, stated: bool) -> Iterator[str]:
     """The nodes of a release, level by level."""
     depth, last = 0, 0
     for i, (no, yes) in enumerate(counts):

@@ -1,4 +1,4 @@
-"""The releases that the benchmark of ``maxent audit`` makes up are valid, and are what it says of them."""
+"""The releases that the benchmarks of ``maxent audit``, and of reading, make up are valid, and as they say."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def test_made_up_releases_are_read_and_their_removed_leaves_found(tmp_path, monk
     one_by_one = sum(row["counts"] is not None for row in found["recovered"])
     assert one_by_one + together == found["differencing"]["removed"]
     assert found["homogeneity"]["leaves"] > 0
+
+
+def test_made_up_forests_are_about_the_same_records(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    write_forest = importlib.import_module("reading").write_forest
+    path = tmp_path / "forest.json"
+    assert write_forest(path, 3, 41, seed=1) == 3 * 41
+    trees = maxent.load_release(path).trees
+    assert [len(tree.nodes) for tree in trees] == [41] * 3
+    assert len({tuple(tree.root.counts.items()) for tree in trees}) == 1

@@ -25,8 +25,8 @@ from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_spli
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
 
-BATCH = 2**16
-"""Nodes that are objects at the same time."""
+BATCH = 2**11
+"""Nodes that are objects at the same time: few enough for the caches of a processor."""
 
 LARGE = 2**24
 """Bytes of the nodes of a tree from which on they are decoded in batches."""

@@ -31,7 +31,7 @@ class _WrittenBranch(msgspec.Struct, gc=False, frozen=True, forbid_unknown_field
     values: tuple[str, ...] = msgspec.field(default=(), name="in")
     le: float = _NAN
     gt: float = _NAN
-    missing: bool | None = None
+    missing: bool = NOTHING  # type: ignore[assignment]
 
 
 class WrittenNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +122,20 @@ def _codes(names: Iterable[str], codes: Mapping[str, int], size: int) -> IntArra
     return np.fromiter(map(codes.__getitem__, names), np.int64, size)
 
 
+def _wholes(values: Sequence[int]) -> IntArray:
+    """Whole numbers, most often `NOTHING` everywhere."""
+    if values.count(NOTHING) == len(values):
+        return np.full(len(values), NOTHING)
+    return np.fromiter(values, np.int64, len(values))
+
+
+def _reals(values: Sequence[float]) -> FloatArray:
+    """Numbers, often NaN everywhere: the default of what is written, one and the same object."""
+    if values.count(_NAN) == len(values):
+        return np.full(len(values), np.nan)
+    return np.fromiter(values, np.float64, len(values))
+
+
 def _lengths(lists: Sequence[Sequence[object] | Mapping[str, int]]) -> IntArray:
     return np.fromiter(map(len, lists), np.int64, len(lists))
 
@@ -132,10 +146,10 @@ def batch_of(nodes: list[WrittenNode], tree_ends: list[int], codes: Codes) -> Ba
     attribute = _codes([node.attribute for node in nodes], codes.attributes, size)
     labels = [node.label for node in nodes]
     label = _codes(labels, codes.classes, size) if any(labels) else np.full(size, NOTHING)
-    rate = np.array([node.error_rate for node in nodes], np.float64)
-    n = np.array([node.n for node in nodes], np.int64)
-    distinct = np.array([node.distinct for node in nodes], np.int64)
-    value = np.array([node.value for node in nodes], np.float64)
+    rate = _reals([node.error_rate for node in nodes])
+    n = _wholes([node.n for node in nodes])
+    distinct = _wholes([node.distinct for node in nodes])
+    value = _reals([node.value for node in nodes])
     below = [node.branches for node in nodes]
     branches = list(chain.from_iterable(below))
     n_branches = _lengths(below)
@@ -146,10 +160,10 @@ def batch_of(nodes: list[WrittenNode], tree_ends: list[int], codes: Codes) -> Ba
     n_counts[counted] = _lengths(held)
     stated = int(n_counts.sum())
     count_class = _codes(chain.from_iterable(held), codes.classes, stated)
-    count = np.fromiter(chain.from_iterable(each.values() for each in held), np.int64, stated)
-    le = np.array([branch.le for branch in branches], np.float64)
-    gt = np.array([branch.gt for branch in branches], np.float64)
-    missing = np.array([NOTHING if branch.missing is None else branch.missing for branch in branches], np.int64)
+    count = np.fromiter(chain.from_iterable(map(dict.values, held)), np.int64, stated)
+    le = _reals([branch.le for branch in branches])
+    gt = _reals([branch.gt for branch in branches])
+    missing = _wholes([branch.missing for branch in branches])
     lists = [branch.values for branch in branches]
     n_values = _lengths(lists)
     tested = np.repeat(attribute, n_branches)
@@ -237,6 +251,8 @@ def _positions(ids: list[str], children: list[str | None]) -> IntArray:
     hashes = hashes[order]
     if (hashes[1:] == hashes[:-1]).any():
         raise Doubtful
+    if children == ids[1:]:  # level by level, as many tools write them
+        return np.arange(1, len(ids))
     found = np.full(len(children), NOTHING)
     led = np.flatnonzero([child is not None for child in children])
     kids = [child for child in children if child is not None]
