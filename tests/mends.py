@@ -131,6 +131,7 @@ MENDS = {
             "test_models/test_input_limits.py::test_a_study_shows_nothing_of_a_file_that_is_no_table",
             "test_models/test_malformed_tables.py::test_a_file_without_any_of_the_columns_is_not_shown",
             "test_maxent/test_foreign_files.py::test_nothing_of_a_foreign_file_is_shown",
+            "test_maxent/test_foreign_files.py::test_nor_by_bench",
         ),
     ),
     14: Mend(

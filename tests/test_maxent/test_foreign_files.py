@@ -115,12 +115,26 @@ def run(capsys, monkeypatch, arguments):
 
 
 USUAL = ("shadow", "one line", "json", "json broken", "toml", "csv", "csv semicolons", "binary")
-"""Shapes that are tried by default; the others take long together."""
+"""Shapes that are tried by default; the others take long together, and so do all but the first with `bench`."""
 
 
 @pytest.mark.parametrize("shape", [s if s in USUAL else pytest.param(s, marks=pytest.mark.slow) for s in SHAPES])
 @pytest.mark.parametrize("role", CALLS)
 def test_nothing_of_a_foreign_file_is_shown(folder, capsys, monkeypatch, role, shape):
+    by_bench = shape not in USUAL[1:]
+    nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command != "bench" or by_bench)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", USUAL[1:])
+@pytest.mark.parametrize("role", [role for role, calls in CALLS.items() if any(call[0] == "bench" for call in calls)])
+def test_nor_by_bench(folder, capsys, monkeypatch, role, shape):
+    """It starts a process for each call."""
+    nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command == "bench")
+
+
+def nothing_shown(folder, capsys, monkeypatch, role, shape, tried):
+    """Refuse a file of a shape in a role, by the commands that are to be ``tried``."""
     content = SHAPES[shape]
     content = content if isinstance(content, bytes) else content.encode()
     for name in ("secret.json", "secret.csv", "secret.parquet", "secret.toml", "groups/Education.csv"):
@@ -129,11 +143,12 @@ def test_nothing_of_a_foreign_file_is_shown(folder, capsys, monkeypatch, role, s
         usual = {"file": "truth.csv", "more": "", "method": "none"}
         study = DATA.format(**usual | STUDY_ROLES[role.removeprefix("study: ")])
         (folder / "study.toml").write_text(study, encoding="utf-8")
-    calls = CALLS[role]
-    for i, call in enumerate(calls):
-        for arguments in [[*call, "--json"]] if i % 2 else [call]:
-            status, printed = run(capsys, monkeypatch, arguments)
-            if "hierarch" not in role:  # any text with a comma in each line may be one
-                assert status == 2, (arguments, printed)
-            assert "Traceback" not in printed
-            assert pieces_in(printed) == [], (arguments, printed)
+    for i, call in enumerate(CALLS[role]):
+        if not tried(call[0]):
+            continue
+        arguments = [*call, "--json"] if i % 2 else call
+        status, printed = run(capsys, monkeypatch, arguments)
+        if "hierarch" not in role:  # any text with a comma in each line may be one
+            assert status == 2, (arguments, printed)
+        assert "Traceback" not in printed
+        assert pieces_in(printed) == [], (arguments, printed)
