@@ -207,11 +207,11 @@ def _grouped(
 
 
 def _as_meant(frame: Frame) -> Frame:
-    """The texts of a CSV file without what was put before them for spreadsheets.
+    """The texts of a CSV file, or of a workbook, without what was put before them for spreadsheets.
 
     A file with a text that these would run was written literally, and has them as they are meant.
     """
-    if frame.unit != "line":
+    if not frame.text:
         return frame
     texts = [*frame.header, *(text for column in frame.columns.values() for text in column.texts())]
     if any(map(is_formula, texts)):

@@ -84,6 +84,8 @@ class Frame:
         Reads it, and remembers what is noticed.
     decimal : {"point", "comma"}, optional
         What stands before the decimals of numbers that are text; None for as the columns show.
+    text : bool
+        Whether all cells were text in the source, which says nothing of their types.
     """
 
     source: str
@@ -96,6 +98,7 @@ class Frame:
     locate: Callable[[int], str]
     reader: Reader = field(default_factory=Reader)
     decimal: Decimal | None = "point"
+    text: bool = False
 
     @property
     def heading(self) -> str:

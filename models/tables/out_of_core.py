@@ -109,6 +109,7 @@ def aggregate(
         tuple(problems + ragged),
         locate,
         decimal=_decimal(tables),
+        text=single and tables[0].text,
     )
     individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
     return Groups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
@@ -143,7 +144,7 @@ def _places(
     """Return what `Frame` calls the places of rows, which are counted through all tables from 0; the ragged rows."""
     starts = [0, *ends[:-1]]
     if len(tables) == 1:
-        return *tables[0].lines(ends[0], rows), (tables[0].unit + " {}").format
+        return *tables[0].lines(ends[0], rows), tables[0].place
     ragged: list[Problem] = []
     for table, start, end in zip(tables, starts, ends, strict=True):
         _, problems = table.lines(end - start, np.zeros(0, dtype=np.int64))
@@ -152,7 +153,7 @@ def _places(
     def locate(number: int) -> str:
         i = bisect_right(starts, number - 1) - 1
         (line,), _ = tables[i].lines(ends[i] - starts[i], np.array([number - 1 - starts[i]], dtype=np.int64))
-        return f"{tables[i].source}, {tables[i].unit} {line}"
+        return f"{tables[i].source}, {tables[i].place(line)}"
 
     return rows + 1, ragged, locate
 

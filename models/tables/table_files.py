@@ -40,6 +40,13 @@ class TableFile(Protocol):
         """Unit of places in it: lines or rows."""
 
     @property
+    def text(self) -> bool:
+        """Whether its cells are text, which says nothing of their types."""
+
+    def place(self, number: int) -> str:
+        """The place of a row in words, by its number in the file: ``line 7``."""
+
+    @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns; they may repeat."""
 
@@ -131,9 +138,17 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
         name: from_arrow(pa.chunked_array(part, None if part else table.types[name]), name in table.times)
         for name, part in zip(present, parts, strict=True)
     }
-    repeats, locate = np.ones_like(lines), (table.unit + " {}").format
     return Frame(
-        table.source, table.unit, table.header, columns, lines, repeats, problems, locate, decimal=table.decimal
+        table.source,
+        table.unit,
+        table.header,
+        columns,
+        lines,
+        np.ones_like(lines),
+        problems,
+        table.place,
+        decimal=table.decimal,
+        text=table.text,
     )
 
 

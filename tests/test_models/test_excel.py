@@ -6,9 +6,11 @@ import datetime
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
+import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.reading import Reader, Reading
@@ -70,7 +72,7 @@ def test_cells_are_text_as_in_csv(tmp_path, merged):
         ("012", "True", None, None),
     ]
     assert lines == [2, 4, 5]
-    assert problems == ["line 6: cells: expected at most 4, as in the header, found 5"]
+    assert problems == ["row 6 of sheet 'People': cells: expected at most 4, as in the header, found 5"]
     assert notes == ["column 'share': percentages are read as the numbers that they are, 12% as 0.12"]
 
 
@@ -162,3 +164,12 @@ def test_commands_read_workbooks(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["audit", "tree.json", "people.xlsx", "--sheet", "People", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["individuals"] == 30
+
+
+def test_a_cell_is_refused_by_its_row_and_sheet(tmp_path):
+    release = Path(__file__).parents[2] / "examples" / "d1" / "tree.json"
+    rows = [["Education", "Country", "Gender"], ["Masters", "USA", "Male"], ["Bachelor", "USA", "Male"]]
+    with pytest.raises(InvalidInput) as refused:
+        maxent.estimate(release, workbook(tmp_path / "qi.xlsx", rows, percent="C"))
+    expected = "row 3 of sheet 'People': Education: expected one of 'Masters', 'Doctorate', found 'Bachelor'"
+    assert [str(problem) for problem in refused.value.problems] == [expected]

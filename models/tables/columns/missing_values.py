@@ -48,7 +48,7 @@ def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[s
 
 def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str]) -> Column:
     column, reading = frame.columns[name], reader.reading
-    numeric = column.numeric if frame.unit == "row" else None  # the lines of a text say nothing of types
+    numeric = None if frame.text else column.numeric
     rows = frame.rows_with(name)
     blanks = {"": int(rows[-1])}
     if column.values.dtype.kind in "iuf" and not reading.absent_numbers:

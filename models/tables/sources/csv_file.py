@@ -74,8 +74,13 @@ class CsvFile:
     decimal: Decimal | None = "point"
     notes: tuple[Note, ...] = ()
     unit: ClassVar[Literal["line"]] = "line"
+    text: ClassVar[bool] = True
     times: ClassVar[frozenset[str]] = frozenset()
     rows: ClassVar[int] = 0
+
+    def place(self, number: int) -> str:
+        """The place of a row in words."""
+        return f"line {number}"
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:

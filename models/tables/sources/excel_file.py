@@ -72,7 +72,8 @@ class ExcelFile:
     sheet: str
     reader: Reader
     header: tuple[str, ...] = ()
-    unit: ClassVar[Literal["line"]] = "line"
+    unit: ClassVar[Literal["row"]] = "row"
+    text: ClassVar[bool] = True
     times: ClassVar[frozenset[str]] = frozenset()
     rows: ClassVar[int] = 0
     decimal: ClassVar[Decimal | None] = "point"
@@ -108,6 +109,10 @@ class ExcelFile:
             columns = [pa.array([_text(row, at) for row in batch], pa.string()) for at in chosen]
             yield pa.record_batch(columns, schema=schema) if columns else _empty(len(batch))
 
+    def place(self, number: int) -> str:
+        """The place of a row in words."""
+        return f"row {number} of sheet {shorten(self.sheet)}"
+
     def lines(self, rows: int, wanted: IntArray) -> tuple[IntArray, list[Problem]]:
         """Return the rows of the sheet of some of the ``rows`` that `batches` yielded, from 0, and the ragged ones."""
         return np.array(self._lines, dtype=np.int64)[wanted], list(self._ragged)
@@ -120,12 +125,12 @@ class ExcelFile:
                 left_out += 1
                 expected = f"at most {width}, as in the header"
                 if left_out <= LISTED:
-                    self._ragged.append(Problem(f"line {number}", "cells", expected, str(len(cells))))
+                    self._ragged.append(Problem(self.place(number), "cells", expected, str(len(cells))))
                 continue
             self._lines.append(number)
             yield cells
         if left_out > LISTED:
-            self._ragged.append(Problem(f"and {left_out - LISTED} more lines", "cells", f"{width}", "more"))
+            self._ragged.append(Problem(f"and {left_out - LISTED} more rows", "cells", f"{width}", "more"))
 
     def _note_percentages(self, names: Sequence[str], chosen: Sequence[int], rows: Sequence[Cells]) -> None:
         for name, at in zip(names, chosen, strict=True):

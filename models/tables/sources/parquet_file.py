@@ -64,7 +64,12 @@ class ParquetFile:
     max_memory: int
     expanded: frozenset[str]
     unit: ClassVar[Literal["row"]] = "row"
+    text: ClassVar[bool] = False
     decimal: ClassVar[Literal["point"]] = "point"
+
+    def place(self, number: int) -> str:
+        """The place of a row in words."""
+        return f"row {number}"
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
