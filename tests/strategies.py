@@ -32,10 +32,19 @@ SURE = 1 - 1e-9
 TIE = 1e-12
 
 
+EXAMPLES = "MAXENT_EXAMPLES"
+FEW = 20
+"""Examples of a property that are never saved."""
+
+
 def thorough(n: int) -> settings:
-    """Settings for ``n`` examples, or as many times more as MAXENT_EXAMPLES says."""
+    """Settings for ``n`` examples, or as many times more as MAXENT_EXAMPLES says.
+
+    By default a third, but for the first `FEW`: ``tests/test_project/test_many_examples.py`` runs all of them.
+    """
+    times = int(os.environ.get(EXAMPLES, "0"))
     return settings(
-        max_examples=n * int(os.environ.get("MAXENT_EXAMPLES", "1")),
+        max_examples=n * times or max(min(n, FEW), n // 3),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 
