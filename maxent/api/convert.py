@@ -100,17 +100,17 @@ def wanted_of(
         For a text in place of a list of names, a name that comes twice, and parameters that are no mapping.
     """
     problems: list[Problem] = []
-    lists: list[tuple[str, ...] | None] = []
+    lists: dict[str, tuple[str, ...] | None] = {}
     for name, given in (("classes", classes), ("features", features), ("qi", qi)):
         if given is None:
-            lists.append(None)
+            lists[name] = None
             continue
         names = () if isinstance(given, str) else tuple(map(str, given))
         if not names:
             problems.append(Problem(ARGUMENT, name, "a list of names", shorten(given)))
         elif repeated := [each for i, each in enumerate(names) if each in names[:i]]:
             problems.append(Problem(ARGUMENT, name, "each name once", f"{shorten(repeated[0])} again"))
-        lists.append(names)
+        lists[name] = names
     if target is not None and (not isinstance(target, str) or not target):
         problems.append(Problem(ARGUMENT, "target", "a name", shorten(target)))
     if parameters is not None and not isinstance(parameters, Mapping):
@@ -118,4 +118,4 @@ def wanted_of(
     if problems:
         raise InvalidInput("options", problems)
     stated = {str(name): str(value) for name, value in (parameters or {}).items()}
-    return Wanted(target, *lists, train, stated)
+    return Wanted(target, lists["classes"], lists["features"], lists["qi"], train, stated)

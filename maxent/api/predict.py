@@ -117,7 +117,9 @@ def _beside(cells: Frame, ours: Sequence[tuple[str, Any]]) -> DataFrame:
 
     theirs = list(dict.fromkeys(cells.header))
     columns = [cells.columns[name] for name in theirs]
-    found = [pd.Series(np.append(column.values.astype(object), None)[column.codes]) for column in columns]
+    found = [
+        pd.Series(np.append(column.values.astype(object), np.array([None], object))[column.codes]) for column in columns
+    ]
     names = [*theirs, *own_names([name for name, _ in ours], theirs)]
     frame = pd.DataFrame(dict(enumerate([*found, *(values for _, values in ours)])), index=range(len(cells.lines)))
     frame.columns = pd.Index(names, dtype=object)

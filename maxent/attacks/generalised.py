@@ -86,7 +86,7 @@ def condition_in_words(attribute: Attribute, reach: Reach) -> str:
         rest = tuple(value for value in attribute.values if value not in inside)
         if len(rest) <= LISTED:
             return f"{attribute.name} other than {in_words(attribute, rest)}"
-        first = in_words(attribute, reach[:2])
+        first = in_words(attribute, tuple(map(str, reach[:2])))
         return f"{attribute.name} = {first}|... ({len(reach)} of {len(attribute.values)} values)"
     words = in_words(attribute, reach)
     if attribute.values is not None or words in (NOTHING, MISSING, ANY_NUMBER):

@@ -12,6 +12,9 @@ from typing import BinaryIO
 STANDARD_INPUT = "-"
 """In place of the name of a file."""
 
+_PIECE = 2**20
+"""Bytes that are read at a time."""
+
 Path = str | os.PathLike[str]
 
 
@@ -67,10 +70,20 @@ def read_input(path: Path, most: int) -> bytes | None:
     """Read a file or standard input whole, None when it has more than ``most`` bytes; errors as in `open_input`."""
     try:
         with open_input(path, most) as file:
-            data = file.read(most + 1)
+            return _at_most(file, most)
     except TooLarge:
         return None
-    return None if len(data) > most else data
+
+
+def _at_most(file: BinaryIO, most: int) -> bytes | None:
+    """The rest of a file, None when that is more; asked for all at once, it would be given room for ``most``."""
+    parts, size = [], 0
+    while part := file.read(_PIECE):
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _check_regular(found: os.stat_result) -> None:

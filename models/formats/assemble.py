@@ -10,6 +10,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Wanted
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.tables.columns.missing_values import OTHER
 from maxent.models.text.hints import close_to
 
 
@@ -28,7 +29,8 @@ def assemble(
 
     An attribute is categorical when some branch names values of it. Its domain are the values that the file declares
     (``known``) and those that branches name; and, where a branch takes what the others of its node leave (`rest`),
-    those of the training table. Missing values are among them only where they are declared or named.
+    those of the training table, and `OTHER` where neither is known or nothing is left. Missing values are among them
+    only where they are declared or named. Of numbers such a branch takes the missing ones.
 
     Parameters
     ----------
@@ -110,6 +112,8 @@ def _attributes(
             if trained is not None and trained.values is not None and _has_rest(trees, title):
                 domain = dict.fromkeys(sorted({*domain, *trained.values}) if declared is None else domain)
                 domain |= dict.fromkeys(trained.values)
+            if _takes_others(trees, title, domain, known=declared is not None or trained is not None):
+                domain[OTHER] = None
             found[title] = Attribute(title, "categorical", tuple(domain))
         else:
             missing = declared is not None and declared.missing
@@ -128,10 +132,17 @@ def _has_rest(trees: Sequence[Tree], title: str) -> bool:
     return not nodes or any(_is_rest(branch) for node in nodes for branch in node.branches)
 
 
+def _takes_others(trees: Sequence[Tree], title: str, domain: Mapping[str, None], *, known: bool) -> bool:
+    """Whether some branch takes the rest of a domain that is not known, or of which there is no rest."""
+    nodes = [n for tree in trees for n in tree.nodes if n.attribute == title and any(map(_is_rest, n.branches))]
+    taken = ({value for branch in node.branches for value in branch.values or ()} for node in nodes)
+    return bool(nodes) and (not known or any(values >= domain.keys() for values in taken))
+
+
 def _takes_missing(trees: Sequence[Tree], title: str) -> bool:
-    """Whether some branch says that it takes missing numbers of an attribute."""
+    """Whether some branch takes missing numbers of an attribute."""
     nodes = (node for tree in trees for node in tree.nodes if node.attribute == title)
-    return any(branch.missing for node in nodes for branch in node.branches)
+    return any(branch.missing or _is_rest(branch) for node in nodes for branch in node.branches)
 
 
 def _resolved(node: Node, attributes: Mapping[str, Attribute]) -> Node:
@@ -143,5 +154,4 @@ def _resolved(node: Node, attributes: Mapping[str, Attribute]) -> Node:
         return replace(node, branches=tuple(replace(b, missing=True) if _is_rest(b) else b for b in node.branches))
     taken = {value for branch in node.branches for value in branch.values or ()}
     left = tuple(value for value in domain if value not in taken)
-    branches = (replace(b, values=left) if _is_rest(b) else b for b in node.branches)
-    return replace(node, branches=tuple(b for b in branches if b.values))
+    return replace(node, branches=tuple(replace(b, values=left) if _is_rest(b) else b for b in node.branches))

@@ -32,14 +32,14 @@ class Values:
         found = show(self.raw[key]) if key in self.raw else "nothing"
         raise invalid(self.source, self.where, key, expected, found)
 
-    def object(self, key: str) -> Values:
+    def child(self, key: str) -> Values:
         """The object under a key."""
         found = self.raw.get(key)
         if not isinstance(found, dict):
             self.refuse(key, "an object")
         return Values(self.source, f"{self.where}, {key}", found)
 
-    def objects(self, key: str) -> Iterator[Values]:
+    def children(self, key: str) -> Iterator[Values]:
         """The objects in a list under a key, their places counted from 1."""
         for number, item in enumerate(self.items(key), 1):
             if not isinstance(item, dict):

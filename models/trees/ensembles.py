@@ -58,7 +58,7 @@ def linked(scores: FloatArray, boosting: Boosting | None) -> FloatArray:
     A softmax of two scores of which one is 0 is the logistic function of the other.
     """
     if boosting is None or boosting.link == "none":
-        return np.eye(scores.shape[1])[scores.argmax(axis=1)]
+        return np.asarray(np.eye(scores.shape[1])[scores.argmax(axis=1)])
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 

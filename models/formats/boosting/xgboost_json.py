@@ -42,13 +42,13 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
     source = shown_path(path)
     document = Values(source, "document", read_json_object(path))
-    learner = document.object("learner")
-    objective = learner.object("objective").text("name")
+    learner = document.child("learner")
+    objective = learner.child("objective").text("name")
     link = _LINKS.get(objective)
     if link is None:
         expected = f"a classifier: one of {', '.join(_LINKS)}"
         raise invalid(source, "learner, objective", "name", expected, repr(objective))
-    params = learner.object("learner_model_param")
+    params = learner.child("learner_model_param")
     n_classes = 2 if objective.startswith("binary") else params.whole("num_class", 2)
     classes = _classes(wanted, n_classes)
     booster, weights = _booster(learner)
@@ -60,7 +60,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         raise invalid(
             source, booster.where, "trees", "a tree for each of tree_info, at least one", f"{len(raws)} trees"
         )
-    for number, raw in enumerate(booster.objects("trees")):
+    for number, raw in enumerate(booster.children("trees")):
         if not 0 <= group[number] < (1 if n_classes == 2 and link != "softmax" else n_classes):
             booster.refuse("tree_info", f"classes from 0 to {n_classes - 1}")
         of = classes[int(group[number])] if link == "softmax" else classes[1]
@@ -102,14 +102,14 @@ def _classes(wanted: Wanted, n: int) -> tuple[str, ...]:
 
 def _booster(learner: Values) -> tuple[Values, Sequence[float] | None]:
     """The trees, and their weights where some were dropped (DART)."""
-    booster = learner.object("gradient_booster")
+    booster = learner.child("gradient_booster")
     name = booster.text("name")
     if name == "dart":
-        model = booster.object("gbtree").object("model")
+        model = booster.child("gbtree").child("model")
         return model, booster.floats("weight_drop", len(model.items("trees"))).tolist()
     if name != "gbtree":
         booster.refuse("name", "gbtree or dart, which have trees")
-    return booster.object("model"), None
+    return booster.child("model"), None
 
 
 def _columns(learner: Values, model: Values, n: int, wanted: Wanted) -> tuple[Attribute, ...]:
@@ -120,7 +120,7 @@ def _columns(learner: Values, model: Values, n: int, wanted: Wanted) -> tuple[At
     types = learner.texts("feature_types") or ("float",) * n
     if len(types) != n:
         learner.refuse("feature_types", f"{n} types")
-    encoded = list(model.object("cats").objects("enc")) if "cats" in model.raw else []
+    encoded = list(model.child("cats").children("enc")) if "cats" in model.raw else []
     largest = _largest_codes(model, n)
     columns = []
     for i, (name, kind) in enumerate(zip(names, types, strict=True)):
@@ -140,7 +140,7 @@ def _columns(learner: Values, model: Values, n: int, wanted: Wanted) -> tuple[At
 def _largest_codes(model: Values, n: int) -> list[int]:
     """The largest code of a category that some split on each column names, -1 for none."""
     found = [-1] * n
-    for raw in model.objects("trees"):
+    for raw in model.children("trees"):
         if raw.raw.get("categories_nodes"):
             indices = raw.wholes("split_indices")
             for node, codes in _listed(raw).items():
@@ -192,7 +192,7 @@ def _nodes(tree: Values, columns: Sequence[Attribute]) -> tuple[Node, ...]:
     right, tested = tree.wholes("right_children", n), tree.wholes("split_indices", n)
     values, default = tree.floats("split_conditions", n), tree.wholes("default_left", n)
     kinds = tree.wholes("split_type", n) if "split_type" in tree.raw else np.zeros(n, np.int64)
-    if tree.object("tree_param").raw.get("size_leaf_vector", "0") not in ("0", "1", 0, 1):
+    if tree.child("tree_param").raw.get("size_leaf_vector", "0") not in ("0", "1", 0, 1):
         tree.refuse("tree_param", "leaves with one score: train with multi_strategy='one_output_per_tree'")
     if (np.abs(values) > float(np.finfo(np.float32).max)).any():
         tree.refuse("split_conditions", "numbers of single precision")
