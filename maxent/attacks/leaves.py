@@ -41,7 +41,10 @@ class Attacked:
 def only_class(bounds: Bounds) -> IntArray:
     """The one class that records of a leaf can have, `NO_CLASS` where there are several or none; shape (n_leaves,)."""
     possible = bounds.possible
-    return np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), NO_CLASS)
+    alone = np.flatnonzero(np.count_nonzero(possible, axis=1) == 1)
+    found = np.full(len(possible), NO_CLASS)
+    found[alone] = possible[alone].argmax(axis=1)
+    return found
 
 
 def uniqueness(bounds: Bounds) -> Attacked:

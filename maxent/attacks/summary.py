@@ -70,8 +70,8 @@ def _attacked(audit: Findings) -> dict[str, Any]:
             "leaves": sum(tree.background.n_leaves for tree in trees),
             "individuals": max(tree.background.n_individuals for tree in trees),
             "beyond_homogeneity": {
-                "leaves": sum(int(_beyond(tree).sum()) for tree in trees),
-                "individuals": max(int(tree.background.individuals[_beyond(tree)].sum()) for tree in trees),
+                "leaves": sum(int(_beyond(audit, tree).sum()) for tree in trees),
+                "individuals": max(int(tree.background.individuals[_beyond(audit, tree)].sum()) for tree in trees),
             },
         },
         "unknown_size": {
@@ -106,9 +106,9 @@ def _smallest_group(audit: Findings, links: Links) -> int | None:
     return int(classes[classes > 0].min())
 
 
-def _beyond(tree: TreeAudit) -> Any:
+def _beyond(audit: Findings, tree: TreeAudit) -> Any:
     """The leaves where background knowledge settles something that homogeneity does not."""
-    return tree.background.leaves & ~homogeneity(tree.bounds).leaves
+    return tree.background.leaves & ~(homogeneity(tree.bounds) if audit.min_size > 1 else tree.homogeneity).leaves
 
 
 def _homogeneous_if_any(bounds: Bounds) -> Any:
