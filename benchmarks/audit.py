@@ -6,7 +6,7 @@ are full, ``binary`` (numeric thresholds) or ``multiway`` (attributes of 8 value
 counts   every leaf states how many records of each class it has
 pruned   so does every inner node, and one leaf in ten was removed: differencing recovers it
 
-Seconds are those of the processor for the command as a whole; most of them go into reading the release. The last line
+Seconds are those of the processor for the command as a whole. The last line
 of each kind has the growth exponents: slopes of the logarithm of the seconds, or the memory, over that of the leaves.
 """
 

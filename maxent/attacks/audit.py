@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of plain dictionaries and lists; a tenth of the work of `copy.deepcopy`, of which large ones notice."""
+    """A copy of plain dictionaries and lists; less work than `copy.deepcopy` when leaves are many."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list) else value
