@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.kinds.kadet_candidates import FinalSpans
 from maxent.constraints.program import Internal
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.stated import stated
@@ -67,7 +66,11 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
     places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
     if not places:
         return
-    spans = FinalSpans(context.cells, context.table, t, tree.induction.k) if by_spans and not context.single else None
+    spans = None
+    if by_spans and not context.single:
+        from maxent.constraints.kinds.kadet_candidates import FinalSpans
+
+        spans = FinalSpans(context.cells, context.table, t, tree.induction.k)
     used = _used_on_path(tree, context.cells.trees[t].places) if candidates in {"unused", "mixed"} else {}
     weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
     found: list[tuple[int, int, str, IntArray]] = []

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from maxent.constraints.cells import Cells, build_cells
-from maxent.constraints.records import Covering, cover, records_release
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, check_unused, invalid
 from maxent.models.formats.published_records import PublishedRecords, read_published
@@ -20,6 +19,9 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
+
+if TYPE_CHECKING:
+    from maxent.constraints.records import Covering
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,8 @@ class Case:
         """The people of the table placed in the groups of the records, once; ``check`` may end that."""
         assert self.records is not None
         if not self._covering:
+            from maxent.constraints.records import cover
+
             self._covering.append(cover(self.records, self.people, check))
         return self._covering[0]
 
@@ -131,6 +135,8 @@ class Tables:
         if self.qi is None:
             expected = "the adversary's table, which says what the records are of"
             raise invalid("options", ARGUMENT, "qi", expected, "none")
+        from maxent.constraints.records import records_release
+
         reader = reader_of(self.reading)
         records, people = read_published(published, self.qi, target=target, count=self.count, reader=reader)
         return self._with_companions(Case(records_release(records), people, records=records), reader)

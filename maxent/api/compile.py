@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
 from maxent.constraints.program import Program
-from maxent.constraints.records import compile_records
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
 from maxent.models.looking import Check, unchecked
 from maxent.models.release import Impurity
@@ -56,6 +55,8 @@ def compile_case(
         As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
     """
     if case.records is not None:
+        from maxent.constraints.records import compile_records
+
         return compile_records(case.records, case.people, case.facts or (), case.covering(check))
     return compile_program(
         case.release,

@@ -26,7 +26,6 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
-from maxent.solvers.dual.overlapping import minimise_overlapping
 from maxent.solvers.dual.relaxation import Relaxation, relax
 
 ROUNDS = 20
@@ -97,6 +96,8 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     """The optimum of a program of linear rows by way of its face, and by how many individuals it misses them."""
+    from maxent.solvers.dual.overlapping import minimise_overlapping
+
     problem = relaxed.linear
     found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock)
     bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant

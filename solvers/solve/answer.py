@@ -15,7 +15,6 @@ from maxent.solvers.clock import OutOfTime
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify, gap_of
 from maxent.solvers.solve.checked import Solver
-from maxent.solvers.solve.slack import relax_linear
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +91,8 @@ def _reconcile(
             task = replace(task, part=loosely())
         except OutOfTime as error:
             return replace(unanswered(error.why), inconsistent=True, iterations=before)
+        from maxent.solvers.solve.slack import relax_linear
+
         relaxed = relax_linear(task.part.program, options.clock)
         program = task.part.program if relaxed is None else relaxed
         attempt = attempt_tight(task, program, backend, options)

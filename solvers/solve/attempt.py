@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
 from maxent.solvers.solve.checked import Solver
-from maxent.solvers.solve.slack import Loose, relax_internal
+
+if TYPE_CHECKING:
+    from maxent.solvers.solve.slack import Loose
 
 MANY_STARTS = 5
 """Starting points that a small part gets by default when it is not convex."""
@@ -175,6 +178,8 @@ def _loosened(found: Attempt, task: Task, program: LiftedProgram, backend: Backe
     """Go on from the point where the internal rows need the least slack, while they need none."""
     if found.stopped is not None or not program.terms:
         return found
+    from maxent.solvers.solve.slack import relax_internal
+
     loose = relax_internal(task.part, program, task.first, options)
     if loose is None or loose.gave:
         return replace(found, loose=loose, stopped=options.clock.stop())

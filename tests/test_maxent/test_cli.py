@@ -349,6 +349,7 @@ def test_the_version(capsys):
                 *("sklearn", "matplotlib", "rich"),
                 *(
                     "maxent.commands.defend",
+                    "maxent.constraints.records",
                     "maxent.plotting",
                     "maxent.api.audit",
                     "maxent.models.defenses.random_trees",

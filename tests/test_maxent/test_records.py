@@ -255,7 +255,7 @@ def test_a_tree_and_records_side_by_side():
     assert tiers["leaves"] == 7
     assert tiers["divergence"] > tree["divergence"]
     assert found.reliable
-    assert any("called leaves" in note for note in found.notes)
+    assert any("a leaf is a group of identical rows" in note for note in found.notes)
     reverse = maxent.compare([table.frame(), table, figure_1()], people[QI], people, knowledge="label")
     assert [row["release"] for row in reverse.rows] == ["records", "records (2)", "release"]
     assert reverse.rows[0]["entropy"] == reverse.rows[1]["entropy"] == tiers["entropy"]

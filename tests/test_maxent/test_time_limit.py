@@ -260,7 +260,7 @@ def test_what_does_not_look_then_is_left_behind(monkeypatch, stage, module, name
 
 def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):
     records = pd.DataFrame({"A": ["0-1", "0-1", "2"], "X": ["a", "b", "a"]})
-    monkeypatch.setattr(case, "cover", stage)
+    monkeypatch.setattr("maxent.constraints.records.cover", stage)
     with pytest.raises(NoAnswerInTime, match="nobody was placed yet"):
         maxent.estimate(records, pd.DataFrame({"A": [0.0, 1.0, 2.0]}), target="X", time_limit=HOURS)
     assert not stage.ended.is_set()
