@@ -1,4 +1,4 @@
-"""Tables with something wrong in them: cells, columns, dialects and encodings of CSV, types of Parquet and pandas."""
+"""Tables with something wrong: cells, columns, dialects and encodings of CSV, Parquet, pandas and workbooks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fuzz.mutations.columns import Table, as_frame, as_parquet
 from fuzz.mutations.documents import as_json, changed
 from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from fuzz.mutations.values import NUMBERS, TEXTS
+from fuzz.mutations.workbooks import as_workbook
 from fuzz.worlds import World, world
 
 
@@ -28,9 +29,9 @@ def case(number: int) -> Case:
         return Case(files, call)
     for _ in range(dice.choice([0, 1, 1, 1, 2, 3])):
         table = dice.choice(CHANGES)(table, dice) or [[]]
-    kind = dice.randrange(20)
+    kind = dice.randrange(23)
     secret = ""
-    if kind < 6 and name.startswith("groups/"):
+    if (kind < 6 or kind >= 20) and name.startswith("groups/"):
         kind = 7
     if kind < 4:
         files.pop(name, None)
@@ -40,6 +41,13 @@ def case(number: int) -> Case:
             files["odd.parquet"] = damaged(files["odd.parquet"], dice, dice.choice([1, 1, 3]))
     elif kind < 6:
         return Case(files, python=partial(_by_frame, found, as_frame(table, dice), call))
+    elif kind >= 20:
+        files.pop(name, None)
+        call = tuple("odd.xlsx" if part == name else part for part in call)
+        files["odd.xlsx"] = as_workbook(table, dice)
+        if dice.chance(0.2):
+            files["odd.xlsx"] = damaged(files["odd.xlsx"], dice, dice.choice([1, 1, 3]))
+        call += dice.choice([(), (), ("--sheet", dice.choice(["People", "second", ""]))])
     elif kind == 6:
         files[name], secret = dice.choice(FOREIGN).encode("utf-8", "surrogateescape"), MARK
     else:
