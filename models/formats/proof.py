@@ -48,8 +48,10 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
     return found
 
 
-def check_leaves(source: str, release: Release, training: TrainingColumns, advice: str) -> bool:
+def check_leaves(source: str, release: Release, training: TrainingColumns, advice: str, *, empty: bool = False) -> bool:
     """Refuse a tree whose leaves the training rows do not reach as they state; whether their counts prove it right.
+
+    ``empty`` is whether the tool makes leaves that no row reaches.
 
     Raises
     ------
@@ -60,12 +62,18 @@ def check_leaves(source: str, release: Release, training: TrainingColumns, advic
     for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True):
         for node, here in zip(tree.nodes, counts.tolist(), strict=True):
             if not node.is_leaf:
+                if sum(here):
+                    raise _other(
+                        source, node.id, "a branch for every row", f"{sum(here)} rows without one", training, advice
+                    )
                 continue
-            if not sum(here):
+            if not sum(here) and not empty:
                 raise _other(source, node.id, "a leaf that some row reaches", "none", training, advice)
             stated = None if node.counts is None else [node.counts[c] for c in release.target.classes]
             if stated is not None and (stated != here if training.classes else sum(stated) != sum(here)):
                 raise _other(source, node.id, f"counts {_shown(stated)}", f"{_shown(here)}", training, advice)
+            if stated is None and node.n is not None and node.n != sum(here):
+                raise _other(source, node.id, f"{node.n} rows", f"{sum(here)}", training, advice)
             proven = proven and stated is not None
     return proven
 

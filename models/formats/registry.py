@@ -25,6 +25,7 @@ from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
+from maxent.models.formats.weka.trees import READER as WEKA
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
@@ -32,7 +33,7 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
-READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, RECORDS)
+READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, WEKA, RECORDS)
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
 
 

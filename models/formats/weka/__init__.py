@@ -1,0 +1,1 @@
+"""Text that Weka prints of its classifiers."""
