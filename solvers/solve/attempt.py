@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from maxent.solvers.solve.slack import Loose
 
 MANY_STARTS = 5
-"""Starting points that a small part gets by default when it is not convex."""
+"""Starting points that a small part gets by default when it is not convex; fewer where the best answer comes twice."""
+
+AGAIN = 1e-7
+"""Entropies nearer than this, nats per individual, are of one and the same optimum."""
 
 RETRIES = 4
 """Further starting points when none was solved; one for large parts."""
@@ -207,7 +210,7 @@ def _search(
     nearest: Solution | None = None
     value = Derivatives(program)
     solver = Solver(backend, task.part, program)
-    iterations, message, stopped = 0, "", None
+    iterations, message, stopped, entropies = 0, "", None, list[float]()
     stuck: FloatArray | None = None
     for number in range(begin, wanted + retries):
         stopped = options.clock.stop()
@@ -221,14 +224,17 @@ def _search(
         if solution.point is not None and solution.violation <= options.tolerance:
             if _better(solution, best, value):
                 best = solution
-            if solution.stop is not Stop.CONVERGED:
+            if solution.stop is Stop.CONVERGED:
+                entropies.append(-value.objective(solution.point))
+            else:
                 stuck = task.part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
         elif solution.point is not None and (nearest is None or solution.violation < nearest.violation):
             nearest = solution
         if solution.stop in _CLOCK:
             stopped = solution.stop
             break
-        if number + 1 >= wanted and best is not None and best.stop is Stop.CONVERGED:
+        twice = options.starts is None and _twice(entropies, AGAIN * task.individuals)
+        if (number + 1 >= wanted or twice) and best is not None and best.stop is Stop.CONVERGED:
             break
         if not program.terms:
             break  # linear statements only: another start changes nothing
@@ -250,6 +256,11 @@ def _begin(
     if number == 0 and program.convex:
         return task.first
     return starts.start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
+
+
+def _twice(entropies: list[float], near: float) -> bool:
+    """Whether the largest entropy came out more than once."""
+    return sum(entropy >= max(entropies) - near for entropy in entropies) > 1
 
 
 def _better(solution: Solution, best: Solution | None, value: Derivatives) -> bool:

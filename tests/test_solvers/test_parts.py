@@ -159,6 +159,14 @@ def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, mon
     assert made == [open_task.part.program]
 
 
+@pytest.mark.parametrize(("starts", "begun"), [(None, 2), (4, 4)])
+def test_starts_end_when_the_best_answer_comes_twice_unless_their_number_is_given(open_task, starts, begun):
+    answer = honestly(open_task.part.program, open_task.part.point(open_task.first * 1.0), OPTIONS)
+    recorder = Recorder(answer)
+    attempt_part(open_task, recorder, replace(OPTIONS, starts=starts))
+    assert len(recorder.begun) == begun
+
+
 def test_the_best_of_several_starts_is_kept(open_task):
     solved = [attempt_part(open_task, IpoptBackend("own"), replace(OPTIONS, starts=n)) for n in (1, 2, 4)]
     values = [Derivatives(open_task.part.program).objective(attempt.best.point) for attempt in solved]
