@@ -109,6 +109,6 @@ def pytest_terminal_summary(terminalreporter, config):
     around = [ids[i] for i in circle(ids)]
     n, done = len(around), len(around) - len(skipped)
     places = {nodeid: place for place, nodeid in enumerate(around)}
-    terminalreporter.section(f"{done} of {n} had time; the others, and the commits since they had")
+    terminalreporter.section(f"{done} of {n} had time; the others, and how many commits ago each last ran")
     for ago, nodeid in sorted(((turns_since(places[i], done, n, turn), i) for i in skipped), reverse=True):
         terminalreporter.write_line(f"{ago:5d}  {nodeid}")

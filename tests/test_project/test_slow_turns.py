@@ -82,7 +82,7 @@ def test_a_run_ends_when_it_is_time_and_names_those_that_had_none(tmp_path):
     done = run(tmp_path, hangs=False, seconds=10, longest=100)
     assert done.returncode == 0, done.stdout
     assert "2 passed, 3 skipped" in done.stdout
-    assert "2 of 5 had time; the others, and the commits since they had" in done.stdout
+    assert "2 of 5 had time; the others, and how many commits ago each last ran" in done.stdout
     listed = done.stdout[done.stdout.index("2 of 5 had time") :]
     assert all(f"test_some.py::test_sleeps_{name}" in listed for name in "abc")
 
