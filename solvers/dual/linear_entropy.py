@@ -168,7 +168,7 @@ class LinearEntropy:
         return entropy - float(self._sides(y).sum()), masses
 
     def _summed(self, values: FloatArray) -> FloatArray:
-        return np.bincount(self.owner, values, len(self.total))
+        return np.asarray(np.bincount(self.owner, values, len(self.total)), np.float64)
 
     def _sides(self, y: FloatArray) -> FloatArray:
         """Terms that rows subtract from the dual function: ``y_r`` times the side that its sign stands for."""
