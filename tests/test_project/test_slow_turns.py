@@ -67,7 +67,7 @@ def pytest_configure(config):
 
 def run(folder, *, hangs, seconds, longest):
     """Run the suite; ``seconds`` count from when pytest has begun, which takes some on a busy machine."""
-    for name in ("conftest.py", "slow_turns.py"):
+    for name in ("conftest.py", "mends.py", "slow_turns.py"):
         shutil.copy(TESTS / name, folder / name)
     with (folder / "conftest.py").open("a", encoding="utf-8") as file:
         file.write(LATER.format(seconds=seconds))
