@@ -27,6 +27,7 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.relaxation import Relaxation, relax
+from maxent.solvers.so_far import keep
 
 ROUNDS = 20
 """How often violated rows get further tangents, at most."""
@@ -99,7 +100,11 @@ def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     from maxent.solvers.dual.overlapping import minimise_overlapping
 
     problem = relaxed.linear
-    found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock)
+
+    def kept(y: FloatArray, masses: FloatArray) -> None:
+        keep(relaxed.elimination.point(masses), y)
+
+    found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock, kept)
     bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
     point = relaxed.elimination.point(found.masses)
     return RelaxedOptimum(bound, point, found.multipliers, found.iterations), found.residual

@@ -14,6 +14,7 @@ worth. Where it is too far off, the whole problem is taken further, and masses a
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,6 +66,9 @@ TRACE = 1e-13
 """Share of its owner's total that stands for a mass that vanishes: who is ruled out by mistake is not ruled out."""
 
 
+Keep = Callable[[FloatArray, FloatArray], None]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OverlappingAnswer:
     """A bound and an answer that need not belong together: the answer may be of the problem without vanishing masses.
@@ -80,10 +84,13 @@ class OverlappingAnswer:
     iterations: int
 
 
-def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock) -> OverlappingAnswer:
+def minimise_overlapping(
+    problem: LinearEntropy, tolerance: float, clock: Clock, keep: Keep = lambda y, masses: None
+) -> OverlappingAnswer:
     """`maxent.solvers.dual.newton.minimise` for a problem with many rows that overlap, or whose masses have to vanish.
 
-    Limits of single masses, which mostly follow from sums, wait until an answer breaks them.
+    Limits of single masses, which mostly follow from sums, wait until an answer breaks them. ``keep`` is given
+    multipliers and masses on the way.
     """
     single = np.diff(problem.matrix.indptr) == 1
     single &= problem.lower < problem.upper
@@ -93,6 +100,9 @@ def minimise_overlapping(problem: LinearEntropy, tolerance: float, clock: Clock)
     if problem.plain:
         what = f"{len(problem.owner):,} unknowns in {len(rows):,} sums that overlap"
         foretell(PER_FITTING * (time.perf_counter() - begin), what, "fewer trees take less", clock)
+    y = np.zeros(len(single))
+    y[rows] = start
+    keep(y, problem.masses(y))
     loose = float(np.mean(several.lower < several.upper)) > MOSTLY
     if loose:  # intervals mostly leave every mass room
         found = _minimise_rows(problem, rows, start, tolerance, clock, 0)

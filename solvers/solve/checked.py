@@ -14,6 +14,7 @@ from maxent.models.errors import MaxentError
 from maxent.solvers.backend import Backend, Keeps, Options
 from maxent.solvers.clock import in_time
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.so_far import keeping
 from maxent.solvers.solution import Solution, Stop
 
 
@@ -40,13 +41,16 @@ class Solver:
         """
         backend, program = self.backend, self.program
         try:
-            found = in_time(options.clock, lambda: self._solve(start, options))
+            with keeping() as so_far:
+                found = in_time(options.clock, lambda: self._solve(start, options))
         except (MaxentError, MemoryError):
             raise
         except Exception as error:
             return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
         late = options.clock.stop() if found is None else None
-        if late is not None:
+        if late is not None and so_far:
+            found = Solution(so_far[-1][0], late, np.inf, 0, "did not stop in time", multipliers=so_far[-1][1])
+        elif late is not None:
             return _nothing(backend, late, "did not stop in time")
         if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
             return _nothing(backend, Stop.NUMERICAL, f"returned {type(found).__name__} without a reason to stop")

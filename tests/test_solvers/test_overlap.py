@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,21 @@ def test_the_command_says_so_on_standard_error_and_how_far_it_came(
     printed = capsys.readouterr()
     assert re.search(r"note: solving will take about \d+ hours: .*; --time-limit SECONDS gives the best", printed.err)
     assert re.search(r"interrupted, not to be relied on; 0 steps; the optimum has at most \d\.\d+ nats", printed.out)
+
+
+@pytest.mark.filterwarnings("ignore::maxent.models.errors.UnreliableResult")
+def test_work_that_does_not_look_at_the_clock_leaves_the_fitted_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_entropy, "DENSE_FACTOR", 0)
+    over = threading.Event()
+
+    def deaf(problem: LinearEntropy, clock: Clock) -> None:
+        clock.interrupt()
+        over.wait(60.0)
+
+    monkeypatch.setattr(overlapping, "find_face", deaf)
+    forest, people = thousands(1.0, 0)
+    found = maxent.estimate(forest, people[list("PQRS")], time_limit=300)
+    over.set()
+    assert found.summary["status"] == "interrupted"
+    assert found.summary["max_violation"] < 0.05  # uniform it would be near 1
+    assert np.isfinite(found.summary["entropy_upper_bound"])
