@@ -1,8 +1,9 @@
 """How long published forests take: python benchmarks/forests.py [NAME ...], with the data in the folder MAXENT_DATA.
 
 The training rows of Adult without missing values (30,162 people) are given to scikit-learn's random forests, without
-bootstrap, and every leaf's counts are published. Each row of the table is one command, `maxent estimate` on the files.
-Seconds are those of the processor for the command as a whole, on one core.
+bootstrap, and every leaf's counts are published. Each row of the table is one command, `maxent estimate` on the files;
+beside it is how far the back end cvxpy and proportional fitting come in the same time. With `--growth` forests of depth
+6 become larger instead. Seconds are those of the processor for the command as a whole, on one core.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scale import spawn
 
 import maxent
@@ -27,7 +30,9 @@ TARGETS = {
 }
 """The sensitive attribute, and the quasi-identifiers that the trees are given."""
 
-COLUMNS = ("forest", "QIs", "leaves", "status", "certificate", "H nats", "gap", "violation", "command s", "peak MB")
+COLUMNS = (
+    "forest", "QIs", "leaves", "by", "status", "certificate", "H nats", "gap", "violation", "CPU s", "peak MB"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,12 @@ FORESTS = {
     "classes": Forest(10, 6, "education"),
     "usual": Forest(100, 8, "income"),
 }
+
+
+GROWTH = (10, 20, 50, 100, 200)
+"""Numbers of trees of depth 6, income, to see how time grows."""
+
+FITTING = Path(__file__).with_name("proportional_fitting.py")
 
 
 def write_forest(forest: Forest, data: Path, folder: Path) -> tuple[Path, Path]:
@@ -74,39 +85,69 @@ def write_forest(forest: Forest, data: Path, folder: Path) -> tuple[Path, Path]:
     return release, table
 
 
-def measure(name: str, data: Path) -> dict[str, Any]:
-    """One row of the table."""
-    forest = FORESTS[name]
+def measure(forest: Forest, data: Path, *, others: bool) -> list[dict[str, Any]]:
+    """Rows of the table about a forest: ours, and with ``others`` those of other ways in the same time."""
     with tempfile.TemporaryDirectory() as folder:
-        release, table = write_forest(forest, data, Path(folder))
-        leaves = sum(len(tree["nodes"]) + 1 for tree in json.loads(release.read_text())["trees"]) // 2
-        printed, cost = spawn([sys.executable, "-m", "maxent", "estimate", str(release), str(table), "--json"])
-    found = json.loads(printed)
+        release, table = str(Path(folder) / "forest.json"), str(Path(folder) / "qi.csv")
+        # In a process of its own: the memory of this one would count as that of those it starts.
+        writer = get_context("spawn").Process(target=write_forest, args=(forest, data, Path(folder)))
+        writer.start()
+        writer.join()
+        leaves = sum(len(tree["nodes"]) + 1 for tree in json.loads(Path(release).read_text())["trees"]) // 2
+        estimate = [sys.executable, "-m", "maxent", "estimate", release, table, "--json"]
+        ours, cost = spawn(estimate)
+        found = [("maxent", json.loads(ours), cost)]
+        about = {
+            "forest": f"{forest.trees} trees, depth {forest.depth}, {forest.target}",
+            "QIs": found[0][1]["distinct_qi"],
+            "leaves": leaves,
+        }
+        if others:
+            limit = str(found[0][2]["wall"])
+            said, used = spawn([*estimate, "--backend", "cvxpy", "--time-limit", limit])
+            found.append(("cvxpy", json.loads(said), used))
+            said, used = spawn([sys.executable, str(FITTING), release, table, str(cost["seconds"])])
+            fitted = json.loads(said)
+            found.append(("fitting", fitted | {"status": f"{fitted['sweeps']} sweeps"}, used))
+    return [about | _row(by, answer, used) for by, answer, used in found]
+
+
+def _row(by: str, answer: dict[str, Any], used: dict[str, float]) -> dict[str, Any]:
+    gap = answer.get("duality_gap")
     return {
-        "forest": f"{forest.trees} trees, depth {forest.depth}, {forest.target}",
-        "QIs": found["distinct_qi"],
-        "leaves": leaves,
-        "status": found["status"],
-        "certificate": found["certificate"],
-        "H nats": f"{found['entropy']:.8f}",
-        "gap": f"{found['duality_gap']:.1e}",
-        "violation": f"{found['max_violation']:.1e}",
-        "command s": f"{cost['seconds']:.1f}",
-        "peak MB": f"{cost['mb']:.0f}",
+        "by": by,
+        "status": answer["status"],
+        "certificate": answer.get("certificate", ""),
+        "H nats": f"{answer['entropy']:.8f}",
+        "gap": "" if gap is None else f"{gap:.1e}",
+        "violation": f"{answer['max_violation']:.1e}",
+        "CPU s": f"{used['seconds']:.1f}",
+        "peak MB": f"{used['mb']:.0f}",
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FORESTS)}; default: all of them")
-    names = parser.parse_args().names or list(FORESTS)
+    parser.add_argument("--growth", action="store_true", help="forests of depth 6 that become larger, alone")
+    call = parser.parse_args()
     data = os.environ.get("MAXENT_DATA")
-    if data is None or not {*names} <= {*FORESTS}:
+    if data is None or not {*call.names} <= {*FORESTS}:
         parser.error("MAXENT_DATA has to name the folder with adult.csv" if data is None else f"of {[*FORESTS]}")
+    forests = [FORESTS[name] for name in call.names or FORESTS]
+    if call.growth:
+        forests = [Forest(trees, 6, "income") for trees in GROWTH]
     print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS))
-    for name in names:
-        row = measure(name, Path(data))
-        print("| " + " | ".join(str(row[column]) for column in COLUMNS) + " |", flush=True)
+    seconds = []
+    for forest in forests:
+        rows = measure(forest, Path(data), others=not call.growth)
+        seconds.append(float(rows[0]["CPU s"]))
+        for row in rows:
+            print("| " + " | ".join(str(row[column]) for column in COLUMNS) + " |", flush=True)
+    if call.growth:
+        steps = np.diff(np.log(seconds)) / np.diff(np.log(GROWTH))
+        whole = np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0]
+        print(f"\nseconds grow with trees^{whole:.2f}; from one to the next {', '.join(f'{e:.2f}' for e in steps)}")
     return 0
 
 
