@@ -73,7 +73,7 @@ def _classes(program: LiftedProgram, elimination: Elimination) -> IntArray:
     """The class of each variable: that of its free masses, -1 where it has none."""
     klass = np.full(program.n, -1, np.int64)
     klass[: program.n_masses] = program.klass
-    sums = elimination.sums(program.klass[elimination.free] + 1.0)
+    sums = elimination.sums((program.klass[elimination.free] + 1).astype(np.float64))
     number = elimination.sums(np.ones(len(elimination.free)))
     rest = np.arange(program.n) >= program.n_masses
     found = np.divide(sums, number, out=np.zeros(program.n), where=number > 0)

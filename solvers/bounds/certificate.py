@@ -16,10 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.interior_point import Iterate
+from maxent.solvers.bounds.interior_point import Iterate, Problem
 from maxent.solvers.bounds.priced import Priced
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 
 MET = 1e-12
@@ -38,19 +37,19 @@ ALLOWED = 1e-13
 """Rounding that is allowed for, as a share of the numbers that a bound is the sum of."""
 
 
-def proved(priced: Priced, linear: LinearEntropy, found: Iterate, clock: Clock) -> float:
-    """An upper bound of the entropy of the masses that are not fixed, nats; ``linear`` is what is said about these.
+def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
+    """An upper bound of the entropy of the program, nats.
 
     Where no masses meet the equations it is what an unfinished search for them makes it, perhaps infinite.
     """
-    problem, n = priced.problem, len(priced.at)
+    problem, linear, n = priced.problem, priced.relaxed.linear, len(priced.at)
     masses = problem.weight > 0
     near = np.maximum(found.x[masses], SMALLEST * linear.total[linear.owner])
     towards = replace(linear, weight=near)  # the masses that meet the rows, nearest to these in relative entropy
     m = minimise(towards, tolerance=MET * float(linear.total.sum()), max_iterations=CLOSER, clock=clock).masses
     x = np.zeros(len(problem.weight))  # without slacks
-    x[:n] = priced.elimination.point(m)[priced.at]
-    lam, y = _affordable(priced, found.rows), np.where(priced.stated, found.y, 0.0)
+    x[:n] = priced.relaxed.elimination.point(m)[priced.at]
+    lam, y = _affordable(problem, found.rows), np.where(priced.stated, found.y, 0.0)
     below, above = np.where(masses, found.below, 0.0), np.where(masses, found.above, 0.0)
     off = problem.equal @ x - problem.value
     low, high = np.where(masses, x - problem.lower, 0.0), np.where(above > 0, problem.upper - x, 0.0)
@@ -58,18 +57,15 @@ def proved(priced: Priced, linear: LinearEntropy, found: Iterate, clock: Clock) 
     slope = problem.slopes(x).T @ lam - problem.gradient(x) - problem.equal.T @ y + below - above
     whole = np.zeros(priced.program.n)
     whole[priced.at] = slope[:n]
-    by_mass = priced.elimination.spread(whole)
+    by_mass = priced.relaxed.elimination.spread(whole)
     largest = linear.total * linear.largest(by_mass)
-    parts = np.concatenate([said, largest, -by_mass * m, [-problem.objective(x)]])
+    parts = np.concatenate([said, largest, -by_mass * m, [-problem.objective(x), priced.relaxed.constant]])
     missed = STEEP * (1.0 + float(lam.max(initial=0.0))) * float(np.abs(off).sum())
     return float(parts.sum() + missed + ALLOWED * np.abs(parts).sum())
 
 
-def _affordable(priced: Priced, rows: FloatArray) -> FloatArray:
-    """Multipliers of the rows that no node's price is too low for, made smaller where it is."""
-    n_rows = len(priced.node)
-    lam = np.maximum(rows, 0.0)
-    spent = np.bincount(priced.node, priced.tau * lam[:n_rows], len(priced.cap))
-    factor = np.minimum(1.0, priced.cap / np.maximum(spent, priced.cap))
-    lam[:n_rows] *= factor[priced.node]
-    return lam
+def _affordable(problem: Problem, rows: FloatArray) -> FloatArray:
+    """Multipliers of the rows that no price is too low for, made smaller where one is."""
+    lam, paid = np.maximum(rows, 0.0), problem.cost > 0
+    asked = (problem.rows.T @ lam)[paid] / problem.cost[paid]
+    return lam / max(1.0, float(asked.max(initial=0.0)))

@@ -12,7 +12,7 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 
-FINE, COARSE = 1e-9, 1e-7
+FINE, COARSE = 1e-9, 1e-6
 """Error of the optimum of a small relaxation, and of a larger one, per individual."""
 
 
@@ -52,17 +52,17 @@ def priced_bound(program: LiftedProgram, clock: Clock) -> float:
     from maxent.solvers.bounds.certificate import proved
     from maxent.solvers.bounds.interior_point import solve
     from maxent.solvers.bounds.priced import priced
-    from maxent.solvers.dual.relaxation import relax
 
     large = program.n > FEW
     if large:
         program = equations_alone(program)
-    elimination, _ = eliminate(program, program.lower >= program.upper)
-    problem = priced(alike_as_one(program, elimination))
+    if all(terms.phi == "entropy" for terms in program.terms):
+        elimination, _ = eliminate(program, program.lower >= program.upper)
+        program = alike_as_one(program, elimination)
+    problem = priced(program, clock)
     if problem is None or clock.stop() is not None:
         return np.inf
-    relaxed = relax(problem.program)
-    people = max(1.0, float(relaxed.linear.total.sum()))
+    people = max(1.0, float(problem.relaxed.linear.total.sum()))
     found = solve(problem.problem, problem.start, (COARSE if large else FINE) * people, clock)
-    most = proved(problem, relaxed.linear, found, clock) + relaxed.constant
+    most = proved(problem, found, clock)
     return most if np.isfinite(most) else np.inf

@@ -15,8 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.lifted_program import Terms
-from maxent.models.arrays import INVERTIBLE, FloatArray
+from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 
 INSIDE = 0.995
@@ -37,17 +36,36 @@ FACTORS: tuple[dict[str, Any], ...] = (
     {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 1e-8, "options": {"SymmetricMode": True}},
     {"permc_spec": "COLAMD", "diag_pivot_thresh": 0.1},
 )
-"""How systems are factored: sparsely, with pivots from the diagonal, or stably."""
+"""How systems are factored: sparsely, with pivots from the diagonal, or, small ones, stably."""
+
+LARGE = 4000
+"""Rows of a system that would take too long to factor stably."""
 
 REFINEMENTS, REFINED = 4, 1e-8
 """Steps of iterative refinement, and the share of the right side up to which a system counts as solved."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """Terms ``coef * phi(x[var] - shift, size)`` of rows, all of one phi; arrays of one length."""
+
+    phi: str
+    row: IntArray
+    var: IntArray
+    coef: FloatArray
+    size: FloatArray
+    shift: FloatArray
+
+    def a(self, x: FloatArray) -> FloatArray:
+        """The first argument of phi, kept off 0."""
+        return np.maximum(x[self.var] - self.shift, INVERTIBLE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """See the module's text. ``weight``, shape (n,), is 0 for what is no mass; ``lower`` and ``upper`` may be infinite.
 
-    ``terms`` count rows as ``rows``, shape (n_rows, n), does; their sizes are constants.
+    ``curves`` count rows as ``rows``, shape (n_rows, n), does.
     """
 
     weight: FloatArray
@@ -58,7 +76,7 @@ class Problem:
     value: FloatArray
     rows: sparse.csr_matrix
     const: FloatArray
-    terms: tuple[Terms, ...]
+    curves: tuple[Curves, ...]
 
     def objective(self, x: FloatArray) -> float:
         """The objective, which is minimised, nats."""
@@ -69,16 +87,16 @@ class Problem:
     def left(self, x: FloatArray) -> FloatArray:
         """The rows' left sides."""
         out: FloatArray = self.rows @ x + self.const
-        for terms in self.terms:
-            a = np.maximum(x[terms.var], INVERTIBLE)
+        for terms in self.curves:
+            a = terms.a(x)
             out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, terms.size), len(out))
         return out
 
     def slopes(self, x: FloatArray) -> sparse.csr_matrix:
         """The rows' gradients."""
         found = self.rows
-        for terms in self.terms:
-            a = np.maximum(x[terms.var], INVERTIBLE)
+        for terms in self.curves:
+            a = terms.a(x)
             by_a = terms.coef * PHI[terms.phi].d_a(a, terms.size)
             found = found + sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=self.rows.shape)
         return sparse.csr_matrix(found)
@@ -93,8 +111,8 @@ class Problem:
     def bend(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
         """The diagonal of the Lagrangian's Hessian."""
         out = np.where(self.weight > 0, 1.0 / np.maximum(x, INVERTIBLE), 0.0)
-        for terms in self.terms:
-            a = np.maximum(x[terms.var], INVERTIBLE)
+        for terms in self.curves:
+            a = terms.a(x)
             by_aa = multipliers[terms.row] * terms.coef * PHI[terms.phi].d_aa(a, terms.size)
             out -= np.bincount(terms.var, by_aa, len(out))
         return out
@@ -192,7 +210,7 @@ def _solved(system: sparse.csc_matrix, right: FloatArray) -> FloatArray | None:
     """The solution of a system, None where it has none that is accurate."""
     from scipy.sparse.linalg import splu
 
-    for settings in FACTORS:
+    for settings in FACTORS[: 1 if len(right) > LARGE else None]:
         try:
             factor = splu(system, **settings)
         except RuntimeError:  # a pivot is exactly 0

@@ -33,13 +33,19 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.elimination import Elimination, eliminate
-from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.bounds.interior_point import Problem
+from maxent.solvers.bounds.interior_point import Curves, Problem
+from maxent.solvers.bounds.prices import Prices, prices
+from maxent.solvers.clock import Clock
+from maxent.solvers.dual.newton import minimise
+from maxent.solvers.dual.relaxation import Relaxation, relax
 
-ROOM = 0.1
+ROOM = 1e-6
 """Share of the room between its bounds that a mass keeps to each of them at the start."""
+
+MET = 1e-10
+"""Individuals, per individual, with which the start meets the equations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,38 +53,33 @@ class Priced:
     """The convex program, its start, and what its rows and columns are in the program that it bounds.
 
     The first ``len(at)`` columns are the variables ``at``, the others slacks. ``stated`` are the equations that are
-    neither totals nor definitions. Of the rows, the first are the comparisons, ``node`` that of each; ``tau`` is what
-    its multiplier counts in the node's sum, which is at most ``cap``, shape (n_nodes,), nats.
+    neither totals nor definitions.
     """
 
     problem: Problem
     start: FloatArray
     program: LiftedProgram
-    elimination: Elimination
+    relaxed: Relaxation
     at: IntArray
     stated: BoolArray
-    node: IntArray
-    tau: FloatArray
-    cap: FloatArray
 
 
-def priced(program: LiftedProgram) -> Priced | None:
+def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
     """The convex program; None where sizes of branches are open, or aggregates are left without a definition."""
     if any((terms.size_var >= 0).any() for terms in program.terms):
         return None
     fixed = program.lower >= program.upper
-    elimination, _ = eliminate(program, fixed)
+    relaxed = relax(program)
+    elimination = relaxed.elimination
     if np.isnan(elimination.shift).any():
         return None
     at = np.flatnonzero(~fixed)
     number = np.cumsum(~fixed) - 1
     known = np.where(fixed, program.lower, 0.0)
-    node, cap = _nodes(program)
-    n_rows, n_slack = len(node), len(cap)
-    terms, const = _terms(program, fixed, number)
-    tau = np.zeros(n_rows)
-    for some in terms:
-        np.maximum.at(tau, some.row, some.coef)
+    price = prices(program, elimination)
+    curves, const = _comparisons(program, fixed, number)
+    lines, moved_lines = _lines(price, program, fixed, number, len(const))
+    n_slack = len(price.cost)
     chosen = program.matrix[:, at]
     moved = program.matrix @ known
     low, high = program.row_lower - moved, program.row_upper - moved
@@ -86,62 +87,64 @@ def priced(program: LiftedProgram) -> Priced | None:
     same = said & (low == high)
     stated = np.array([origin is not None for origin in program.origins], bool)
     above, below = said & ~same & np.isfinite(low), said & ~same & np.isfinite(high)
-    slack = sparse.csr_matrix((tau, (np.arange(n_rows), node)), shape=(n_rows, n_slack))
     linear = sparse.vstack([chosen[above], -chosen[below]])
-    rows = sparse.bmat([[sparse.csr_matrix((n_rows, len(at))), slack], [linear, None]], format="csr")
+    nothing_else = sparse.csr_matrix((price.slack.shape[0], len(at)))
+    rows = sparse.bmat([[nothing_else, price.slack], [linear, None]], format="csr")
     masses = at < program.n_masses
     owner = program.owner[at[masses]]
     free_total = program.total - np.bincount(program.owner, known[: program.n_masses], len(program.total))
     whole = free_total[owner]
     upper = np.where(program.upper[at[masses]] < whole * (1 - 1e-12), program.upper[at[masses]], np.inf)
     nothing = np.full(int((~masses).sum()), np.inf)
-    start = whole / np.maximum(np.bincount(owner, minlength=len(program.total)), 1)[owner]
     least, most = program.lower[at[masses]], np.minimum(program.upper[at[masses]], whole)
+    start = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
     start = np.clip(start, least + ROOM * (most - least), most - ROOM * (most - least))
     problem = Problem(
         weight=np.concatenate([program.mass_weight[at[masses]], np.zeros(len(nothing) + n_slack)]),
-        cost=np.concatenate([np.zeros(len(at)), cap]),
+        cost=np.concatenate([np.zeros(len(at)), price.cost]),
         lower=np.concatenate([least, -nothing, np.zeros(n_slack)]),
         upper=np.concatenate([upper, nothing, np.full(n_slack, np.inf)]),
         equal=sparse.csr_matrix(sparse.hstack([chosen[same], sparse.csr_matrix((int(same.sum()), n_slack))])),
         value=low[same],
         rows=rows,
-        const=np.concatenate([const, -low[above], high[below]]),
-        terms=terms,
+        const=np.concatenate([const, price.const + moved_lines, -low[above], high[below]]),
+        curves=curves + lines,
     )
     point = np.concatenate([elimination.point(start)[at], np.ones(n_slack)])
-    return Priced(problem, point, program, elimination, at, stated[same], node, tau, cap)
+    return Priced(problem, point, program, relaxed, at, stated[same])
 
 
-def _nodes(program: LiftedProgram) -> tuple[IntArray, FloatArray]:
-    """The node of each comparison, and the price of each node's slack, nats."""
-    number = {origin: i for i, origin in enumerate(dict.fromkeys(program.nl_origins))}
-    trees = len({origin.tree for origin in number})
-    return np.array([number[origin] for origin in program.nl_origins], np.int64), np.full(len(number), 1.0 / trees)
-
-
-def _terms(program: LiftedProgram, fixed: BoolArray, number: IntArray) -> tuple[tuple[Terms, ...], FloatArray]:
+def _comparisons(program: LiftedProgram, fixed: BoolArray, number: IntArray) -> tuple[tuple[Curves, ...], FloatArray]:
     """The comparisons in individuals over the variables that are not fixed, and their constants."""
-    const = program.nl_const * program.nl_size
-    found = []
+    found, const = [], program.nl_const * program.nl_size
     for terms in program.terms:
         coef = terms.coef * program.nl_size[terms.row]
-        still = fixed[terms.var]
-        value = program.lower[terms.var[still]]
-        some = value > 0
-        known = np.zeros(len(value))
-        known[some] = coef[still][some] * PHI[terms.phi].value(value[some], terms.size[still][some])
-        const = const + np.bincount(terms.row[still], known, len(const))
-        free = ~still
-        found.append(
-            replace(
-                terms,
-                row=terms.row[free],
-                var=number[terms.var[free]],
-                coef=coef[free],
-                size=terms.size[free],
-                size_var=terms.size_var[free],
-                block=terms.block[free],
-            )
-        )
+        curves = Curves(terms.phi, terms.row, terms.var, coef, terms.size, np.zeros(len(coef)))
+        free, moved = _free(curves, program, fixed, number, len(const))
+        found.append(free)
+        const = const + moved
     return tuple(found), const
+
+
+def _lines(
+    price: Prices, program: LiftedProgram, fixed: BoolArray, number: IntArray, n_before: int
+) -> tuple[tuple[Curves, ...], FloatArray]:
+    """The rows that come with prices, numbered after the comparisons, and their constants."""
+    n_lines = len(price.const)
+    free = [_free(curves, program, fixed, number, n_lines) for curves in price.curves]
+    lines = tuple(replace(curves, row=curves.row + n_before) for curves, _ in free)
+    return lines, sum((moved for _, moved in free), np.zeros(n_lines))
+
+
+def _free(
+    curves: Curves, program: LiftedProgram, fixed: BoolArray, number: IntArray, n_rows: int
+) -> tuple[Curves, FloatArray]:
+    """The curves of variables that are not fixed, and what the others add to each row."""
+    still = fixed[curves.var]
+    a = program.lower[curves.var[still]] - curves.shift[still]
+    value = np.zeros(len(a))
+    some = a > 0
+    value[some] = PHI[curves.phi].value(a[some], curves.size[still][some])
+    moved: FloatArray = np.bincount(curves.row[still], curves.coef[still] * value, n_rows).astype(np.float64)
+    parts = {name: getattr(curves, name)[~still] for name in ("row", "coef", "size", "shift")}
+    return Curves(curves.phi, var=number[curves.var[~still]], **parts), moved
