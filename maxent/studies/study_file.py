@@ -17,7 +17,7 @@ from typing import Any, get_args
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
-from maxent.models.reading import Decimal, Delimiter, Text, encoding_named, reading_of
+from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_named, reading_of
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
 from maxent.models.text.arguments import is_path
@@ -165,14 +165,32 @@ def _protocol(table: Table) -> Protocol:
     return Protocol(share, folds, tuple(seeds) if isinstance(seeds, list) else tuple(range(seeds)))
 
 
+def _reading(table: Table) -> Reading | None:
+    """How the files of a data set are read."""
+
+    def are_spellings(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(spelling, str) for spelling in value)
+
+    text = table.take("text", f"one of {', '.join(get_args(Text))}", lambda v: v in get_args(Text))
+    na = table.take("na", "a list of spellings of a missing value", are_spellings)
+    size = table.take("max_memory", "a size, such as 500MB or 4GB", lambda v: parse_size(v) is not None)
+    sheet = table.take("sheet", "the name of a sheet", is_text)
+    delimiters, decimals = get_args(Delimiter), get_args(Decimal)
+    csv = {
+        "csv_delimiter": table.take("csv_delimiter", f"one of {', '.join(delimiters)}", lambda v: v in delimiters),
+        "csv_decimal": table.take("csv_decimal", f"one of {', '.join(decimals)}", lambda v: v in decimals),
+        "csv_encoding": table.take(
+            "csv_encoding", "an encoding, such as cp1252", lambda v: encoding_named(v) is not None
+        ),
+    }
+    return reading_of({"text": text, "na": na, "max_memory": size, "sheet": sheet, **csv})
+
+
 def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | None:
     """A data set whose files are there, None when they are not."""
 
     def is_test(value: Any) -> bool:
         return is_text(value) or (isinstance(value, dict) and len(value) == 1 and all(map(is_text, value.values())))
-
-    def are_spellings(value: Any) -> bool:
-        return isinstance(value, list) and all(isinstance(spelling, str) for spelling in value)
 
     def find(key: str, value: Any) -> Path | None:
         if not isinstance(value, str):
@@ -195,19 +213,7 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
         given[key] = None if columns is None else tuple(columns)
     for key in ("hierarchies", "domains"):
         given[key] = find(key, table.take(key, "the name of a file or folder", is_text))
-    text = table.take("text", f"one of {', '.join(get_args(Text))}", lambda v: v in get_args(Text))
-    na = table.take("na", "a list of spellings of a missing value", are_spellings)
-    size = table.take("max_memory", "a size, such as 500MB or 4GB", lambda v: parse_size(v) is not None)
-    sheet = table.take("sheet", "the name of a sheet", is_text)
-    delimiters, decimals = get_args(Delimiter), get_args(Decimal)
-    csv = {
-        "csv_delimiter": table.take("csv_delimiter", f"one of {', '.join(delimiters)}", lambda v: v in delimiters),
-        "csv_decimal": table.take("csv_decimal", f"one of {', '.join(decimals)}", lambda v: v in decimals),
-        "csv_encoding": table.take(
-            "csv_encoding", "an encoding, such as cp1252", lambda v: encoding_named(v) is not None
-        ),
-    }
-    given["reading"] = reading_of({"text": text, "na": na, "max_memory": size, "sheet": sheet, **csv})
+    given["reading"] = _reading(table)
     test = table.take("test", 'the name of a file, or a column and its value: {fold = "test"}', is_test)
     given["test"] = find("test", test)
     given["fold"] = next(iter(test.items())) if isinstance(test, dict) else None
