@@ -13,6 +13,9 @@ from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.columns.missing_values import OTHER
 from maxent.models.text.hints import close_to
 
+_ROUNDING = 1e-9
+"""By how much a share may be off that was divided."""
+
 
 def assemble(
     source: str,
@@ -31,6 +34,8 @@ def assemble(
     (``known``) and those that branches name; and, where a branch takes what the others of its node leave (`rest`),
     those of the training table, and `OTHER` where neither is known or nothing is left. Missing values are among them
     only where they are declared or named. Of numbers such a branch takes the missing ones.
+
+    Where some leaf states a label that is no most frequent class, all labels are taken to be decided otherwise.
 
     Parameters
     ----------
@@ -72,7 +77,19 @@ def assemble(
         public = frozenset(wanted.qi)
         attributes = {k: replace(a, role="public" if k in public else "private") for k, a in attributes.items()}
     resolved = tuple(replace(tree, nodes=tuple(_resolved(node, attributes) for node in tree.nodes)) for tree in trees)
+    if not _are_majorities(trees, len(classes)):
+        how = {**how, "labels": "decided"}
     return Release(Target(name, tuple(classes)), tuple(attributes.values()), resolved, **how)
+
+
+def _are_majorities(trees: Sequence[Tree], n_classes: int) -> bool:
+    """Whether no leaf states a label that others of its records outnumber: else no label is known to be a majority."""
+    for leaf in (leaf for tree in trees for leaf in tree.leaves if leaf.label is not None):
+        if leaf.counts is not None and leaf.counts[leaf.label or ""] < max(leaf.counts.values()):
+            return False
+        if leaf.error_rate is not None and leaf.error_rate > 1 - 1 / n_classes + _ROUNDING:
+            return False
+    return True
 
 
 def rest(child: str | None) -> Branch:

@@ -14,6 +14,9 @@ from maxent.models.text.hints import close_to
 UNNAMED = "class"
 """The name of a target that neither the file nor the caller names."""
 
+DECIDED = "that labels are most frequent classes: they were decided under costs, weights or priors"
+"""What is lost of a model whose labels are no majorities."""
+
 States: TypeAlias = dict[str, bool]
 
 

@@ -17,7 +17,7 @@ from typing import cast
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
-from maxent.models.formats.conversion import Converted, Wanted, parameter_problems
+from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.published_records import READER as RECORDS
@@ -108,6 +108,8 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
     if chosen.convert is not None:
         found = chosen.convert(path, wanted, reader)
         validate_release(found.release, source)
+        if found.release.labels == "decided":
+            found = replace(found, lost=(*found.lost, DECIDED))
         return replace(found, release=named_release(found.release, source, reader), format=chosen.name)
     release = chosen.read(path, reader)
     if not isinstance(release, Release):

@@ -72,3 +72,10 @@ def test_an_attribute_is_of_numbers_or_of_names() -> None:
         made(both)
     with pytest.raises(InvalidInput, match="a name that no attribute has"):
         made(target="age")
+
+
+def test_labels_are_decided_where_one_is_no_majority() -> None:
+    leaf = Node("L", label="a", n=4, counts={"a": 1, "b": 3})
+    assert made(Tree((leaf,))).labels == "decided"
+    assert made(Tree((Node("L", label="a", n=4, error_rate=0.75),))).labels == "decided"
+    assert made(Tree((Node("L", label="a", n=4, error_rate=0.5),))).labels == "majority"

@@ -89,6 +89,12 @@ def test_numbers_of_some_of_the_records_are_left_out(tmp_path: Path) -> None:
         read(tmp_path, J48, train=FRAME.iloc[:8], target="Y")
 
 
+def test_a_label_that_is_a_minority_is_one_that_costs_decided(tmp_path: Path) -> None:
+    found = read(tmp_path, "J48 pruned tree\n------------------\n: a (5.0/4.0)\n\n", classes=("a", "b"))
+    assert found.release.labels == "decided"
+    assert any("under costs" in sentence for sentence in found.lost)
+
+
 def test_a_leaf_alone_is_a_tree(tmp_path: Path) -> None:
     found = read(tmp_path, "J48 pruned tree\n------------------\n: a (5.0/1.0)\n\n", classes=("a", "b"))
     assert found.release.trees[0].root.counts == {"a": 4, "b": 1}
