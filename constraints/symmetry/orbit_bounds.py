@@ -97,7 +97,8 @@ class _Held:
             most += value.sum() if comparison.form == "values" else value
             divided += apart.sum() if comparison.form == "values" else apart
         if measure != "gain_ratio":
-            return (split.chosen[place] - most) / max(float(split.size[place]), TINY)
+            slack: FloatArray = (split.chosen[place] - most) / max(float(split.size[place]), TINY)
+            return slack
         undivided = neg_x_log_x(split.size[place])
         by_chosen = max(float(split.split[place] - undivided), TINY)
         by_other = np.maximum(divided - undivided, TINY)
