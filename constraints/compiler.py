@@ -9,7 +9,8 @@ import numpy as np
 
 from maxent.constraints.cells import Cells, build_cells, place_sizes
 from maxent.constraints.impurity import PHI_OF
-from maxent.constraints.kinds.context import Context
+from maxent.constraints.kinds.bootstrap.likelihood import likelihood_of
+from maxent.constraints.kinds.context import NOISES, Context, Noise
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
@@ -40,6 +41,7 @@ def compile_program(
     facts: tuple[Fact, ...] = (),
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    noise: Noise = "intervals",
     enough: Callable[[], bool] = lambda: False,
     cells: Cells | None = None,
     check: Check = unchecked,
@@ -62,6 +64,8 @@ def compile_program(
         How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : in (0, 1)
         Probability that all intervals of sampled counts hold together.
+    noise : {"intervals", "likelihood"}
+        What counts of a bootstrap are taken for: intervals of the true counts, or what is certain, and the likelihood.
     enough : callable
         Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
     cells : Cells, optional
@@ -76,7 +80,10 @@ def compile_program(
         quasi-identifier that reaches no leaf.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
-    check_options(known, impurity, rounding, confidence)
+    check_options(known, impurity, rounding, confidence, noise)
+    if noise == "likelihood" and release.resampled is None:
+        expected = "intervals, since the release has no counts of a bootstrap (release.resampled)"
+        raise invalid("options", ARGUMENT, "noise", expected, noise)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
     if "marginal" not in known:
@@ -90,7 +97,19 @@ def compile_program(
     counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
     rates = release_rates(release, None if release.sampled else sizes, rounding)
     context = Context(
-        release, table, cells, known, rates, marginal, facts, counting, sums, sizes, impurity, enough=enough
+        release,
+        table,
+        cells,
+        known,
+        rates,
+        marginal,
+        facts,
+        counting,
+        sums,
+        sizes,
+        impurity,
+        enough=enough,
+        noise=noise,
     )
     used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in known)
     constraints: list[Linear | Internal] = []
@@ -116,10 +135,13 @@ def compile_program(
         tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
         tuple(_notes(context, impurity if "internal" in known else None, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
+        likelihood=likelihood_of(context) if noise == "likelihood" else None,
     )
 
 
-def check_options(known: frozenset[str], impurity: object, rounding: object, confidence: Any) -> None:
+def check_options(
+    known: frozenset[str], impurity: object, rounding: object, confidence: Any, noise: object = "intervals"
+) -> None:
     """Refuse parameters of `compile_program` that no release makes right.
 
     Raises
@@ -137,6 +159,8 @@ def check_options(known: frozenset[str], impurity: object, rounding: object, con
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     if not (is_number(confidence) and 0 < confidence < 1):
         problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
+    if not is_one_of(noise, NOISES):
+        problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
     if problems:
         raise InvalidInput("options", problems)
 
@@ -168,7 +192,13 @@ def implied_marginal(release: Release) -> FloatArray:
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling and suppression of the published counts."""
-    if context.release.resampled is not None:
+    if context.noise == "likelihood":
+        yield (
+            f"counts are of {context.release.resampled:,} draws with replacement for each tree: what they prove is "
+            "compiled, and their likelihood, as if leaves had not been chosen by what was drawn, is maximised with the "
+            "entropy; nothing else about them is certain"
+        )
+    elif context.release.resampled is not None:
         yield (
             f"counts are of {context.release.resampled:,} draws with replacement for each tree: each true count is "
             "in an interval; all intervals, those of all nodes that the trees could have had, hold together with a "

@@ -106,6 +106,23 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
+    """Draws of classes in places: ``sum draws ln(mass / size)`` is to be large beside the entropy, nats.
+
+    Place i is ``place[i]`` of tree ``tree[i]``, with ``draws[i, x]`` of class x and ``size[i]`` individuals that they
+    are from; shapes (n,) and (n, n_classes).
+    """
+
+    tree: IntArray
+    place: IntArray
+    draws: FloatArray
+    size: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
     """Counts of every leaf and class as the only constraints of a program: a problem of transportation.
 
@@ -136,6 +153,7 @@ class Program:
     notes: tuple[str, ...] = ()
     scaling: Scaling | None = None
     unfinished: bool = False
+    likelihood: Likelihood | None = None
 
     @property
     def n_classes(self) -> int:
@@ -159,6 +177,22 @@ class Program:
             return np.asarray(sizes, np.float64)
         owners = (np.unique(self.cells.owner[self.regions[r]]) for r in range(len(self.regions)))
         return np.array([self.table.counts[owner].sum() for owner in owners], np.float64)
+
+    def log_likelihood(self, masses: FloatArray) -> float:
+        """The logarithm of the likelihood of the draws but for a constant, nats; 0 where there are none."""
+        likely = self.likelihood
+        if likely is None:
+            return 0.0
+        totals = np.empty_like(likely.draws)
+        for t in np.unique(likely.tree).tolist():
+            mine = likely.tree == t
+            totals[mine] = self.sums.totals(t, masses)[likely.place[mine]]
+        share = np.maximum(totals, TINY) / likely.size[:, None]
+        return float((likely.draws * np.log(share)).sum())
+
+    def objective(self, masses: FloatArray) -> float:
+        """What is maximised: the entropy and, where draws have a likelihood, its logarithm; nats per individual."""
+        return self.entropy(masses) + self.log_likelihood(masses) / self.table.individuals
 
     def posterior(self, masses: FloatArray) -> FloatArray:
         """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""

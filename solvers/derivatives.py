@@ -43,12 +43,18 @@ class Derivatives:
 
     def objective(self, z: FloatArray) -> float:
         m = np.maximum(z[: self.program.n_masses], INVERTIBLE)
-        return float((m * np.log(m / self.program.mass_weight)).sum())
+        return float((m * np.log(m / self.program.mass_weight)).sum()) - self._log_likelihood(z)
+
+    def _log_likelihood(self, z: FloatArray) -> float:
+        draws = self.program.draws
+        return 0.0 if draws is None else float(draws @ np.log(np.maximum(z[: self.program.n], INVERTIBLE)))
 
     def gradient(self, z: FloatArray) -> FloatArray:
         out = np.zeros(self.program.n)
         m = np.maximum(z[: self.program.n_masses], INVERTIBLE)
         out[: len(m)] = np.log(m / self.program.mass_weight) + 1.0
+        if self.program.draws is not None:
+            out -= self.program.draws / np.maximum(z[: self.program.n], INVERTIBLE)
         return out
 
     def constraints(self, z: FloatArray) -> FloatArray:
@@ -76,6 +82,8 @@ class Derivatives:
         diagonal = np.zeros(self.program.n)
         n = self.program.n_masses
         diagonal[:n] = objective_factor / np.maximum(z[:n], INVERTIBLE)
+        if self.program.draws is not None:
+            diagonal += objective_factor * self.program.draws / np.maximum(z[: self.program.n], INVERTIBLE) ** 2
         beside = []
         for terms in self.program.terms:
             a, w = _arguments(terms, z)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from maxent.constraints.cells import Cells
 from maxent.constraints.kinds.sampling import Counting
@@ -16,6 +17,11 @@ from maxent.models.release import Impurity, Node, Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.printed_rates import RateReader
+
+Noise = Literal["intervals", "likelihood"]
+"""How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`."""
+
+NOISES: tuple[Noise, ...] = get_args(Noise)
 
 
 class RegionBook:
@@ -55,6 +61,7 @@ class Context:
     impurity: Impurity | None = None
     regions: RegionBook = field(default_factory=RegionBook)
     enough: Callable[[], bool] = lambda: False
+    noise: Noise = "intervals"
 
     @property
     def n_classes(self) -> int:

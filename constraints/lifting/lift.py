@@ -11,6 +11,7 @@ from scipy import sparse
 from maxent.constraints.lifting.aggregates import Aggregates
 from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting.likely_sums import likely_sums
 from maxent.constraints.lifting.split_rows import lift_comparisons
 from maxent.constraints.presolve.bounds import FIXED, possible, tighten
 from maxent.constraints.presolve.merge import Merged, Part, Totals
@@ -77,6 +78,7 @@ def lift(
     linear = linear_rows(view, statements, fixed, known, index, trusting=trusting, check=check)
     aggregates = Aggregates(view, known, index)
     comparisons = lift_comparisons(view, rows, totals if trusting else None, aggregates, check)
+    draws = likely_sums(view, aggregates)
     elimination = aggregates.finish()
     definitions, constants = elimination.definitions[len(group) :], elimination.shift[len(group) :]
     lifted = LiftedProgram(
@@ -95,6 +97,7 @@ def lift(
         nl_size=comparisons.size,
         origins=(*linear.origins, *(None for _ in constants)),
         nl_origins=comparisons.origins,
+        draws=None if draws is None else np.bincount(*draws, minlength=len(elimination.shift)),
     )
     return LiftedPart(lifted, known, elimination)
 

@@ -51,6 +51,8 @@ def tangents(phi: str, a: FloatArray, w: FloatArray, sized: BoolArray) -> tuple[
 class LiftedProgram:
     """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over masses, the first ``n_masses`` variables.
 
+    Where there are ``draws``, shape (n,), ``sum_i draws_i ln z_i`` over all variables is subtracted: the likelihood.
+
     Subject to ``lower <= z <= upper``, ``row_lower <= matrix z <= row_upper`` and, for every nonlinear row,
     ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per
     individual), about ``nl_size`` individuals each. ``origins`` name the linear rows that are statements (None: totals
@@ -76,6 +78,7 @@ class LiftedProgram:
     nl_size: FloatArray
     origins: tuple[Origin | None, ...]
     nl_origins: tuple[Origin, ...]
+    draws: FloatArray | None = None
 
     @property
     def n(self) -> int:

@@ -7,7 +7,7 @@ constraint looks at, and raises the entropy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -58,6 +58,7 @@ class Part:
     groups: IntArray  # of `Merged`, increasing
     linear: IntArray  # indices into program.linear
     internal: IntArray  # active internal rows (numbered over all of program.internal)
+    likely: IntArray = field(default_factory=lambda: np.empty(0, np.int64))  # places of program.likelihood
 
 
 def unmerged(program: Program) -> Merged:
@@ -101,6 +102,22 @@ def compared(program: Program, merged: Merged, rows: InternalRows, active: IntAr
     return found
 
 
+def drawn(program: Program, merged: Merged) -> BoolArray:
+    """Mask of the groups in a place whose draws have a likelihood, shape (n_groups,)."""
+    found = np.zeros(len(merged.owner), bool)
+    trees = placed(program.cells, merged.cell)
+    tree, low, high = spans_of(trees, _drawn(program))
+    for t, held in enumerate(trees):
+        found[held.order[held.covered(low[tree == t], high[tree == t])]] = True
+    return found
+
+
+def _drawn(program: Program) -> list[tuple[int, int]]:
+    """Tree and place of all draws with a likelihood."""
+    likely = program.likelihood
+    return [] if likely is None else list(zip(likely.tree.tolist(), likely.place.tolist(), strict=True))
+
+
 def _nodes(program: Program, rows: InternalRows, active: IntArray) -> list[tuple[int, int]]:
     """Tree and place of every active row."""
     comparisons = [program.internal[k] for k in rows.constraint_of(active).tolist()]
@@ -121,7 +138,7 @@ def parts(
     ``check`` is called again and again meanwhile, and may raise.
     """
     regions = [program.linear[i].region for i in linear.tolist()]
-    places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active)
+    places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active) + _drawn(program)
     trees = placed(program.cells, merged.cell)
     at = np.array([i for i, place in enumerate(places) if place is not None], np.int64)
     tree, low, high = spans_of(trees, [place for place in places if place is not None])
@@ -147,9 +164,13 @@ def parts(
     row_order, row_start = _grouped(component[example], n_parts)
     found = []
     for c in wanted.tolist():
-        mine = row_order[row_start[c] : row_start[c + 1]]
+        mine = np.sort(row_order[row_start[c] : row_start[c + 1]])
         groups = group_order[group_start[c] : group_start[c + 1]]
-        found.append(Part(groups, linear[mine[mine < len(linear)]], active[mine[mine >= len(linear)] - len(linear)]))
+        ends = np.searchsorted(mine, [len(linear), len(linear) + len(active)])
+        stated, compared_here, likely = np.split(mine, ends)
+        found.append(
+            Part(groups, linear[stated], active[compared_here - len(linear)], likely - len(linear) - len(active))
+        )
     return found
 
 
@@ -165,7 +186,7 @@ def everything_about(program: Program, merged: Merged, part: Part) -> Part:
     regions = program.regions
     first = merged.group[regions.indices[regions.indptr[:-1]]]
     inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]
-    return Part(part.groups, np.flatnonzero(inside), part.internal)
+    return Part(part.groups, np.flatnonzero(inside), part.internal, part.likely)
 
 
 def _grouped(label: IntArray, n: int) -> tuple[IntArray, IntArray]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
+from maxent.constraints.kinds.context import Noise
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.scratch import scratch
@@ -64,6 +65,7 @@ def bench(
     tolerance: float = 1e-8,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    noise: Noise = "intervals",
     presolve: bool = True,
     starts: int | None = None,
     seed: int = 0,
@@ -87,9 +89,9 @@ def bench(
         default is three times when it took under five seconds, else once.
     progress : callable, optional
         Told ``(back end, back ends done, back ends)``.
-    release, qi, truth, knowledge, impurity, marginal, facts, count, tolerance, rounding, confidence, presolve
+    release, qi, truth, knowledge, impurity, marginal, facts, count, tolerance, rounding, confidence, noise
         As for `estimate`.
-    starts, seed, jobs, floor, reading
+    presolve, starts, seed, jobs, floor, reading
         As for `estimate`.
 
     Returns
@@ -128,6 +130,7 @@ def bench(
         "tolerance": tolerance,
         "rounding": rounding,
         "confidence": confidence,
+        "noise": noise,
         "presolve": presolve,
         "starts": starts,
         "seed": seed,

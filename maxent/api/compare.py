@@ -16,6 +16,7 @@ from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.attacks.risk import bits_to_identify
+from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.formats.registry import open_published
@@ -62,6 +63,7 @@ def compare(
     tolerance: float = 1e-8,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    noise: Noise = "intervals",
     presolve: bool = True,
     starts: int | None = None,
     seed: int = 0,
@@ -105,7 +107,7 @@ def compare(
         Of generalised records, the column of the class; by default that of the first tree, if there is one.
     reading : Reading, optional
         How all releases and tables are read, see `maxent.models.reading.Reading`.
-    knowledge, impurity, marginal, facts, count, rounding, confidence
+    knowledge, impurity, marginal, facts, count, rounding, confidence, noise
         As for `maxent.estimate`; the first three are used for trees only.
     backend, tolerance, presolve, starts, seed, jobs, floor
         As for `maxent.estimate`.
@@ -125,7 +127,7 @@ def compare(
     check_flags(interruptible=interruptible)
     told = progress or (lambda text, done, total: None)
     how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, top=top)
-    known = Knowledge(knowledge, impurity, rounding, confidence)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     reader = reader_of(reading)
     tables = Tables(qi, truth, facts, marginal, count, reading)
     loaded = _load(releases, tables, target, reader)

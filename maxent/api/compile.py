@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
+from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
 from maxent.models.looking import Check, unchecked
@@ -28,6 +29,7 @@ class Knowledge:
     impurity: Impurity | None = None
     rounding: Rounding = "auto"
     confidence: float = 0.99
+    noise: Noise = "intervals"
 
     @property
     def kinds(self) -> list[str] | None:
@@ -41,7 +43,7 @@ class Knowledge:
 
     def check(self) -> None:
         """Refuse what no release makes right, with an InvalidInput that names every parameter."""
-        check_options(frozenset(self.kinds or ()), self.impurity, self.rounding, self.confidence)
+        check_options(frozenset(self.kinds or ()), self.impurity, self.rounding, self.confidence, self.noise)
 
 
 def compile_case(
@@ -67,6 +69,7 @@ def compile_case(
         facts=case.facts or (),
         rounding=known.rounding,
         confidence=known.confidence,
+        noise=known.noise,
         enough=enough,
         cells=case.cells(check),
         check=check,

@@ -11,6 +11,7 @@ from typing import Any
 
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
@@ -78,6 +79,7 @@ def compile_release(
     count: str | None = None,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    noise: Noise = "intervals",
     target: str | None = None,
     reading: Reading | None = None,
 ) -> Program:
@@ -87,7 +89,7 @@ def compile_release(
     """
     tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
-    program = compile_case(case, Knowledge(knowledge, impurity, rounding, confidence))
+    program = compile_case(case, Knowledge(knowledge, impurity, rounding, confidence, noise))
     return replace(program, notes=(*case.noticed.notes, *program.notes))
 
 
@@ -105,6 +107,7 @@ def estimate(
     tolerance: float = 1e-8,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
+    noise: Noise = "intervals",
     presolve: bool = True,
     starts: int | None = None,
     seed: int = 0,
@@ -151,6 +154,9 @@ def estimate(
         How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : float
         Probability that all intervals of counts of samples, bootstraps included, hold together.
+    noise : {"intervals", "likelihood"}
+        What the draws of a bootstrap are taken for: intervals of the true counts, or what is certain of them, and their
+        likelihood, which is maximised together with the entropy.
     presolve : bool
         False gives the solver the whole program in one piece.
     starts : int, optional
@@ -203,7 +209,7 @@ def estimate(
     solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum)
     tables = Tables(qi, truth, facts, marginal, count, reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
-    known = Knowledge(knowledge, impurity, rounding, confidence)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     return estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
 
 

@@ -27,6 +27,13 @@ class RoundingMode(StrEnum):
     exact = "exact"
 
 
+class NoiseMode(StrEnum):
+    """Choices of ``--noise``."""
+
+    intervals = "intervals"
+    likelihood = "likelihood"
+
+
 def completed_backend(incomplete: str) -> list[str]:
     """Back ends that a shell offers."""
     from maxent.solvers.registry import backend_names
@@ -94,6 +101,10 @@ Rounding = Annotated[
 Confidence = Annotated[
     float,
     panels.known(metavar="P", help="Probability that all intervals of counts of samples hold together."),
+]
+Noise = Annotated[
+    NoiseMode,
+    panels.known(help="Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy."),
 ]
 Truth = Annotated[
     str | None,
@@ -199,6 +210,7 @@ def problem(
     count: Count = None,
     rounding: Rounding = RoundingMode.auto,
     confidence: Confidence = 0.99,
+    noise: Noise = NoiseMode.intervals,
 ) -> dict[str, Any]:
     """The options that say what is known, as arguments of `maxent.api.estimate.compile_release`."""
     return {
@@ -209,6 +221,7 @@ def problem(
         "count": count,
         "rounding": rounding.value,
         "confidence": confidence,
+        "noise": noise.value,
     }
 
 

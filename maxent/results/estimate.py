@@ -66,10 +66,12 @@ class Estimate(Shown, Solved):
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):
-            if self.certificate != "global":
+            if self.certificate != "global" and self.program.likelihood is None:
                 summary["entropy_upper_bound"] = outcome.entropy_upper_bound
             if self.certificate == "gap":
                 summary["gap"] = outcome.duality_gap
+        if self.program.likelihood is not None:
+            summary["log_likelihood"] = self.program.log_likelihood(outcome.masses) / table.individuals
         if self.disclosure.divergence is not None:
             summary["divergence"] = self._divergence()
         if self.notes:

@@ -141,6 +141,9 @@ def _worth(estimate: Solved) -> str:
     """The certificate of the answer, in words."""
     if estimate.certificate == "global":
         return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")
+    if estimate.certificate == "gap" and estimate.program.likelihood is not None:
+        gap = estimate.outcome.duality_gap
+        return f"entropy and likelihood together at most {gap:.1e} nats per person below the largest"
     if estimate.certificate == "gap":
         optimum = "the optimum but for rounding" if estimate.outcome.convex else "a local optimum"
         return f"{optimum}, whose entropy can be at most {estimate.outcome.entropy_upper_bound:.4f} nats"

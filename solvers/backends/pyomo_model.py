@@ -16,8 +16,9 @@ def build_model(program: LiftedProgram, start: FloatArray | None = None, *, expa
     """The program as a `pyomo.environ.ConcreteModel`.
 
     Variables ``mass[i]`` (individuals) and ``aggregate[i]``, constraints ``linear[r]`` and ``internal[r]``, objective
-    ``negative_entropy`` (nats times individuals). ``expanded`` writes ``a ln(a/w)`` as ``a ln a - a ln w``, whose first
-    term solvers that branch and bound know to be convex.
+    ``negative_entropy`` (nats times individuals), less the logarithm of the likelihood where draws have one.
+    ``expanded`` writes ``a ln(a/w)`` as ``a ln a - a ln w``, whose first term solvers that branch and bound know to be
+    convex.
     """
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
@@ -40,7 +41,10 @@ def build_model(program: LiftedProgram, start: FloatArray | None = None, *, expa
     # What is fixed at 0 adds nothing, and would have no logarithm.
     there = (program.lower != 0) | (program.upper != 0)
     weighted = ((m, w) for m, w, is_there in zip(z, program.mass_weight.tolist(), there, strict=False) if is_there)
-    model.negative_entropy = pyo.Objective(expr=pyo.quicksum(phis["entropy"](m, w, log=pyo.log) for m, w in weighted))
+    terms = [phis["entropy"](m, w, log=pyo.log) for m, w in weighted]
+    if program.draws is not None:
+        terms += [-d * pyo.log(z[i]) for i, d in enumerate(program.draws.tolist()) if d]
+    model.negative_entropy = pyo.Objective(expr=pyo.quicksum(terms))
     matrix = program.matrix.tocsr()
 
     def linear(_: Any, r: int) -> Any:

@@ -68,7 +68,9 @@ class ScipBackend:
         return f"PySCIPOpt {metadata.version('pyscipopt')}"
 
     def refuses(self, program: LiftedProgram) -> str | None:
-        """Refuses programs that are not small."""
+        """Refuses programs that are not small, and likelihoods of draws."""
+        if program.draws is not None:
+            return "the likelihood of draws (--noise likelihood): it takes entropies only"
         if program.n <= MOST:
             return None
         return f"a program with {program.n:,} variables; branch and bound takes at most {MOST}"

@@ -129,6 +129,8 @@ class OptimalityConditions:
         """Aggregates that no active nonlinear row looks at, shape (n,)."""
         passive = np.ones(self.program.n, bool)
         passive[: self.program.n_masses] = False
+        if self.program.draws is not None:
+            passive[self.program.draws > 0] = False
         for terms in self.program.terms:
             active = side[self.own.n_linear + terms.row] != 0
             passive[terms.var[active]] = False

@@ -53,6 +53,10 @@ class ConicModel:
         objective: Any = cp.Constant(0.0)
         if n_masses:
             objective = -(self._shares.scale[:n_masses] / self._people) @ cp.entr(x[:n_masses])
+        if program.draws is not None:
+            draws = program.draws[self._shares.columns]
+            drawn = np.flatnonzero(draws)
+            objective -= (draws[drawn] / self._people) @ cp.log(x[drawn])
         self._equal = self._linear.equal[0] @ x == self._linear.equal[1]
         self._less = self._linear.less[0] @ x <= self._linear.less[1]
         constraints = [c for c in (self._equal, self._less) if c.size]

@@ -25,8 +25,9 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.most_likely import most_likely
 from maxent.solvers.dual.newton import minimise, multipliers_at
-from maxent.solvers.dual.relaxation import Relaxation, relax
+from maxent.solvers.dual.relaxation import Relaxation, likely, relax
 from maxent.solvers.so_far import keep
 
 ROUNDS = 20
@@ -67,6 +68,8 @@ class RelaxedOptimum:
 def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
     """The maximum of the entropy under a program's linear and convex rows; the parameters are `entropy_bound`'s."""
     relaxed = relax(program)
+    if program.draws is not None:
+        return _likely_optimum(program, relaxed, clock)
     linear, convex = relaxed.linear, relaxed.convex
     if linear.overlapping and not convex.n_rows:
         return _on_face(relaxed, clock)[0]
@@ -110,6 +113,14 @@ def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     return RelaxedOptimum(bound, point, found.multipliers, found.iterations), found.residual
 
 
+def _likely_optimum(program: LiftedProgram, relaxed: Relaxation, clock: Clock) -> RelaxedOptimum:
+    """The optimum of a program with draws; it has no other rows that are not linear."""
+    problem, constant = likely(program, relaxed)
+    found = most_likely(problem, clock)
+    point = relaxed.elimination.point(found.masses)
+    return RelaxedOptimum(found.bound + relaxed.constant + constant, point, found.multipliers, found.iterations)
+
+
 def entropy_bound(
     program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None
 ) -> float:
@@ -134,7 +145,11 @@ def entropy_bound(
     """
     if multipliers is not None:
         relaxed = relax(program)
-        if not relaxed.convex.n_rows and multipliers.shape == relaxed.linear.lower.shape:
+        if program.draws is not None:
+            problem, constant = likely(program, relaxed)
+            if multipliers.shape == problem.draws.shape:
+                return problem.value(multipliers) + problem.rounding(multipliers) + relaxed.constant + constant
+        elif not relaxed.convex.n_rows and multipliers.shape == relaxed.linear.lower.shape:
             found = relaxed.linear.value(multipliers) + relaxed.linear.rounding(multipliers) + relaxed.constant
             if np.isfinite(found):
                 return float(found)

@@ -7,7 +7,7 @@ with room between their bounds, are left. Every feasible point of the program sa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -15,11 +15,16 @@ from scipy import sparse
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms, tangents
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.solvers.dual.likely_rows import LikelyEntropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 FLOOR = 1e-10
 """Share of its size that an aggregate has at least in a tangent, so that the slope of a logarithm is finite."""
+
+
+FAR = 4.0
+"""Times as much as it can be that a sum with a logarithm may be: its multiplier does not get there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +102,62 @@ def relax(program: LiftedProgram) -> Relaxation:
     constant = -(known * np.log(np.where(known > 0, known / weight, 1.0))).sum()
     linear = _linear(program, elimination, defining, np.maximum(total, 0.0))
     return Relaxation(linear, _convex(program, elimination), float(constant), elimination)
+
+
+def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, float]:
+    """The linear rows with the draws of a program, and what its draws of fixed variables add to the objective, nats.
+
+    A drawn sum that a linear row bounds, too, is one row.
+    """
+    assert program.draws is not None
+    linear, n = relaxed.linear, program.n
+    drawn = np.flatnonzero(program.draws)
+    pick = sparse.csr_matrix((np.ones(len(drawn)), (np.arange(len(drawn)), drawn)), shape=(len(drawn), n))
+    matrix, shift = relaxed.elimination.over_free(pick)
+    draws, free = program.draws[drawn], np.diff(matrix.indptr) > 0
+    constant = float(draws[~free] @ np.log(np.maximum(shift[~free], TINY)))
+    matrix, draws, shift, drawn = matrix[free], draws[free], shift[free], drawn[free]
+    low = np.maximum(program.lower[drawn] - shift, -shift)
+    whole, together = _people(linear, matrix)
+    high = np.full(len(draws), np.inf)  # what the variables of a sum imply is none of its ends: it would be a kink
+    among = np.bincount(together, draws)[together]
+    number = {_support(matrix, r): r for r in range(len(draws) - 1, -1, -1)}
+    beside = np.ones(len(linear.lower), bool)
+    for r in range(len(linear.lower)):
+        at = number.get(_support(linear.matrix, r))
+        if at is not None and linear.lower[r] < linear.upper[r]:
+            low[at], beside[r] = max(low[at], linear.lower[r]), False
+            if linear.upper[r] < whole[at]:
+                high[at] = min(high[at], linear.upper[r])
+    high = np.where(np.isinf(high), FAR * (whole + np.abs(shift)), np.maximum(high, low))
+    rest, none = np.flatnonzero(beside), np.zeros(len(draws))
+    rows = replace(
+        linear,
+        matrix=sparse.csr_matrix(sparse.vstack([matrix, linear.matrix[rest]])),
+        lower=np.concatenate([none, linear.lower[rest]]),
+        upper=np.concatenate([none, linear.upper[rest]]),
+    )
+    ends = (np.concatenate([v, np.zeros(len(rest))]) for v in (draws, shift, low, high, draws / among))
+    return LikelyEntropy(rows, *ends), constant
+
+
+def _people(linear: LinearEntropy, matrix: sparse.csr_matrix) -> tuple[FloatArray, IntArray]:
+    """The individuals that each row is about, and a number that rows about the same ones share, shapes (n_rows,)."""
+    n = len(linear.owner)
+    owners = sparse.csr_matrix((np.ones(n), (np.arange(n), linear.owner)), shape=(n, len(linear.total)))
+    held = sparse.csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape) @ owners
+    held.data[:] = 1.0
+    number: dict[tuple[bytes, bytes], int] = {}
+    together = [number.setdefault(_support(held, r), len(number)) for r in range(held.shape[0])]
+    return np.asarray(held @ linear.total), np.array(together, np.int64)
+
+
+def _support(matrix: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
+    """What makes a row the same as another: its columns, increasing, and coefficients."""
+    start, stop = matrix.indptr[row : row + 2]
+    columns, values = matrix.indices[start:stop], matrix.data[start:stop]
+    order = np.argsort(columns, kind="stable")
+    return columns[order].astype(np.int64).tobytes(), values[order].tobytes()
 
 
 def _linear(program: LiftedProgram, elimination: Elimination, defining: IntArray, total: FloatArray) -> LinearEntropy:

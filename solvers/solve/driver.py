@@ -113,7 +113,7 @@ def solve_program(
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
     run = _Run(program, backend, options, progress, evaluator, stopped=stopped)
     uniform = ready.uniform
-    if options.presolve and ready.violation <= 1e-12:
+    if options.presolve and program.likelihood is None and ready.violation <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     solve = _solve_lazily if options.presolve else _solve_whole
     try:
@@ -165,7 +165,8 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
     if run.stopped is not None:
         return _outcome(run, masses, answers, none, 1, bound)
     merged = unmerged(program)
-    part = Part(np.arange(len(merged.owner)), keep, active)
+    likely = np.arange(0 if program.likelihood is None else len(program.likelihood))
+    part = Part(np.arange(len(merged.owner)), keep, active, likely)
     lifting = partial(lift, program, merged, rows=rows, totals=totals, check=run.options.clock.check)
     run.progress("the whole program", 0, 1)
     with one_thread():
@@ -297,7 +298,7 @@ def _loosely(run: _Run, lifting: Callable[..., LiftedPart], merged: Merged, part
 
 def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
     """Upper bound of the objective, nats per individual; closed forms are optimal."""
-    return run.program.entropy(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
+    return run.program.objective(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
 
 
 def _outcome(
@@ -323,7 +324,7 @@ def _outcome(
         status=status,
         convex=all(answer.convex for answer in answers),
         entropy_upper_bound=bound,
-        duality_gap=max(bound - run.program.entropy(masses), 0.0) if feasible else np.inf,
+        duality_gap=max(bound - run.program.objective(masses), 0.0) if feasible else np.inf,
         violation=violation,
         trouble=trouble,
         iterations=run.iterations,

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from maxent.constraints.presolve.closed_form import solve_leafwise
-from maxent.constraints.presolve.merge import Merged, Part, Totals, compared, known_totals, merge, needed, parts
+from maxent.constraints.presolve.merge import Merged, Part, Totals, compared, drawn, known_totals, merge, needed, parts
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator, InternalRows
 from maxent.models.arrays import FloatArray, IntArray, ranges
@@ -91,7 +91,7 @@ def split(program: Program, rows: InternalRows, keep: IntArray, active: IntArray
     check()
     pooled, simple = solve_leafwise(program, merged, keep, check)
     check()
-    simple &= ~compared(program, merged, rows, active)
+    simple &= ~compared(program, merged, rows, active) & ~drawn(program, merged)
     pieces = parts(program, merged, keep, rows, active, ~simple, check) if not simple.all() else []
     order = np.argsort(merged.group, kind="stable")
     begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))

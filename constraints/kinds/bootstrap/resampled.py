@@ -23,7 +23,7 @@ from maxent.constraints.kinds.bootstrap.box_shares import log_shares
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import ROUNDING
 from maxent.constraints.program import Linear
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Tree
 from maxent.models.sparse_counts import check_size, positive_counts
 from maxent.models.trees.places import Places
@@ -45,15 +45,22 @@ def resampled(context: Context) -> Iterator[Linear]:
         draws, distinct = draws_of(tree, held.places, release.target.classes)
         places = np.flatnonzero((held.stop > held.start) & (draws[:, 0] != UNKNOWN))
         places = places[places < len(tree.nodes)]
+        if context.noise == "likelihood":  # what is certain of an inner node follows from those below it
+            places = np.intersect1d(places, np.fromiter(finest(held.places, draws[:, 0] != UNKNOWN), np.int64))
         size, drawn, different = context.sizes[t][places], draws[places], distinct[places]
         alone = n_classes == 2 and not np.isnan(size).any()  # the other class is the rest: one interval is both
-        side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes))) + share[places]
-        low, high = _mass_bounds(drawn, size, side, release.resampled, context.table.individuals)
+        low, high = np.zeros_like(drawn), np.broadcast_to(context.table.individuals, drawn.shape)
+        if context.noise == "intervals":
+            side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes)))
+            low, high = _mass_bounds(drawn, size, side + share[places], release.resampled, context.table.individuals)
         whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
         least, others = certain(drawn, different)
+        implied = least.sum(axis=1, keepdims=True) - least
         low, high = np.maximum(low, least), np.minimum(high, whole - others)
+        if context.noise == "likelihood":
+            high = np.where(others > implied, high, whole)  # else it follows from the other classes
         told = (low > 0) | (high < whole)
-        if alone:
+        if alone and context.noise == "intervals":
             told[:, 1] = False
         for i in np.flatnonzero(told.any(axis=1)).tolist():
             place, rows = int(places[i]), np.flatnonzero(told[i])
@@ -88,6 +95,18 @@ def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntA
         if below and distinct[place] == UNKNOWN and (distinct[below] != UNKNOWN).all():
             distinct[place] = distinct[below].sum()
     return draws, distinct
+
+
+def finest(places: Places, known: BoolArray) -> Iterator[int]:
+    """The lowest places with known draws that hold, each apart, what those above them hold."""
+    stack = [0]
+    while stack:
+        place = stack.pop()
+        below = list(places.children[place])
+        if below and (known[below].all() or not known[place]):
+            stack.extend(below)
+        elif known[place]:
+            yield place
 
 
 def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:

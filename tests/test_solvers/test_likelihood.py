@@ -1,0 +1,123 @@
+"""Entropy and the likelihood of draws together: one answer of all back ends, and a bound that proves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import maxent
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.backend import Options
+from maxent.solvers.registry import load_backend
+from maxent.solvers.solve.driver import Outcome, solve_program
+
+
+def grown(seed: int, n: int = 60, **settings: Any) -> tuple[Any, pd.DataFrame, np.ndarray[Any, Any]]:
+    """A random forest with bootstrap, the table, and whose class is which."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 4, (n, 3)).astype(float), columns=["a", "b", "c"])
+    y = np.minimum((X["a"] + rng.integers(0, 3, n)) // 2, 1 + seed % 2).astype(int).to_numpy()
+    model = RandomForestClassifier(**{"n_estimators": 3, "max_depth": 3, **settings}, random_state=seed).fit(X, y)
+    return from_sklearn(model, target="t"), X, y
+
+
+def program_of(seed: int, **settings: Any) -> Program:
+    release, X, _ = grown(seed, **settings)
+    return compile_program(release, read_qi(X, release), noise="likelihood")
+
+
+def solved(program: Program, name: str) -> Outcome:
+    return solve_program(program, load_backend(name), Options())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_back_ends_agree_and_the_bound_proves_it(seed: int) -> None:
+    program = program_of(seed)
+    found = {name: solved(program, name) for name in ("newton", "cvxpy", "ipopt", "ipopt:own")}
+    for outcome in found.values():
+        assert outcome.status == "optimal"
+        assert outcome.duality_gap <= 1e-9
+        assert outcome.violation <= 1e-8
+        assert np.abs(outcome.masses - found["newton"].masses).max() <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_back_ends_agree_on_forests_of_many_shapes(seed: int) -> None:
+    shape = {
+        "n": 20 + seed,
+        "n_estimators": 1 + seed % 5,
+        "max_depth": 1 + seed % 4,
+        "max_samples": (None, 0.5)[seed % 2],
+    }
+    program = program_of(seed, **shape)
+    newton, cvxpy = solved(program, "newton"), solved(program, "cvxpy")
+    assert newton.status == cvxpy.status == "optimal"
+    assert np.abs(newton.masses - cvxpy.masses).max() <= 1e-5
+    assert abs(program.objective(newton.masses) - program.objective(cvxpy.masses)) <= 1e-9
+
+
+def test_no_other_classes_are_more_entropic_and_likely() -> None:
+    program = program_of(5)
+    outcome = solved(program, "newton")
+    best, rng = program.objective(outcome.masses), np.random.default_rng(0)
+    for _ in range(50):
+        other = outcome.masses * np.exp(0.1 * rng.normal(size=outcome.masses.shape))
+        other *= (outcome.masses.sum(axis=1) / other.sum(axis=1))[:, None]
+        assert program.objective(other) <= outcome.entropy_upper_bound + 1e-9
+    assert best == pytest.approx(outcome.entropy_upper_bound, abs=1e-9)
+
+
+def test_the_likelihood_alone_decides_where_there_are_very_many_draws() -> None:
+    """Of a single leaf the classes are nearly as drawn: with n draws of n people, a little nearer to equal shares."""
+    release, X, _ = grown(0, n_estimators=1, max_depth=1, max_samples=60)
+    program = compile_program(release, read_qi(X, release), noise="likelihood")
+    outcome = solved(program, "newton")
+    for place, draws, size in zip(
+        program.likelihood.place, program.likelihood.draws, program.likelihood.size, strict=True
+    ):
+        m = program.sums.totals(0, outcome.masses)[place]
+        p = m / size
+        seen = p[draws > 0]
+        slope = -np.log(seen) + draws[draws > 0] / (size * seen)  # equal for all classes at the optimum
+        assert np.ptp(slope) <= 1e-6
+        assert size > 0
+
+
+def test_it_is_closer_to_the_truth_than_intervals() -> None:
+    """Mean divergence of the true classes' shares, over forests of people whose classes depend on what is split."""
+    nearer = []
+    for seed in (2, 4, 6):
+        release, X, y = grown(seed, n=200, n_estimators=10, max_depth=4)
+        truth = X.assign(t=y.astype(str))
+        each = [
+            maxent.estimate(release, X, truth, noise=noise, backend="newton").summary["divergence"]["overall"]
+            for noise in ("intervals", "likelihood")
+        ]
+        nearer.append(each[1] < each[0])
+    assert all(nearer)
+
+
+def test_it_is_refused_where_there_are_no_draws() -> None:
+    release, X, _ = grown(1, bootstrap=False)
+    with pytest.raises(InvalidInput, match="noise: expected intervals, since the release has no counts of a bootstrap"):
+        maxent.estimate(release, X, noise="likelihood")
+    with pytest.raises(InvalidInput, match="noise: expected one of intervals, likelihood"):
+        maxent.estimate(release, X, noise="none")
+
+
+def test_the_summary_says_how_likely_the_draws_are() -> None:
+    release, X, _ = grown(3)
+    found = maxent.estimate(release, X, noise="likelihood", backend="newton").summary
+    assert found["log_likelihood"] < 0
+    assert found["certificate"] == "global"
+    assert any("likelihood" in note for note in found["notes"])
+    assert "log_likelihood" not in maxent.estimate(release, X, backend="newton").summary
