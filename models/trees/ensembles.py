@@ -11,6 +11,9 @@ from maxent.models.nodes import state_scores
 from maxent.models.release import Boosting, Release, Tree
 from maxent.models.trees.places import number_places
 
+_LARGEST = 1e300
+"""Stands for scores that are beyond all numbers."""
+
 
 def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> FloatArray:
     """The scores of records, shape (n, n_classes); 0 of the other class where all trees add to one of two.
@@ -29,9 +32,10 @@ def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> Floa
     named = {tree.of_class for tree in release.trees}
     of = named.pop() if len(named) == 1 else None
     total = np.tile(_by_class(boosting.base, of, classes), (n, 1))
-    for tree, place in zip(release.trees, reached, strict=True):
-        total += tree.weight * _values(tree, classes)[place]
-    return total
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
+        for tree, place in zip(release.trees, reached, strict=True):
+            total += tree.weight * _values(tree, classes)[place]
+    return np.asarray(np.nan_to_num(total, posinf=_LARGEST, neginf=-_LARGEST))
 
 
 def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes: tuple[str, ...]) -> FloatArray:

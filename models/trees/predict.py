@@ -218,11 +218,11 @@ def _answer(
     counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
     added = counted and release.predicts is None
     total, instead = np.zeros((2, n, len(release.target.classes)))
-    label = np.full(n, -1)
+    label, heaviest = np.full(n, -1), max(tree.weight for tree in release.trees) or 1.0
     for tree, place in zip(release.trees, reached, strict=True):
         answers = _answers(tree, release.target.classes, removed)
         weights = _votes(answers) if release.predicts == "vote" else answers.weights
-        weights = weights if added else tree.weight * _shares(weights)
+        weights = weights if added else tree.weight / heaviest * _shares(weights)
         total += np.where(answers.own[place, None], weights[place], 0.0)
         instead += weights[answers.substitute[place]]
         label = answers.label[place]

@@ -16,6 +16,8 @@ COMMANDS = (
     ("audit", "tree.json", "qi.csv"),
     ("audit", "tree.json", "qi.csv", "--risk"),
     ("audit", "tree.json", "qi.csv", "-o", "out.csv"),
+    ("predict", "tree.json", "qi.csv"),
+    ("predict", "tree.json", "truth.csv", "-o", "out.csv"),
     ("explain", "tree.json", "qi.csv"),
     ("explain", "tree.json", "qi.csv", "--latex"),
     ("explain", "tree.json", "qi.csv", "-o", "out.parquet"),
@@ -185,6 +187,50 @@ def _induction(document: Any, dice: Dice) -> None:
         induction[key] = dice.choice(values[key])
 
 
+def _answers(document: Any, dice: Dice) -> None:
+    """How trees predict together, and what leaves add."""
+    boosting = {"link": dice.choice(["logit", "softmax", "none", "probit"]), "base": dice.choice([0, -1e308, {}, "x"])}
+    values = {
+        "predicts": ["label", "vote", "mean", "score", "sum"],
+        "boosting": [boosting, {**boosting, "rate": 0, "lambda": -1}, {**boosting, "base": 0.5}, {}],
+        "labels": ["majority", "decided", None],
+    }
+    for key in dice.sample(sorted(values), dice.randint(1, 3)):
+        document[key] = dice.choice(values[key])
+    tree = dice.choice(document["trees"])
+    tree["class"] = dice.choice([*document["target"]["classes"], "", 3])
+    tree["weight"] = dice.choice([0, 1, 2.5, -1, 1e308])
+    for node in tree["nodes"]:
+        if "branches" not in node and dice.chance(0.8):
+            node["value"] = dice.choice([0.5, -1e308, 1e308, 0, {document["target"]["classes"][0]: 1}])
+
+
+def _shares(document: Any, dice: Dice) -> None:
+    classes = document["target"]["classes"]
+    shares = [{classes[0]: 1}, {classes[-1]: 0.333, classes[0]: 0.667}, {}, {classes[0]: 0.5}, {"nobody": 1}]
+    dice.choice(_nodes(document, dice))["rates"] = dice.choice(shares)
+
+
+def _gaps(document: Any, dice: Dice) -> None:
+    """Missing values of an attribute, or of a branch, or other values."""
+    attribute = dice.choice(document["attributes"])
+    kind = dice.randrange(4)
+    if kind == 0:
+        attribute["missing"] = dice.choice([True, False, "yes"])
+    elif kind == 1:
+        attribute["values"].append(dice.choice(["(missing)", "(other)"]))
+    elif kind == 2:
+        _branch(document, dice)["missing"] = dice.choice([True, False, 1])
+    else:
+        for each in document["attributes"]:
+            if each["type"] == "numeric":
+                each["missing"] = True
+        for node in _nodes(document, dice):
+            below = node.get("branches", [])
+            if below and "in" not in below[0]:
+                dice.choice(below)["missing"] = True
+
+
 def _another_tree(document: Any, dice: Dice) -> None:
     document["trees"].append(copy.deepcopy(dice.choice(document["trees"])) if dice.chance(0.7) else odd(dice))
 
@@ -195,5 +241,6 @@ def _order(document: Any, dice: Dice) -> None:
 
 RETOLD = (
     *(_point_elsewhere, _point_elsewhere, _same_id, _count, _count, _size, _size, _rate, _rate, _inner, _cut, _values),
+    *(_answers, _answers, _shares, _shares, _gaps, _gaps),
     *(_domain, _domain, _classes, _published, _induction, _induction, _another_tree, _order),
 )

@@ -146,3 +146,14 @@ def test_what_does_not_fit_together_is_refused(stated: Release, field: str, word
     with pytest.raises(InvalidInput) as found:
         parse_release(release_to_document(stated), "release")
     assert any(problem.field == field and words in problem.expected for problem in found.value.problems)
+
+
+def test_numbers_beyond_all_others_are_no_error() -> None:
+    heavy = [replace(tree, weight=1e308) for tree in (FIRST, SECOND)]
+    found = predict_proba(release(*heavy, predicts="mean"), PEOPLE)
+    np.testing.assert_allclose(found[:, 0], [(0.9 + 0.25) / 2, 0.3125, 0.3125])
+    nothing = [replace(tree, weight=0.0) for tree in (FIRST, SECOND)]
+    assert predict_proba(release(*nothing, predicts="vote"), PEOPLE).tolist() == [[0.5, 0.5]] * 3
+    huge = stump({"value": 1e308}, {"value": -1e308}, of_class="b", weight=10.0)
+    boosted = release(huge, huge, predicts="score", boosting=Boosting("logit"))
+    assert predict_proba(boosted, PEOPLE).tolist() == [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
