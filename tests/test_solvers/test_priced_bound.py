@@ -34,7 +34,7 @@ IMPURITIES = ["gini", "entropy", "gain_ratio"]
 
 
 def drawn(seed: int):
-    """A release with rates, of up to 60 distinct quasi-identifiers and 4 classes, and its table."""
+    """A release with rates, mostly of up to 60 distinct quasi-identifiers, with 3 or 4 classes, and its table."""
     rng = np.random.default_rng(seed)
     n_classes, n, columns = int(rng.integers(3, 5)), int(rng.integers(30, 300)), int(rng.integers(2, 5))
     frame = pd.DataFrame({c: rng.integers(0, rng.integers(2, 5), n).astype(str) for c in "ABCD"[:columns]})
