@@ -32,7 +32,7 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
     -------
     float
         Negative by rounding at most; infinite where nothing is known but that the answer without the comparisons has
-        more entropy.
+        more entropy, or draws have a likelihood beside the entropy.
     """
     if program.convex:
         return bound.gap(program, point, clock, multipliers)
@@ -53,6 +53,8 @@ def priced_bound(program: LiftedProgram, clock: Clock) -> float:
     from maxent.solvers.bounds.interior_point import solve
     from maxent.solvers.bounds.priced import priced
 
+    if program.draws is not None:
+        return np.inf
     large = program.n > FEW
     if large:
         program = equations_alone(program)

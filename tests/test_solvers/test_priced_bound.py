@@ -152,6 +152,11 @@ def test_open_sizes_have_no_price():
     assert gap(program, middle(program), Clock()) == np.inf
 
 
+def test_likelihoods_have_no_price():
+    program = program_of("gini", 28)
+    assert priced_bound(replace(program, draws=np.zeros(program.n)), Clock()) == np.inf
+
+
 def test_without_time_there_is_no_bound():
     assert priced_bound(program_of("gini", 28), Clock(0.0)) == np.inf
 
