@@ -15,9 +15,9 @@ def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | 
     """The mean of the optima that permutations make of an answer, None where it is the only one of them.
 
     An answer that is not an optimum stays as it is, and so does one when time runs out. A convex program has one
-    optimum.
+    optimum, and the likelihood of draws tells classes apart.
     """
-    if outcome.status != "optimal" or outcome.convex:
+    if outcome.status != "optimal" or outcome.convex or program.likelihood is not None:
         return None
     evaluator = Evaluator(program)
     linear = needed(program, known_totals(program), evaluator.linear)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import permutations
 
 import numpy as np
@@ -14,6 +14,7 @@ from symmetric import by_value, grown, renamed
 import maxent
 from maxent.__main__ import main
 from maxent.api.estimate import compile_release
+from maxent.constraints.program import Likelihood
 from maxent.constraints.residuals import Evaluator
 from maxent.constraints.symmetry import mixture
 from maxent.constraints.symmetry.exchangeable import exchangeable
@@ -21,6 +22,8 @@ from maxent.constraints.symmetry.orbit_bounds import breakable
 from maxent.constraints.symmetry.pieces import Pieces
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.solvers.backend import Options
+from maxent.solvers.solve.averaged import averaged
 from maxent.text.estimate import summary_lines
 
 PEOPLE = pd.DataFrame({"A": list("000111222")})
@@ -163,6 +166,14 @@ def test_the_summary_says_over_how_many_optima_and_the_rest_is_of_one_of_them():
     assert doubt[0] > doubt[1] == pytest.approx(one["entropy"])
     assert "the mean of 3 optima" in "\n".join(summary_lines(found))
     assert "the mean of" not in "\n".join(summary_lines(single))
+
+
+def test_draws_tell_classes_apart():
+    release, people = grown(11)
+    found = maxent.estimate(release, people)
+    assert averaged(found.program, found.outcome, Options()).optima == 3
+    likely = replace(found.program, likelihood=Likelihood(*[np.empty(0)] * len(fields(Likelihood))))
+    assert averaged(likely, found.outcome, Options()) is None
 
 
 def test_more_optima_than_json_can_count_are_a_decimal_number():
