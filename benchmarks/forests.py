@@ -1,9 +1,10 @@
 """How long published forests take: python benchmarks/forests.py [NAME ...], with the data in the folder MAXENT_DATA.
 
-The training rows of Adult without missing values (30,162 people) are given to scikit-learn's random forests, without
-bootstrap, and every leaf's counts are published. Each row of the table is one command, `maxent estimate` on the files;
-beside it is how far the back end cvxpy and proportional fitting come in the same time. With `--growth` forests of depth
-6 become larger instead. Seconds are those of the processor for the command as a whole, on one core.
+The training rows of Adult without missing values (30,162 people) are given to scikit-learn's random forests, most of
+them without bootstrap, and every leaf's counts are published. Each row of the table is one command, `maxent estimate`
+on the files; beside it is how far the back end cvxpy and proportional fitting come in the same time, but for
+bootstraps. With `--growth` forests of depth 6 become larger instead. Seconds are those of the processor for the command
+as a whole, on one core.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees of a depth over Adult."""
+    """Trees of a depth over Adult; with ``noise``, which `--noise` is, grown on bootstraps."""
 
     trees: int
     depth: int
     target: str
+    noise: str | None = None
 
 
 FORESTS = {
@@ -49,6 +51,9 @@ FORESTS = {
     "wide": Forest(50, 6, "income"),
     "classes": Forest(10, 6, "education"),
     "usual": Forest(100, 8, "income"),
+    "drawn": Forest(10, 6, "income", "intervals"),
+    "likely": Forest(10, 6, "income", "likelihood"),
+    "default": Forest(100, 8, "income", "likelihood"),
 }
 
 
@@ -71,16 +76,12 @@ def write_forest(forest: Forest, data: Path, folder: Path) -> tuple[Path, Path]:
     encoder = OrdinalEncoder()
     X = people[list(qi)].assign(**dict(zip(words, encoder.fit_transform(people[words]).T, strict=True))).astype(float)
     model = RandomForestClassifier(
-        forest.trees, max_depth=forest.depth, bootstrap=False, max_features="sqrt", random_state=0
+        forest.trees, max_depth=forest.depth, bootstrap=forest.noise is not None, max_features="sqrt", random_state=0
     ).fit(X, people[target])
     categories = {name: list(values) for name, values in zip(words, encoder.categories_, strict=True)}
     classes = [str(name) for name in model.classes_]
-    releases = [
-        maxent.from_sklearn(tree, target=target, features=list(qi), classes=classes, categories=categories)
-        for tree in model.estimators_
-    ]
     release, table = folder / "forest.json", folder / "qi.csv"
-    replace(releases[0], trees=tuple(one.trees[0] for one in releases)).save(release)
+    maxent.from_sklearn(model, target=target, features=list(qi), classes=classes, categories=categories).save(release)
     people[list(qi)].to_csv(table, index=False)
     return release, table
 
@@ -95,14 +96,16 @@ def measure(forest: Forest, data: Path, *, others: bool) -> list[dict[str, Any]]
         writer.join()
         leaves = sum(len(tree["nodes"]) + 1 for tree in json.loads(Path(release).read_text())["trees"]) // 2
         estimate = [sys.executable, "-m", "maxent", "estimate", release, table, "--json"]
+        estimate += [] if forest.noise is None else ["--noise", forest.noise]
         ours, cost = spawn(estimate)
         found = [("maxent", json.loads(ours), cost)]
         about = {
-            "forest": f"{forest.trees} trees, depth {forest.depth}, {forest.target}",
+            "forest": f"{forest.trees} trees, depth {forest.depth}, {forest.target}"
+            + ("" if forest.noise is None else f", bootstrap, {forest.noise}"),
             "QIs": found[0][1]["distinct_qi"],
             "leaves": leaves,
         }
-        if others:
+        if others and forest.noise is None:
             limit = str(found[0][2]["wall"])
             said, used = spawn([*estimate, "--backend", "cvxpy", "--time-limit", limit])
             found.append(("cvxpy", json.loads(said), used))

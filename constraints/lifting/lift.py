@@ -97,7 +97,7 @@ def lift(
         nl_size=comparisons.size,
         origins=(*linear.origins, *(None for _ in constants)),
         nl_origins=comparisons.origins,
-        draws=None if draws is None else np.bincount(*draws, minlength=len(elimination.shift)),
+        draws=None if draws is None else add_up(*draws, len(elimination.shift)),
     )
     return LiftedPart(lifted, known, elimination)
 

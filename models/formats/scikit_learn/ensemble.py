@@ -66,14 +66,14 @@ def members_of(source: str, model: Any) -> tuple[list[Member], int | None]:
 def _draws(source: str, model: Any) -> int | None:
     """The draws of each tree, which have to be those that the model was asked for."""
     rows = int(model._n_samples)
-    drawn = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", rows)
+    drawn = int(getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None) or rows)
     weights = {float(tree.tree_.weighted_n_node_samples[0]) for tree in model.estimators_}
     if getattr(model, "_sample_weight", None) is not None or weights != {float(drawn)}:
         expected = "no sample_weight, with which trees do not count records, or not equally probable ones; fit again"
         found = "sample_weight" if weights == {float(drawn)} else f"trees that weigh {shorten(sorted(weights))}"
         raise invalid(source, "model", "fit", expected, found)
     if model.bootstrap:
-        return int(drawn)
+        return drawn
     if drawn < rows:
         expected = f"{rows}, all rows, or bootstrap=True: a part drawn without replacement cannot be stated; fit again"
         raise invalid(source, "model", "max_samples", expected, shorten(model.max_samples))
