@@ -123,7 +123,13 @@ def _interior(problem: LinearEntropy, clock: Clock) -> tuple[FloatArray, FloatAr
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     solver = highspy.Highs()
-    settings = {"output_flag": False, "solver": "ipm", "run_crossover": "off", "presolve": "off", "threads": 1}
+    settings: dict[str, bool | int | str] = {
+        "output_flag": False,
+        "solver": "ipm",
+        "run_crossover": "off",
+        "presolve": "off",
+        "threads": 1,
+    }
     for name, value in {**settings, "ipm_iteration_limit": ITERATIONS}.items():
         solver.setOptionValue(name, value)
     if clock.runs:

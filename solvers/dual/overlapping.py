@@ -164,7 +164,8 @@ def _minimise_rows(
 def _missed(problem: LinearEntropy, masses: FloatArray) -> FloatArray:
     """By how many individuals masses miss each row."""
     activity = problem.matrix @ masses
-    return np.maximum(activity - problem.upper, problem.lower - activity)
+    missed: FloatArray = np.maximum(activity - problem.upper, problem.lower - activity)
+    return missed
 
 
 def _minimise(
