@@ -12,7 +12,7 @@ TESTS = Path(__file__).parents[1]
 FILES = sorted(
     path.relative_to(TESTS).as_posix()
     for path in TESTS.rglob("test_*.py")
-    if "@thorough(" in path.read_text(encoding="utf-8")
+    if "\n@thorough(" in path.read_text(encoding="utf-8")
 )
 
 
