@@ -122,15 +122,16 @@ def _interior(problem: LinearEntropy, clock: Clock) -> tuple[FloatArray, FloatAr
     lp.row_upper_ = np.concatenate([problem.upper, problem.total[owners]])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     settings: dict[str, bool | int | str] = {
         "output_flag": False,
         "solver": "ipm",
         "run_crossover": "off",
         "presolve": "off",
         "threads": 1,
+        "ipm_iteration_limit": ITERATIONS,
     }
-    for name, value in {**settings, "ipm_iteration_limit": ITERATIONS}.items():
+    for name, value in settings.items():
         solver.setOptionValue(name, value)
     if clock.runs:
         solver.cbIpmInterrupt += lambda event: event.interrupt(clock.stop() is not None)
