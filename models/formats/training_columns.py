@@ -10,6 +10,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Wanted
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute
+from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.columns.column_kinds import holds_numbers
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import Frame, missing_columns
@@ -33,6 +34,14 @@ class TrainingColumns:
     def named(self, name: str) -> Attribute | None:
         """The attribute of a name."""
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    def holds_whole_numbers(self, name: str) -> bool:
+        """Whether all numbers of a column are whole, so that a threshold halfway between two was not rounded."""
+        column = self.frame.columns.get(name)
+        if column is None or not holds_numbers(column):
+            return False
+        found = numbers(column)[np.unique(column.codes[column.codes >= 0])]
+        return bool((found == np.floor(found)).all())
 
 
 def read_training(wanted: Wanted, reader: Reader) -> TrainingColumns | None:

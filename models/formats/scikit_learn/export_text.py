@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import NoReturn
 
-import numpy as np
-
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
@@ -22,7 +20,6 @@ from maxent.models.formats.scikit_learn.printed_names import feature_of
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Labels, Node, Tree
-from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 from maxent.models.trees.thresholds import single_at_most
@@ -264,13 +261,7 @@ def _is_exact(drawn: Sequence[_Drawn], features: Mapping[str, Feature], training
         return False
     halves = all((2 * float(node.threshold)).is_integer() for node in numeric)
     columns = {features[node.name].attribute for node in numeric}
-    return halves and all(_holds_whole_numbers(training, name) for name in columns)
-
-
-def _holds_whole_numbers(training: TrainingColumns, name: str) -> bool:
-    column = training.frame.columns[name]
-    found = numbers(column)[np.unique(column.codes[column.codes >= 0])]
-    return bool((found == np.floor(found)).all())
+    return halves and all(training.holds_whole_numbers(name) for name in columns)
 
 
 READER = model_reader(

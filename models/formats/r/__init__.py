@@ -1,0 +1,1 @@
+"""Trees of R: what rpart prints, and the tables of its objects."""
