@@ -22,6 +22,7 @@ from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.published_records import READER as RECORDS
 from maxent.models.formats.r.rpart_print import READER as RPART_PRINT
+from maxent.models.formats.r.rpart_summary import READER as RPART_SUMMARY
 from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
@@ -34,7 +35,7 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
-READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, WEKA, RPART_PRINT, RECORDS)
+READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, WEKA, RPART_SUMMARY, RPART_PRINT, RECORDS)
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,16 @@ class TrainingColumns:
     def named(self, name: str) -> Attribute | None:
         """The attribute of a name."""
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    def orders(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The values of a column in each order that a program may have sorted them in, none without the column."""
+        if name not in self.frame.columns:
+            return ()
+        values = _values(self.frame, name)
+        orders = [values, tuple(sorted(values)), tuple(sorted(values, key=lambda v: (v.casefold(), v.swapcase())))]
+        # Collation of many languages passes over signs and blanks at first.
+        orders.append(tuple(sorted(values, key=lambda v: (re.sub(r"[\W_]+", "", v.casefold()), v.swapcase()))))
+        return tuple(dict.fromkeys(orders))
 
     def holds_whole_numbers(self, name: str) -> bool:
         """Whether all numbers of a column are whole, so that a threshold halfway between two was not rounded."""

@@ -26,18 +26,22 @@ from maxent.models.formats.r.rpart_tree import (
     CRITERION,
     LARGEST_NUMBER,
     REGRESSION,
+    SURROGATES,
     Cut,
     Fitted,
+    Labelled,
     Sets,
     Split,
     check_family,
+    classes_of,
+    is_half,
     refuse_gaps,
     tree_of,
 )
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.reading import Reader
-from maxent.models.release import Node, Release
+from maxent.models.release import Labels, Node, Release
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -88,7 +92,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         source, {line.number: line.n for line in lines.values()}, {line.number for line in lines.values() if line.leaf}
     )
     plain = all(line.plain for line in lines.values())
-    classes = _classes(source, list(lines.values()), known, plain=plain)
+    seen = [Labelled(f"node {line.number}", line.label, line.shares, line.off) for line in lines.values()]
+    classes = classes_of(source, seen, known, plain=plain)
     counted = plain and _is_counted(list(lines.values()), classes)
     refuse_gaps(source, _tested(list(lines.values()), training), training)
     splits = {n: _split(source, lines[2 * n], lines[2 * n + 1], training) for n in lines if not lines[n].leaf}
@@ -97,13 +102,13 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         for number, line in lines.items()
     }
     tree, absent = tree_of(fitted, training)
-    how = {} if plain else {"labels": "decided"}
-    release = assemble(source, [tree], classes, wanted, training, predicts="label", **how)
+    labels: Labels = "majority" if plain else "decided"
+    release = assemble(source, [tree], classes, wanted, training, predicts="label", labels=labels)
     if training is not None:
         check_leaves(source, release, training, ADVICE)
         _check_shares(source, release, training, max(line.off for line in lines.values()))
     cuts = [split for split in splits.values() if isinstance(split, Cut)]
-    exact = all(_is_half(cut, training) for cut in cuts)
+    exact = all(is_half(cut, training) for cut in cuts)
     lost = [CRITERION]
     if not plain:
         lost.append("counts and rates: loss and yprob are weighted by priors, costs or case weights")
@@ -112,8 +117,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if not exact:
         lost.append("digits of thresholds beyond those printed, which print(model, digits = 15) prints")
     lost += [ABSENT] if absent else []
-    if training is None and splits:
-        lost.append("surrogate splits, by which rpart sends records without a value")
+    lost += [SURROGATES] if training is None and splits else []
     return Converted(release, "R rpart", tuple(lost), exact)
 
 
@@ -124,8 +128,8 @@ def _lines(source: str, text: str, classes: Collection[str]) -> Iterator[_Line]:
         raise invalid(source, "document", "content", "text that R printed of an rpart object", "other text")
     if not header[1].startswith("loss"):
         raise invalid(source, "document", "method", REGRESSION, "deviances in place of losses")
-    number, seen = text.count("\n", 0, header.start()) + 1, set()
-    width = 0
+    number, width = text.count("\n", 0, header.start()) + 1, 0
+    seen: set[int] = set()
     for line in text[header.end() :].split("\n")[1:]:
         number += 1
         if not line.strip() or line.strip() == "* denotes terminal node":
@@ -183,27 +187,6 @@ def _rounding(loss: float) -> float:
     text = str(int(loss))
     zeros = len(text) - len(text.rstrip("0"))
     return 0.5 * 10.0**zeros if zeros else 0.0
-
-
-def _classes(source: str, lines: Sequence[_Line], known: Sequence[str], *, plain: bool) -> tuple[str, ...]:
-    """The classes in the order of the shares, which R sorts as its locale does: labels have the largest shares."""
-    width = len(lines[0].shares)
-    labels = list(dict.fromkeys(line.label for line in lines))
-    if not known and len(labels) == width and not plain:
-        known = sorted(labels)
-    order: dict[int, str] = {}
-    for line in lines if plain else ():
-        best = [i for i, share in enumerate(line.shares) if share >= max(line.shares) - 2 * line.off]
-        if len(best) == 1 and order.setdefault(best[0], line.label) != line.label:
-            _refuse(
-                source, line.line, line.label, f"the label {shorten(order[best[0]])}, as elsewhere with such shares"
-            )
-    left = iter([label for label in known if label not in order.values()])
-    found = tuple(order.get(i) or next(left, "") for i in range(width))
-    if len({*found}) != width or "" in found or (known and {*known} != {*found}) or not {*labels} <= {*found}:
-        expected = f"the names of {width} classes, all labels among them (classes=, or train= and target=)"
-        raise invalid(source, "document", "classes", expected, shorten(list(known or labels)))
-    return found
 
 
 def _is_counted(lines: Sequence[_Line], classes: Sequence[str]) -> bool:
@@ -280,13 +263,6 @@ def _check_shares(source: str, release: Release, training: TrainingColumns, off:
         ):
             expected = f"the rates of node {node.id}, as the model says ({ADVICE})"
             raise invalid(source, f"node {node.id}", "training table", expected, "others")
-
-
-def _is_half(cut: Cut, training: TrainingColumns | None) -> bool:
-    """Whether no rounding for print shows: halves between whole numbers."""
-    if training is None or cut.threshold % 1 != 0.5:
-        return False
-    return training.holds_whole_numbers(cut.name)
 
 
 def _refuse(source: str, line: int, text: str, expected: str) -> NoReturn:

@@ -6,7 +6,7 @@ the majority. A release has one place for each value, so the first go with the m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maxent.models.errors import invalid
@@ -20,6 +20,7 @@ ADVICE = (
 )
 CRITERION = "the criterion, so that nothing follows from the choice of splits"
 ABSENT = "where values go that no record of a node has: surrogate splits decide, and here they go with the majority"
+SURROGATES = "surrogate splits, by which rpart sends records without a value"
 REGRESSION = "a classification tree, of method class (of a regression: bin the target, and fit it anew)"
 LARGEST_NUMBER = 2**31 - 1
 """The number of the last node at rpart's largest depth, 30."""
@@ -53,6 +54,16 @@ class Fitted:
     n: int
     split: Split | None
     stated: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A node with its label, and the numbers or shares of its classes, each of which may be so far ``off``."""
+
+    place: str
+    label: str
+    shares: tuple[float, ...]
+    off: float = 0.0
 
 
 def check_family(source: str, sizes: Mapping[int, int], leaves: Collection[int]) -> None:
@@ -138,3 +149,43 @@ def refuse_gaps(source: str, tested: Iterable[str], training: TrainingColumns | 
             "has no place for (fit it on rows without: na.action = na.omit)"
         )
         raise invalid(source, "document", "training table", expected, f"missing values of {shorten(gaps)}")
+
+
+def classes_of(source: str, nodes: Sequence[Labelled], known: Sequence[str], *, plain: bool) -> tuple[str, ...]:
+    """The classes in the order of the shares, which R sorts as its locale does: labels have the largest shares.
+
+    Parameters
+    ----------
+    nodes : sequence of Labelled
+        At least one, all with as many shares.
+    known : sequence of str
+        The classes in the order of Python; none where they are not known.
+    plain : bool
+        Whether labels are classes with the largest share.
+
+    Raises
+    ------
+    InvalidInput
+        When two labels have the shares of one class, or the names of all classes are not known.
+    """
+    width = len(nodes[0].shares)
+    labels = list(dict.fromkeys(node.label for node in nodes))
+    if not known and len(labels) == width and not plain:
+        known = sorted(labels)
+    order: dict[int, str] = {}
+    for node in nodes if plain else ():
+        best = [i for i, share in enumerate(node.shares) if share >= max(node.shares) - 2 * node.off]
+        if len(best) == 1 and order.setdefault(best[0], node.label) != node.label:
+            expected = f"the label {shorten(order[best[0]])}, as elsewhere with such shares"
+            raise invalid(source, node.place, "label", expected, shorten(node.label))
+    left = iter([label for label in known if label not in order.values()])
+    found = tuple(order.get(i) or next(left, "") for i in range(width))
+    if len({*found}) != width or "" in found or (known and {*known} != {*found}) or not {*labels} <= {*found}:
+        expected = f"the names of {width} classes, all labels among them (classes=, or train= and target=)"
+        raise invalid(source, "document", "classes", expected, shorten(list(known or labels)))
+    return found
+
+
+def is_half(cut: Cut, training: TrainingColumns | None) -> bool:
+    """Whether no rounding for print shows: halves between whole numbers."""
+    return training is not None and cut.threshold % 1 == 0.5 and training.holds_whole_numbers(cut.name)
