@@ -16,6 +16,8 @@ from typing import cast
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
+from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
+from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
 from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
@@ -35,7 +37,17 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
-READERS = (MAXENT_JSON, XGBOOST_JSON, EXPORT_TEXT, WEKA, RPART_SUMMARY, RPART_PRINT, RECORDS)
+READERS = (
+    MAXENT_JSON,
+    XGBOOST_JSON,
+    LIGHTGBM_TEXT,
+    LIGHTGBM_JSON,
+    EXPORT_TEXT,
+    WEKA,
+    RPART_SUMMARY,
+    RPART_PRINT,
+    RECORDS,
+)
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
 
 

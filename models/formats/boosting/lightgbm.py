@@ -1,0 +1,312 @@
+"""Trees of LightGBM, whichever file they are in: columns, tests of nodes, and when sizes are of all rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan
+
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.errors import invalid
+from maxent.models.files.json_files import Unreadable
+from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.proof import check_leaves, counts_in_leaves
+from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
+from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.trees.thresholds import less_than
+
+VERSIONS = ("v3", "v4")
+MISSING_TYPES = ("None", "Zero", "NaN")
+"""What goes to the default side of a test of numbers, by code: nothing, a missing number being 0; it and 0; or it."""
+
+_LINKS: Mapping[str, Link] = {"binary": "logit", "multiclass": "softmax", "multiclassova": "none"}
+"""What the scores of an objective become; those of one class against the rest add up to no probabilities."""
+
+_ZERO = float(np.float32(1e-35))
+"""Numbers up to this one, of either sign, are 0."""
+
+_LARGEST_CODE = 2**20
+_MOST_NAMED = 2**20
+"""Values that branches may name, beside one for each character of the file."""
+
+_LOST = (
+    "counts and labels of leaves: LightGBM stores scores, and hessians, which are no numbers of records",
+    "which splits competed",
+    "the learning rate and the penalties of scores: the first tree adds the mean of the classes, and splits of "
+    "categories have a penalty of their own",
+)
+_ADVICE = "the table that LightGBM was trained with, whole"
+_SERIAL = {"tree_learner": {"serial", "feature"}, "device_type": {"cpu", "gpu"}, "boosting": {"gbdt", "dart"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the input: its attribute, and the names of the codes of categories, none of numbers."""
+
+    attribute: Attribute
+    names: Mapping[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The statements of a model about all trees.
+
+    ``averages`` is whether scores are means of the iterations, no sums. ``infos`` are the codes of categories that a
+    column has, () of one without two values, None of numbers; ``size`` is that of the file, in characters.
+    """
+
+    source: str
+    objective: str
+    per_iteration: int
+    averages: bool
+    features: tuple[str, ...]
+    infos: tuple[tuple[int, ...] | None, ...]
+    size: int
+
+    @property
+    def link(self) -> Link:
+        return _LINKS[self.objective.split()[0]]
+
+
+def header(
+    source: str, version: str, objective: str, per_iteration: int, averages: bool, features: Sequence[str],
+    infos: Sequence[tuple[int, ...] | None], size: int, wanted: Wanted,
+) -> Header:  # fmt: skip
+    """Check what a model says of all trees; the file has ``size`` characters."""
+    if version not in VERSIONS:
+        expected = f"{' or '.join(VERSIONS)}: load the model with LightGBM 4 and save it again"
+        raise invalid(source, "document", "version", expected, repr(version[:40]))
+    if not objective or objective.split()[0] not in _LINKS:
+        expected = f"a classifier: one of {', '.join(_LINKS)}"
+        raise invalid(source, "document", "objective", expected, repr(objective[:40]))
+    names = wanted.features or tuple(features)
+    if len(names) != len(infos) or len(set(names)) < len(names) or not all(names):
+        raise invalid(source, "document", "feature_names", f"{len(infos)} different names", f"{len(set(names))}")
+    if (per_iteration < 2) != objective.startswith("binary") or per_iteration > _LARGEST_CODE:
+        expected = "1 of two classes, else the number of classes"
+        raise invalid(source, "document", "num_tree_per_iteration", expected, f"{per_iteration}")
+    return Header(source, objective, per_iteration, averages, names, tuple(infos), size)
+
+
+def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -> tuple[Column | None, ...]:
+    """The columns of the input, None for those of which no type is known, and which no node can test.
+
+    Parameters
+    ----------
+    head : Header
+    categories : list of lists, or None
+        ``pandas_categorical``: the values of each column that was a category of pandas, in their order.
+    stated : sequence of int, optional
+        Columns that are said to be categorical.
+    """
+    lists = [] if categories is None else categories
+    if not isinstance(lists, list) or not all(isinstance(values, list) for values in lists):
+        raise invalid(head.source, "document", "pandas_categorical", "a list of lists of values", "something else")
+    perhaps = [i for i, codes in enumerate(head.infos) if codes is not None]
+    named = (perhaps if stated is None else stated) if lists else ()
+    if len(named) != len(lists) or not all(0 <= i < len(head.infos) for i in named):
+        # Which columns they are of is only known where no other column can be categorical.
+        expected = (
+            f"values for each of {len(named)} columns: save the model as text, with all categorical columns categories "
+            "of pandas, or none"
+        )
+        raise invalid(head.source, "document", "pandas_categorical", expected, f"{len(lists)} lists")
+    found: list[Column | None] = []
+    for i, (name, codes) in enumerate(zip(head.features, head.infos, strict=True)):
+        if i in named:
+            values = [_name(head, name, value) for value in lists[named.index(i)]]
+            if len(set(values)) < len(values) or MISSING in values or max(codes or (), default=-1) >= len(values):
+                raise invalid(
+                    head.source,
+                    f"column {name}",
+                    "pandas_categorical",
+                    "a different value for each code",
+                    f"{len(values)}",
+                )
+            found.append(Column(Attribute(name, "categorical", (*values, MISSING)), dict(enumerate(values))))
+        elif codes is None:
+            found.append(Column(Attribute(name, "numeric", missing=True)))
+        elif codes:
+            numbers = {code: str(code) for code in sorted(set(codes)) if code >= 0}
+            domain = (*numbers.values(), OTHER, MISSING)
+            found.append(Column(Attribute(name, "categorical", domain), numbers))
+        else:
+            found.append(None)
+    return tuple(found)
+
+
+def _name(head: Header, column: str, value: object) -> str:
+    """The name of a category, as it stands in a table."""
+    if isinstance(value, (str, int, float)) and not isinstance(value, Unreadable) and str(value):
+        return str(value)
+    raise invalid(
+        head.source, f"column {column}", "pandas_categorical", "names, numbers, true or false", "another value"
+    )
+
+
+class Nodes:
+    """Makes the nodes of trees, and bounds how many values their branches name in all."""
+
+    def __init__(self, head: Header, columns: Sequence[Column | None]) -> None:
+        self._head, self.columns = head, columns
+        self._left = _MOST_NAMED + head.size
+
+    def column(self, where: str, feature: int) -> Column:
+        """The column of a number, which a node tests."""
+        found = self.columns[feature] if 0 <= feature < len(self.columns) else None
+        if found is None:
+            expected = f"one of the {len(self.columns)} columns that has several values"
+            raise invalid(self._head.source, where, "split_feature", expected, f"{feature}")
+        return found
+
+    def numeric(
+        self, where: str, feature: int, below: tuple[str, str], threshold: float, missing: str, to_left: bool
+    ) -> tuple[str, tuple[Branch, ...]]:
+        """The attribute and the branches of a test of numbers, at most the threshold to the left."""
+        column = self.column(where, feature)
+        if column.names is not None or isnan(threshold) or threshold == -inf:
+            raise invalid(self._head.source, where, "threshold", "a number, of a column of numbers", "something else")
+        if threshold == inf:
+            if to_left or missing != "NaN":
+                raise invalid(self._head.source, where, "threshold", "a number that some value is above", "none")
+            return column.attribute.name, (Branch(below[0], missing=False), Branch(below[1], missing=True))
+        if missing == "Zero":
+            # Zeros go where missing numbers do, which is an interval only where those next to them go there, too.
+            if threshold < less_than(-_ZERO) if to_left else threshold > _ZERO:
+                expected = "zeros that go with the numbers next to them: train without zero_as_missing"
+                raise invalid(self._head.source, where, "missing_type", expected, "zeros apart")
+            threshold = max(threshold, _ZERO) if to_left else min(threshold, less_than(-_ZERO))
+        elif missing == "None":
+            to_left = threshold >= 0
+        left = Branch(below[0], le=threshold, missing=True if to_left else None)
+        return column.attribute.name, (left, Branch(below[1], gt=threshold, missing=None if to_left else True))
+
+    def categorical(
+        self, where: str, feature: int, below: tuple[str, str], codes: Iterable[int]
+    ) -> tuple[str, tuple[Branch, ...]]:
+        """The attribute and the branches of a test of categories, those with the codes to the left, all else right."""
+        column = self.column(where, feature)
+        chosen = list(codes)
+        if column.names is None or not chosen or not all(code in column.names for code in chosen):
+            raise invalid(self._head.source, where, "threshold", "codes of categories of the column", "others")
+        self._left -= len(column.names)
+        if self._left < 0:
+            raise invalid(self._head.source, where, "threshold", "fewer values in all tests of categories", "too many")
+        return column.attribute.name, (
+            Branch(below[0], values=tuple(column.names[code] for code in chosen)),
+            rest(below[1]),
+        )
+
+
+def codes_in(words: IntArray) -> list[int]:
+    """The numbers of the bits that are set in words of 32, in their order."""
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    return [int(code) for code in np.flatnonzero(bits)]
+
+
+def bag_of(parameters: Mapping[str, str]) -> str:
+    """Reason why sizes are not known to be of all rows, by the parameters of the training; empty where they are."""
+    if not parameters:
+        return "the file does not say whether trees were grown from all rows, or from a bag of them"
+    for name, known in _SERIAL.items():
+        if parameters.get(name) not in known:
+            return f"{name} is {parameters.get(name, 'not stated')[:40]}"
+    if parameters.get("data_sample_strategy", "bagging") != "bagging":
+        return "trees were grown from a sample of the rows"
+    fractions = [parameters.get(f"{kind}bagging_fraction", "1") for kind in ("", "pos_", "neg_")]
+    if parameters.get("bagging_freq") != "0" and not all(re.fullmatch(r"1(\.0*)?", share) for share in fractions):
+        return "trees were grown from a bag of the rows"
+    return ""
+
+
+def converted(
+    head: Header,
+    columns: Sequence[Column | None],
+    trees: Sequence[Sequence[Node]],
+    bag: str,
+    version: str,
+    wanted: Wanted,
+    reader: Reader,
+) -> Converted:
+    """The release of trees; ``bag`` is `bag_of` the file, though a training table that leaves agree with proves sizes.
+
+    Raises
+    ------
+    InvalidInput
+        Where sizes are of all rows, and those of the training table reach the leaves in other numbers.
+    """
+    several = head.per_iteration > 1
+    classes = wanted.classes or tuple(map(str, range(head.per_iteration if several else 2)))
+    if len(classes) != (head.per_iteration if several else 2):
+        expected = f"{head.per_iteration if several else 2} names, as the model has classes"
+        raise invalid("options", "argument", "classes", expected, str(len(classes)))
+    if not trees or len(trees) % head.per_iteration:
+        expected = f"{head.per_iteration} for each iteration, at least one"
+        raise invalid(head.source, "document", "trees", expected, f"{len(trees)}")
+    weight = _slope(head) / (len(trees) // head.per_iteration if head.averages else 1)
+    made = [
+        Tree(tuple(nodes), weight=weight, of_class=classes[i % head.per_iteration] if several else classes[1])
+        for i, nodes in enumerate(trees)
+    ]
+    if len({tree.root.n for tree in made if tree.root.n is not None}) > 1:
+        bag = bag or "trees have different numbers of records"
+    training = read_training(wanted, reader)
+
+    def release(of: Sequence[Tree]) -> Release:
+        known = {column.attribute.name: column.attribute for column in columns if column is not None}
+        how = {"predicts": "score", "boosting": Boosting(head.link)}
+        return assemble(head.source, of, classes, wanted, training, known=known, **how)
+
+    found = release(made)
+    if training is not None:
+        rows = replace(training, classes=())
+        if not bag:
+            check_leaves(head.source, found, rows, _ADVICE, empty=True)
+        elif _reached_as_stated(found, rows):
+            bag = ""
+    if bag:
+        found = release([_unsized(tree) for tree in made])
+    lost = [*_LOST]
+    if bag:
+        lost.append(f"sizes of leaves: {bag}")
+    if head.link == "none":
+        lost.append("probabilities: each class against the rest has a score of its own")
+    if any(column is not None and OTHER in (column.attribute.values or ()) for column in columns):
+        lost.append("the names of categories that have codes only: make their columns categories of pandas")
+    if wanted.classes is None:
+        lost.append("the names of the classes, which --classes gives")
+    return Converted(found, f"LightGBM {version}".strip(), tuple(lost))
+
+
+def _reached_as_stated(release: Release, training: TrainingColumns) -> bool:
+    """Whether as many rows of a training table reach each leaf as it states."""
+    return all(
+        node.n is None or node.n == sum(here)
+        for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True)
+        for node, here in zip(tree.nodes, counts.tolist(), strict=True)
+        if node.is_leaf
+    )
+
+
+def _unsized(tree: Tree) -> Tree:
+    return replace(tree, nodes=tuple(replace(node, n=None) for node in tree.nodes))
+
+
+def _slope(head: Header) -> float:
+    """The factor of scores of two classes before the logistic function."""
+    match = re.fullmatch(r"binary(?: sigmoid:([0-9.eE+-]{1,30}))?", head.objective)
+    if head.link != "logit":
+        return 1.0
+    try:
+        found = float(match[1] or 1) if match is not None else 0.0
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise invalid(head.source, "document", "objective", "binary sigmoid:NUMBER, above 0", repr(head.objective[:40]))
+    return found
