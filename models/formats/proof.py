@@ -15,6 +15,7 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Release
 from maxent.models.tables.columns.missing_values import understood
+from maxent.models.tables.frame import missing_columns
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.trees.predict import places_of, read_codes, read_column, tested_attributes
 
@@ -31,7 +32,9 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
     """
     attributes = tested_attributes(release)
     frame = understood(training.frame, training.frame.reader, declared_values(attributes, release.target))
-    problems = [*frame.problems]
+    problems = [*frame.problems, *missing_columns(frame, [attribute.name for attribute in attributes])]
+    if problems:
+        raise InvalidInput(frame.source, problems)
     columns = [read_column(frame, attribute, problems) for attribute in attributes]
     classes = release.target.classes
     y = np.zeros(len(frame.lines), np.int64)

@@ -158,6 +158,8 @@ def test_a_training_table_proves_sizes_or_refutes_them(tmp_path: Path) -> None:
     assert not read(tmp_path, dump(), train=PEOPLE[:5]).states["n"]
     labelled = PEOPLE.assign(Salary=["low", "high"] * 3)
     assert read(tmp_path, text(), train=labelled, target="Salary").states["n"]
+    with pytest.raises(InvalidInput, match="age: expected a column of this name"):
+        read(tmp_path, dump(), train=PEOPLE[["colour"]])
     with pytest.raises(InvalidInput, match=r"node L2: .* expected 3 rows, .* found 2"):
         read(tmp_path, text(), train=PEOPLE[:5])
 
@@ -275,6 +277,7 @@ def test_what_is_no_such_text_is_refused(tmp_path: Path, words: str) -> None:
         ({"decision_type": "==", "threshold": "x"}, "codes of categories"),
         ({"left_child": {"leaf_index": 0, "leaf_value": 1, "leaf_count": 1, "leaf_const": 1}}, "without linear_tree"),
         ({"left_child": 7}, "an object"),
+        ({"left_child": {"leaf_index": 2, "leaf_value": 0.5, "leaf_count": 1}}, "L2 twice"),
     ],
 )
 def test_what_is_no_such_json_is_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

@@ -63,10 +63,13 @@ def _infos(document: Values, names: Sequence[str]) -> list[tuple[int, ...] | Non
 
 def _nodes(tree: Values, maker: Nodes) -> Iterator[Node]:
     """The nodes of a tree in depth-first order: S with its number for a split, L for a leaf."""
-    stack = [tree.child("tree_structure")]
+    stack, seen = [tree.child("tree_structure")], set()
     while stack:
         node = stack.pop()
         name = _id(node)
+        if name in seen:
+            raise invalid(tree.source, tree.where, "split_index", "a number for each node", f"{name} twice")
+        seen.add(name)
         node = Values(tree.source, f"{tree.where}, node {name}", node.raw)
         if "split_index" not in node.raw:
             if "leaf_const" in node.raw or "leaf_coeff" in node.raw:
