@@ -70,12 +70,11 @@ def test_every_folder_says_what_it_holds() -> None:
 
 def test_the_types_of_arrays_are_named_once() -> None:
     assigned = {
-        (name, target.id)
+        (name, node.id)
         for name, path in MODULES.items()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id in {"BoolArray", "FloatArray", "IntArray", "TINY"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if node.id in {"BoolArray", "FloatArray", "IntArray", "TINY"}
     }
     assert {name for name, _ in assigned} == {"maxent.models.arrays"}
 

@@ -15,13 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.induction.split_scores import above_average
+from maxent.models.induction.split_scores import TIE, above_average
 from maxent.models.release import Attribute, Branch, Impurity
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, depth_first
-
-TIE = 1e-12
-"""Impurities and gain ratios that differ by less are one and the same number, summed in another order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Impurity
 from maxent.models.tables.training import Training
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 Criterion: TypeAlias = Callable[[IntArray], BoolArray]
 """Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,).
@@ -23,7 +20,7 @@ A group of nobody never does.
 """
 
 TIE = 1e-12
-"""Gains that differ by less are one and the same number, summed in another order."""
+"""Gains, ratios and impurities that differ by less are one and the same number, summed in another order."""
 
 
 def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:

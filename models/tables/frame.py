@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import Problem, invalid
 from maxent.models.reading import Decimal, Reader
 from maxent.models.tables.sources.csv_dialect import DELIMITERS
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 Source: TypeAlias = "DataFrame | str | PathLike[str]"
-IntArray: TypeAlias = npt.NDArray[np.int64]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _NUMBERS = (int, float, np.integer, np.floating)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
 from maxent.models.reading import Reader
@@ -21,8 +21,6 @@ from maxent.models.tables.frame import LISTED, listed, shorten, shorten_list
 from maxent.models.tables.sources.csv_encoding import decoded
 from maxent.models.text.sizes import size_text
 from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 MAX_BYTES = 50_000_000
 """Bytes of a file."""

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maxent.models.release import Branch, Node
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    IntArray = NDArray[np.int64]
+    from maxent.models.arrays import IntArray
 
 Publish = Literal["labels", "rates", "counts"]
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.kadet.cuts import Intervals
 from maxent.models.trees.routing import divided
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True, eq=False)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from maxent.models.induction.split_scores import Criterion
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
-_TIE = 1e-12
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.induction.split_scores import TIE, Criterion
 
 
 def too_small(k: int) -> Criterion:
@@ -33,7 +27,7 @@ def low_entropy(l: float) -> Criterion:  # noqa: E741 (the l of l-diversity)
         n = counts.sum(axis=1)
         logs = np.log(np.maximum(counts, 1))
         entropy = np.log(np.maximum(n, 1)) - (counts * logs).sum(axis=1) / np.maximum(n, 1)
-        return np.asarray((n > 0) & (entropy < np.log(l) - _TIE))
+        return np.asarray((n > 0) & (entropy < np.log(l) - TIE))
 
     return breach
 
@@ -52,7 +46,7 @@ def frequent_class(alpha: float) -> Criterion:
     """The alpha of (alpha, k)-anonymity (Wong et al. 2006): no class has more than that share of a group."""
 
     def breach(counts: IntArray) -> BoolArray:
-        return np.asarray(counts.max(axis=1) > alpha * counts.sum(axis=1) * (1 + _TIE))
+        return np.asarray(counts.max(axis=1) > alpha * counts.sum(axis=1) * (1 + TIE))
 
     return breach
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import IntArray
 from maxent.models.induction.split_scores import TIE, Criterion, Scorer
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Intervals: TypeAlias = tuple[IntArray, IntArray]
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.kadet.candidates import Span, Spans
 from maxent.models.defenses.kadet.cuts import Cut, Intervals, best_cut, breaching_cuts, union
 from maxent.models.induction.split_scores import TIE, Criterion, Measure, Scorer, above_average
@@ -22,10 +22,6 @@ from maxent.models.release import Branch, Impurity
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft
 from maxent.models.trees.routing import divided
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _NOBODY = np.zeros(0, np.int64)
 

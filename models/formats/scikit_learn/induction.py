@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from maxent.models.release import Encoding, Impurity, Induction
 from maxent.models.tables.frame import shorten
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.tree import DecisionTreeClassifier
 
-    BoolArray: TypeAlias = NDArray[np.bool_]
-    FloatArray: TypeAlias = NDArray[np.float64]
+    from maxent.models.arrays import BoolArray, FloatArray
 
 _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
 
