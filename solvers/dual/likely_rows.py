@@ -74,9 +74,8 @@ class LikelyEntropy:
 
     def objective(self, masses: FloatArray) -> float:
         """What is maximised, nats."""
-        entropy = -float((masses * np.log(np.maximum(masses, TINY) / self.linear.weight)).sum())
         sums = (self.linear.matrix @ masses + self.shift)[self.drawn]
-        return entropy + float(self.draws[self.drawn] @ np.log(np.maximum(sums, TINY)))
+        return self.linear.entropy(masses) + float(self.draws[self.drawn] @ np.log(np.maximum(sums, TINY)))
 
     def _phi(self, y: FloatArray) -> FloatArray:
         sums, drawn = self.sums(y), self.drawn

@@ -30,8 +30,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.softmax import exponentials
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.solvers.softmax import Exponentials, exponentials
 
 DENSE_PRODUCT, FILLED = 200_000, 20
 """Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0."""
@@ -97,6 +97,14 @@ class LinearEntropy:
         mean: FloatArray = sums / self._positive_total
         return values - mean[self.owner]
 
+    def entropy(self, masses: FloatArray) -> float:
+        """``-sum m ln(m / w)``, nats, of masses of 0 or more, shape (n,)."""
+        return -float((masses * np.log(np.maximum(masses, TINY) / self.weight)).sum())
+
+    def softmax(self, scores: FloatArray) -> FloatArray:
+        """Masses in proportion to the exponentials of finite scores, with the owners' totals; shape (n,)."""
+        return self.restored(self._exponentials(scores).share)
+
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses scaled to the owners' totals, shape (n,)."""
         sums = np.bincount(self.owner, masses, len(self.total))
@@ -161,11 +169,15 @@ class LinearEntropy:
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
         """``D(y)`` and ``m(y)``."""
         exponent = self.matrix.T @ y + np.log(self.weight)
-        found = exponentials(exponent, self.largest, self._summed, lambda values: values[self.owner])
+        found = self._exponentials(exponent)
         sums = np.where(found.sums == 0, 1.0, found.sums)  # owners without masses
         entropy = float(self._total @ (found.largest + np.log(sums) - np.log(self._positive_total)))
         masses = found.share * (self._total / sums)[self.owner]
         return entropy - float(self._sides(y).sum()), masses
+
+    def _exponentials(self, scores: FloatArray) -> Exponentials:
+        """The parts of the softmax of scores within each owner."""
+        return exponentials(scores, self.largest, self._summed, lambda values: values[self.owner])
 
     def _summed(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(self.owner, values, len(self.total)), np.float64)

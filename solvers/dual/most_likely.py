@@ -160,8 +160,7 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
         change = np.clip(_newton(problem, masses, curvature, right, clock), -FALL, RISE)
         promised, length = float(masses @ (right * change)), 1.0
         for _ in range(HALVINGS):
-            scores = logarithm + length * change
-            moved = linear.restored(np.exp(scores - linear.largest(scores)[linear.owner]))
+            moved = linear.softmax(logarithm + length * change)
             reached = now.value(moved)
             if reached - value >= ARMIJO * length * promised > 0:
                 break
@@ -211,6 +210,5 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
         if solve is None:
             break
         change = problem.transposed[:, held] @ (scale * solve(scale * missing[held]))
-        scores = np.log(np.maximum(masses, TINY)) + np.clip(change, -FALL, RISE)
-        masses = linear.restored(np.exp(scores - linear.largest(scores)[linear.owner]))
+        masses = linear.softmax(np.log(np.maximum(masses, TINY)) + np.clip(change, -FALL, RISE))
     return masses

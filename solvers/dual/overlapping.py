@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.face import find_face
 from maxent.solvers.dual.linear_entropy import LinearEntropy
@@ -106,7 +106,7 @@ def minimise_overlapping(
     loose = float(np.mean(several.lower < several.upper)) > MOSTLY
     if loose:  # intervals mostly leave every mass room
         found = _minimise_rows(problem, rows, start, tolerance, clock, 0)
-        if found.residual <= tolerance and found.bound - _entropy(problem, found.masses) <= _enough(problem):
+        if found.residual <= tolerance and found.bound - problem.entropy(found.masses) <= _enough(problem):
             return found
         start = found.multipliers[rows]
     face = find_face(several, clock)
@@ -197,11 +197,7 @@ def _enough(problem: LinearEntropy) -> float:
 
 def _gap(problem: LinearEntropy, whole: DualPoint, answer: DualPoint, tolerance: float) -> float:
     """Bound less the entropy of an answer, nats; infinite where the answer misses rows."""
-    return whole.bound - _entropy(problem, answer.masses) if answer.residual <= tolerance else np.inf
-
-
-def _entropy(problem: LinearEntropy, masses: FloatArray) -> float:
-    return -float((masses * np.log(np.maximum(masses, TINY) / problem.weight)).sum())
+    return whole.bound - problem.entropy(answer.masses) if answer.residual <= tolerance else np.inf
 
 
 def _without_vanishing(problem: LinearEntropy, start: DualPoint, tolerance: float, clock: Clock) -> DualPoint:
