@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 LAYERS = ("models", "constraints", "solvers", "maxent")
 """From the lowest: a module imports from its own layer and from those before it."""
@@ -77,6 +79,19 @@ def test_the_types_of_arrays_are_named_once() -> None:
         if node.id in {"BoolArray", "FloatArray", "IntArray", "TINY"}
     }
     assert {name for name, _ in assigned} == {"maxent.models.arrays"}
+
+
+@pytest.mark.parametrize("folder", ["constraints/kinds", "models/defenses", "models/formats", "solvers/backends"])
+def test_there_is_room_for_another_of_what_contributors_add(folder: str) -> None:
+    """CONTRIBUTING says that it is a module there: so the folder must not be full."""
+    assert sum(path.parent == ROOT / folder and path.stem != "__init__" for path in MODULES.values()) < 12
+
+
+def test_the_map_names_every_room() -> None:
+    """Folders within a room, such as those for each defense, need no line of their own."""
+    rooms = {path.parent.relative_to(ROOT) for path in MODULES.values()}
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [str(room) for room in rooms if len(room.parts) == 2 and f"`{room.name}/`" not in text] == []
 
 
 def test_folders_and_modules_can_be_taken_in_at_a_look() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, rate, size, split_choice
+from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, rate, size
 from maxent.constraints.kinds.bootstrap import resampled
 from maxent.constraints.kinds.context import Kind
+from maxent.constraints.kinds.splits import split_choice
 from maxent.constraints.program import Program
 
 QI = Kind(

@@ -19,7 +19,7 @@ from maxent.__main__ import main
 from maxent.api import case
 from maxent.api import estimate as engine
 from maxent.constraints import compiler
-from maxent.constraints.kinds import split_choice
+from maxent.constraints.kinds.splits import split_choice
 from maxent.constraints.presolve import closed_form, merge, part_rows
 from maxent.models.errors import NoAnswerInTime
 from maxent.solvers import apart as apart_module

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.kadet.cuts import Intervals
+from maxent.models.induction.cuts import Intervals
 from maxent.models.trees.routing import divided
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.kadet.candidates import Span, Spans
-from maxent.models.defenses.kadet.cuts import Cut, Intervals, best_cut, breaching_cuts, union
+from maxent.models.induction.cuts import Cut, Intervals, best_cut, breaching_cuts, union
 from maxent.models.induction.split_scores import TIE, Criterion, Measure, Scorer, above_average
 from maxent.models.release import Branch, Impurity
 from maxent.models.tables.training import Training

@@ -8,10 +8,10 @@ from typing import get_args
 import numpy as np
 
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.kadet.criteria import any_of, few_classes, frequent_class, low_entropy, too_small
 from maxent.models.defenses.kadet.grow import Rules, Watch, grow
 from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.induction.criteria import any_of, few_classes, frequent_class, low_entropy, too_small
 from maxent.models.induction.error_pruning import prune
 from maxent.models.induction.split_scores import Criterion
 from maxent.models.parameters import problems_of, unknown_choice

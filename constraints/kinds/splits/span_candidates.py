@@ -13,8 +13,8 @@ import numpy as np
 
 from maxent.constraints.cells import Cells
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.kadet.criteria import too_small
-from maxent.models.defenses.kadet.cuts import Intervals, breaching_cuts, union
+from maxent.models.induction.criteria import too_small
+from maxent.models.induction.cuts import Intervals, breaching_cuts, union
 from maxent.models.tables.qi_table import QITable
 
 

@@ -68,7 +68,7 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
         return
     spans = None
     if by_spans and not context.single:
-        from maxent.constraints.kinds.kadet_candidates import FinalSpans
+        from maxent.constraints.kinds.splits.span_candidates import FinalSpans
 
         spans = FinalSpans(context.cells, context.table, t, tree.induction.k)
     used = _used_on_path(tree, context.cells.trees[t].places) if candidates in {"unused", "mixed"} else {}
