@@ -23,6 +23,7 @@ from maxent.models.formats.conversion import DECIDED, Converted, Wanted, paramet
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.published_records import READER as RECORDS
+from maxent.models.formats.r.rpart_frame import READER as RPART_FRAME
 from maxent.models.formats.r.rpart_print import READER as RPART_PRINT
 from maxent.models.formats.r.rpart_summary import READER as RPART_SUMMARY
 from maxent.models.formats.refused import refusal_of
@@ -44,6 +45,7 @@ READERS = (
     LIGHTGBM_JSON,
     EXPORT_TEXT,
     WEKA,
+    RPART_FRAME,
     RPART_SUMMARY,
     RPART_PRINT,
     RECORDS,

@@ -1,0 +1,108 @@
+"""The tables of rpart: the rows of splits and of csplit that are of a node, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.registry import convert_model
+from maxent.models.reading import Reader
+from maxent.models.trees.predict import predict
+
+TABLES = {
+    "frame": """node,var,n,wt,dev,yval,complexity,ncompete,nsurrogate,yval2.1,yval2.2,yval2.3,yval2.4,yval2.5,yval2.6
+"1","a, b",9,9,3,2,0.5,1,1,2,3,6,0.333333333333333,0.666666666666667,1
+"2","x",4,4,1,1,0.1,0,0,1,3,1,0.75,0.25,0.444444444444444
+"4","<leaf>",3,3,0,1,0.01,0,0,1,3,0,1,0,0.333333333333333
+"5","<leaf>",1,1,0,2,0.01,0,0,2,0,1,0,1,0.111111111111111
+"3","<leaf>",5,5,0,2,0.01,0,0,2,0,5,0,1,0.555555555555556
+""",
+    "splits": """variable,"count","ncat","improve","index","adj"
+"a, b",9,3,2.5,1,0
+"x",9,-1,1.5,2.5,0
+"x",0,1,0.6,3.5,0.1
+"x",4,1,1.5,2.5,0
+""",
+    "csplit": '"","V1","V2","V3"\n"1",1,3,3\n',
+}
+FRAME = pd.DataFrame(
+    {
+        "a, b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2,
+        "x": [3, 4, 5, 2, 1, 2, 3, 4, 5],
+        "Y": ["A"] * 3 + ["b"] * 6,
+    }
+)
+NUMBERS = {
+    "frame": TABLES["frame"].replace('"a, b"', '"z"'),
+    "splits": TABLES["splits"].replace('"a, b",9,3,2.5,1,0', '"z",9,-1,2.5,0.5,0'),
+}
+
+
+def read(folder: Path, tables: dict[str, str], *, whole: bool = True, **said: Any) -> Converted:
+    for name, text in tables.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return convert_model(folder if whole else folder / "frame.csv", Wanted(**said), Reader())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_nodes_take_their_own_rows_of_splits_whose_levels_counts_prove(tmp_path: Path, whole: bool) -> None:
+    found = read(tmp_path, TABLES, whole=whole, train=FRAME, target="Y")
+    assert (found.format, found.exact) == ("rpart-frame", True)
+    assert {a.name: a.values for a in found.release.attributes} == {"a, b": ("an", "Be", "Da"), "x": None}
+    assert predict(found.release, FRAME).tolist() == FRAME["Y"].tolist()
+    leaves = {leaf.id: leaf.counts for leaf in found.release.trees[0].leaves}
+    assert leaves == {"4": {"A": 3, "b": 0}, "5": {"A": 0, "b": 1}, "3": {"A": 0, "b": 5}}
+
+
+def test_numbers_alone_need_the_names_of_classes_only(tmp_path: Path) -> None:
+    found = read(tmp_path, NUMBERS, classes=("A", "b"))
+    assert found.states["counts"]
+    with pytest.raises(InvalidInput, match="names of 2 classes"):
+        read(tmp_path, NUMBERS)
+    with pytest.raises(InvalidInput, match="names of levels"):
+        read(tmp_path, TABLES, classes=("A", "b"))
+
+
+def test_weighted_numbers_are_no_counts(tmp_path: Path) -> None:
+    weighted = NUMBERS | {"frame": NUMBERS["frame"].replace(",2,0,5,0,1,0.5", ",2,0,7,0,1,0.5")}
+    found = read(tmp_path, weighted, classes=("A", "b"))
+    assert found.release.labels == "decided"
+    assert found.states == {"counts": False, "n": True, "rates": False, "labels": True, "linear": False}
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new", "words"),
+    [
+        ("frame", "yval2.1", "deviance", "classification tree"),
+        ("frame", '"5","<leaf>",1,', '"5","<leaf>",2,', "usesurrogate"),
+        ("frame", '"5","<leaf>"', '"4","<leaf>"', "each node once"),
+        ("frame", "0,0,2,0,5", "0,0,3,0,5", "the number of its class"),
+        ("frame", "0,0,2,0,5", "0,0,2,nan,5", "a number"),
+        ("frame", ",1,1,2,3,6", ",1,0,2,3,6", "training table|by surrogate"),
+        ("frame", '"2","x",4,4', '"2","x",4', "as long as the header"),
+        ("splits", '"x",4,1', '"x",3,1', "by surrogate splits"),
+        ("splits", '"x",4,1', '"y",4,1', "a split of node 2"),
+        ("splits", "9,3,2.5,1", "9,3,2.5,2", "a row 2 of 3 levels"),
+        ("splits", "9,3,2.5,1", "9,2.5,2.5,1", "a row 1 of 2.5 levels"),
+        ("splits", '"count"', '"n"', "the splits"),
+        ("csplit", "1,3,3", "1,3,0", "1, 2 or 3"),
+        ("csplit", "1,3,3", "3,1,1", "training table"),
+    ],
+)
+def test_tables_that_are_of_no_tree_are_refused(tmp_path: Path, table: str, old: str, new: str, words: str) -> None:
+    assert old in TABLES[table]
+    with pytest.raises(InvalidInput, match=words):
+        read(tmp_path, TABLES | {table: TABLES[table].replace(old, new, 1)}, train=FRAME, target="Y")
+
+
+def test_a_frame_alone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="a file that can be read"):
+        read(tmp_path, {"frame": TABLES["frame"]}, whole=False, train=FRAME, target="Y")
+    (tmp_path / "model.csv").write_text(TABLES["frame"], encoding="utf-8")
+    with pytest.raises(InvalidInput, match="a file called frame"):
+        convert_model(tmp_path / "model.csv", Wanted(), Reader())
