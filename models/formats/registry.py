@@ -19,6 +19,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
 from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
+from maxent.models.formats.boosting.xgboost_ubj import READER as XGBOOST_UBJ
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
@@ -41,6 +42,7 @@ GROUP = "maxent.readers"
 READERS = (
     MAXENT_JSON,
     XGBOOST_JSON,
+    XGBOOST_UBJ,
     LIGHTGBM_TEXT,
     LIGHTGBM_JSON,
     EXPORT_TEXT,

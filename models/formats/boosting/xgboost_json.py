@@ -31,6 +31,9 @@ _LINKS: Mapping[str, Link] = {
 }
 """What the scores of an objective become."""
 
+PARAMETERS = ("rate", "lambda")
+"""The names of what the caller may give: the learning rate and the L2 penalty."""
+
 _LOST = (
     "counts, sizes and labels of leaves: XGBoost stores scores, and sums of hessians, which are no numbers of records",
     "which splits competed",
@@ -40,8 +43,18 @@ _LOST = (
 @uncollected()
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
-    source = shown_path(path)
-    document = Values(source, "document", read_json_object(path))
+    return converted(shown_path(path), read_json_object(path), wanted, reader)
+
+
+def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader: Reader) -> Converted:
+    """Convert the document of a model, in whichever notation its file has it.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no such model, or no classifier.
+    """
+    document = Values(source, "document", content)
     learner = document.child("learner")
     objective = learner.child("objective").text("name")
     link = _LINKS.get(objective)
@@ -267,5 +280,5 @@ READER = model_reader(
     lambda head: (
         re.match(r'\{\s*"learner"\s*:\s*\{\s*"(attributes|feature_names|gradient_booster)"', head.text) is not None
     ),
-    parameters=("rate", "lambda"),
+    parameters=PARAMETERS,
 )
