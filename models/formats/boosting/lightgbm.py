@@ -260,8 +260,8 @@ def converted(
 
     def release(of: Sequence[Tree]) -> Release:
         known = {column.attribute.name: column.attribute for column in columns if column is not None}
-        how = {"predicts": "score", "boosting": Boosting(head.link)}
-        return assemble(head.source, of, classes, wanted, training, known=known, **how)
+        how = Boosting(head.link)
+        return assemble(head.source, of, classes, wanted, training, known=known, predicts="score", boosting=how)
 
     found = release(made)
     if training is not None:

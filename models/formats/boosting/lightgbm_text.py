@@ -58,7 +58,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         len(text),
         wanted,
     )
-    parameters = dict(match.groups() for match in map(_PARAMETER.fullmatch, end.split("\n")) if match is not None)
+    said = map(_PARAMETER.fullmatch, end.split("\n"))
+    parameters = {match[1]: match[2] for match in said if match is not None}
     stated = _stated(parameters.get("categorical_feature", ""))
     maker = Nodes(head, columns_of(head, _pandas(source, end), stated))
     trees = []
