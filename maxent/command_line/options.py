@@ -79,7 +79,8 @@ Knowledge = Annotated[
     ),
 ]
 Impurity = Annotated[
-    ImpurityName | None, panels.known(help="What splits are chosen by; default: what the release says.")
+    ImpurityName | None,
+    panels.known(help="Measure that splits are chosen by; default: the one that the release states."),
 ]
 Facts = Annotated[
     str | None,
@@ -134,7 +135,7 @@ Starts = Annotated[
     int | None,
     panels.solved(metavar="N", help="Starting points for parts that are not convex; the best result is kept."),
 ]
-Seed = Annotated[int, panels.solved(metavar="N", help="Makes what is random repeatable: starting points.")]
+Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: starting points.")]
 TimeLimit = Annotated[
     float | None,
     panels.solved(

@@ -58,7 +58,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
         ComparisonPlot | None,
-        panels.output(help="What -o draws; default: bars. tradeoff and divergence need --truth."),
+        panels.output(help="Plot that -o draws; default: bars. tradeoff and divergence need --truth."),
     ] = None,
     asked: Any = None,
 ) -> Job:

@@ -31,7 +31,7 @@ def command(
         panels.output("-o", "--output", metavar="FILE", help="Write the result: the release, a .json file."),
     ],
     target: Annotated[
-        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: what MODEL says.")
+        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that MODEL names.")
     ] = None,
     classes: Annotated[
         list[str] | None,
@@ -51,13 +51,15 @@ def command(
     parameters: Annotated[
         list[str] | None,
         panels.read(
-            "--param", metavar="NAME=VALUE", help="What else MODEL lacks, such as base_score=0.5 (docs/models.md)."
+            "--param",
+            metavar="NAME=VALUE",
+            help="Further parameters that MODEL lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
     reading: Any = None,
     as_json: opt.Json = False,
 ) -> Job:
-    """Write a model of another tool as a release, and say what survived."""
+    """Write a model of another tool as a release, and list what is kept and what is lost."""
     said = {
         "target": target,
         "classes": split_names("classes", classes) if classes else None,

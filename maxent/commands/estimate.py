@@ -49,7 +49,7 @@ def command(
     output: opt.OutputOrPlot = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
-        EstimatePlot | None, panels.output(help="What -o draws; default: leaves. divergence needs --truth.")
+        EstimatePlot | None, panels.output(help="Plot that -o draws; default: leaves. divergence needs --truth.")
     ] = None,
     asked: Any = None,
 ) -> Job:

@@ -26,7 +26,7 @@ of_growth = partial(same, Growth)
 published = partial(parameter, "counts", group="output")
 """The parameter ``publish``, with its help."""
 
-LEAVES_STATE = "What leaves state: the label; also error rate and size; or all counts."
+LEAVES_STATE = "Statements of leaves: the label; also error rate and size; or all counts."
 
 
 class GrownTree(Method):

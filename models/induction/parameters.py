@@ -64,10 +64,10 @@ class Growth:
         c45: the confidence factor of error-based pruning, above 0 and at most 0.5; None: no pruning.
     """
 
-    inducer: Inducer = parameter("cart", "What grows the tree.", group="grown")
+    inducer: Inducer = parameter("cart", "Algorithm that grows the tree.", group="grown")
     impurity: Impurity | None = parameter(
         None,
-        "What splits are chosen by; default: gini (cart), entropy (id3), gain_ratio (c45).",
+        "Measure that splits are chosen by; default: gini (cart), entropy (id3), gain_ratio (c45).",
         group="grown",
     )
     max_depth: int | None = parameter(None, "Splits above the deepest leaf.", whole(0), group="grown", small=0)
@@ -77,19 +77,19 @@ class Growth:
     min_samples_split: int = parameter(2, "Records in the smallest node that is split.", RECORDS, group="grown")
     encoding: CodedAs = parameter(
         "ordinal",
-        "How cart sees categories: as numbers, sorted or in order of appearance, or one by one.",
+        "Encoding of categories for cart: as numbers, sorted or in order of appearance, or one by one.",
         group="grown",
     )
     seed: int | None = parameter(
         None,
-        "Makes what is random repeatable: the choice between equally good splits of cart.",
+        "Seed of random choices: between equally good splits of cart.",
         SEEDS,
         group="grown",
         grid=False,
     )
     max_leaf_nodes: int | None = parameter(None, "Leaves, at most.", whole(2))
     min_impurity_decrease: float = parameter(0.0, "The least gain of a split.", NOT_NEGATIVE)
-    ccp_alpha: float = parameter(0.0, "What a leaf costs.", NOT_NEGATIVE)
+    ccp_alpha: float = parameter(0.0, "Cost of a leaf.", NOT_NEGATIVE)
     selection: Selection = parameter("gain_ratio", "Which splits compete by gain ratio.")
     confidence: float | None = parameter(
         0.25, "The confidence factor of error-based pruning; default: no pruning.", CONFIDENCES

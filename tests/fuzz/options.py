@@ -14,6 +14,7 @@ from fuzz.worlds import EXAMPLE_WORLDS, World
 from maxent.command_line.parsing import _kind
 from maxent.commands import main as cli
 from maxent.commands.defend import _of_all
+from maxent.models.defenses.registry import method_names
 
 NUMBERS = (
     *("-1", "0", "1", "2", "3", "5", "0.5", "0.999", "1.0", "1.5", "-0.0", "1e-9", "1e-300", "1e400", "inf", "-inf"),
@@ -107,7 +108,7 @@ def _usual(name: str, found: World, dice: Dice) -> list[str]:
         "bench": ["tree.json", "qi.csv"],
         "compare": ["tree.json", "tree.json", "qi.csv"],
         "defend": [
-            *(dice.choice(["none", "prune-leaf", "prune-parent", "kadet", "erp", "rdt"]), "truth.csv"),
+            *(dice.choice(method_names()), "truth.csv"),
             *("--target", target, "--qi", qi, "-o", dice.choice(["out.json", "out.json", "out-{k}.json", "out.csv"])),
         ],
         "estimate": ["tree.json", "qi.csv"],

@@ -12,11 +12,12 @@ from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from fuzz.mutations.values import TEXTS
 from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World
+from maxent.models.defenses.registry import method_names
 
 NUMBERS = ("-1", "0", "1", "2", "3", "7", "0.0", "0.5", "1.0", "1.5", "-0.0", "1e-300", "1e400", "inf", "-inf", "nan")
 NUMBERS += (str(2**53 - 1), str(2**53), "9" * 30, "9" * 5000, "0x10", "1_000_000_000", "2024-01-31", "12:30:00")
 OPTIONS = {
-    "method": ["none", "prune-leaf", "prune-parent", "kadet", "erp", "rdt", "default", "nothing"],
+    "method": [*method_names(), "default", "nothing"],
     "inducer": ["cart", "id3", "c45", "default"],
     "impurity": ["gini", "entropy", "gain_ratio"],
     "publish": ["labels", "rates", "counts", "records"],
@@ -93,7 +94,7 @@ def _study(people: World, dice: Dice) -> dict[str, Any]:
     if dice.chance(0.5):
         data |= {"qi": list(people.header[:-1])}
     study: dict[str, Any] = {"study": {"name": "a study"}, "data": {"people": data}, "protocol": {}, "defaults": {}}
-    methods = dice.choices(["none", "prune-parent", "kadet", "erp", "rdt"], k=dice.randint(1, 2))
+    methods = dice.choices([name for name in method_names() if name != "prune-leaf"], k=dice.randint(1, 2))
     study["grid"] = [{"method": method} for method in methods]
     for block in study["grid"]:
         block |= {"max_depth": 2} if block["method"] not in ("rdt", "kadet") else {"k": [1, 2]}

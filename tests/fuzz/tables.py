@@ -16,6 +16,7 @@ from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from fuzz.mutations.values import NUMBERS, TEXTS
 from fuzz.mutations.workbooks import as_workbook
 from fuzz.worlds import World, world
+from maxent.models.defenses.registry import method_names
 
 
 def case(number: int) -> Case:
@@ -73,7 +74,7 @@ READ = (
 def _role(found: World, files: dict[str, bytes], dice: Dice) -> tuple[Table, str, tuple[str, ...]]:
     """Role of a table: the table as it should be, its file, and the call that reads it."""
     tree, target, qi = "tree.json", found.header[-1], ",".join(found.header[:-1])
-    defend = ("defend", dice.choice(["none", "prune-parent", "kadet", "erp", "rdt"]), "truth.csv")
+    defend = ("defend", dice.choice([name for name in method_names() if name != "prune-leaf"]), "truth.csv")
     defend += ("--target", target, "--qi", qi, "-o", "out.json")
     roles: list[tuple[Table, str, tuple[str, ...]]] = [
         (found.qi, "qi.csv", ("audit", tree, "qi.csv")),

@@ -224,6 +224,13 @@ def test_an_option_means_the_same_wherever_it_is(name):
     assert len({use[1:] for use in uses}) == 1, uses
 
 
+def test_the_help_of_an_option_begins_with_a_noun():
+    said = {param.help for command in COMMANDS for param in parameters(command)}
+    said |= {parameter.about.help for parameter in every_parameter().values()}
+    questions = ("What ", "Which ", "Where ", "How ", "Of ", "Makes ")
+    assert sorted(text for text in said if text and text.startswith(questions)) == []
+
+
 def test_columns_are_named_by_qi_and_the_table_is_an_argument():
     """In all commands, those that are to come too: ``--qi A,B`` names columns, QI is a file."""
     for command in COMMANDS:

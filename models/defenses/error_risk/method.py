@@ -38,13 +38,13 @@ class ErrorRiskPruned(PrunedLeaves):
         f"{LEAVES_STATE[:-1]}; or records in place of the tree, generalised."
     )
     rule: Rule | None = parameter(
-        None, "Which branches compete to be pruned; default: twig, those of the small leaves' parents."
+        None, "Branches that compete to be pruned; default: twig, the branches of the small leaves' parents."
     )
-    distance: Distance | None = parameter(None, "Of records in tiers, which neighbours are closest; default: gower.")
+    distance: Distance | None = parameter(None, "Distance between neighbours of records in tiers; default: gower.")
     generalization: Generalization | None = parameter(
         None,
-        "Of records: in tiers, small leaves with what they borrow, or all of a leaf of the pruned tree alike; "
-        "default: tiered.",
+        "Generalisation of records: in tiers, where small leaves borrow records, or one for each leaf of the pruned "
+        "tree; default: tiered.",
     )
 
     summary = "The tree pruned first where re-identification risk per added error is largest; or its records."

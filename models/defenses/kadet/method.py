@@ -33,14 +33,14 @@ class KadetTree(GrownTree):
     """A tree that is k-anonymous by construction."""
 
     k: int = _asked("k")
-    inducer: Literal["id3", "c45"] = parameter("id3", "What grows the tree.", group="grown")
+    inducer: Literal["id3", "c45"] = parameter("id3", "Algorithm that grows the tree.", group="grown")
     impurity: Impurity | None = of_growth(
-        "impurity", help="What splits are chosen by; default: entropy (id3), gain_ratio (c45)."
+        "impurity", help="Measure that splits are chosen by; default: entropy (id3), gain_ratio (c45)."
     )
     max_depth: int | None = of_growth("max_depth")
     min_samples_split: int = of_growth("min_samples_split")
     publish: Publish = published(LEAVES_STATE)
-    seed: int | None = of_growth("seed", help="Makes what is random repeatable: here nothing is.")
+    seed: int | None = of_growth("seed", help="Seed of random choices: this method makes none.")
     l: float | None = _asked("l")  # noqa: E741 (the l of l-diversity)
     diversity: Diversity = _asked("diversity")
     alpha: float | None = _asked("alpha")

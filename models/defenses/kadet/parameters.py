@@ -57,7 +57,7 @@ class Kadet:
         None, "The least diversity of the classes of a group.", number(1), metavar="L"
     )
     diversity: Diversity = parameter(
-        "entropy", "What the least diversity counts: e to the entropy of the classes, or how many there are."
+        "entropy", "Measure of the least diversity: e to the entropy of the classes, or their number."
     )
     alpha: float | None = parameter(None, "The largest share of a class in a group.", number(0, below=1), metavar="P")
     impurity: Impurity = parameter("entropy", "What candidates are compared by.")

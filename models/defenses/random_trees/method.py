@@ -26,15 +26,15 @@ class RandomForest(Method):
     """Random trees, drawn without looking at the data and filled from samples."""
 
     k: int = _asked("k")
-    publish: Literal["counts"] = parameter("counts", "What leaves state.", group="output")
+    publish: Literal["counts"] = parameter("counts", "Statements of leaves.", group="output")
     trees: int = _asked("trees")
     depth: int | None = _asked("depth")
     beta: float = _asked("beta")
     epsilon: float | None = _asked("epsilon")
-    vote: Vote = parameter("sums", "What predicts, the counts of all trees together or a vote of the trees.")
+    vote: Vote = parameter("sums", "Source of predictions: the summed counts of all trees, or a vote of the trees.")
     domains: Any = parameter(
         None,
-        "What is known without the data, JSON: for each column, and the class, the list of its values or "
+        "Domains known without the data, JSON: for each column, and the class, the list of its values or "
         "[lowest, highest].",
         files="file",
     )

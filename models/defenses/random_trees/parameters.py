@@ -34,16 +34,18 @@ class RandomTrees:
         data, the same samples for any k, smaller samples within larger ones, and the first trees of a larger forest.
     """
 
-    trees: int = parameter(10, "How many trees.", whole(1), small=1)
+    trees: int = parameter(10, "Number of trees.", whole(1), small=1)
     depth: int | None = parameter(None, "Splits on every path; default: half the columns.", whole(0))
     beta: float = parameter(0.1, "The probability with which a tree counts a record.", number(0, most=1), metavar="P")
     k: int = parameter(20, "Fewest records: in a published count.", whole(0, "records"))
     epsilon: float | None = parameter(
-        None, "Where to state delta; default: the least with a delta of at most 1e-6.", number(0, unit="nats")
+        None,
+        "Epsilon at which delta is stated; default: the least with a delta of at most 1e-6.",
+        number(0, unit="nats"),
     )
     seed: int | None = parameter(
         None,
-        "Makes what is random repeatable: trees and samples, at the cost of the guarantee against those who guess it.",
+        "Seed of random choices: trees and samples. The guarantee does not hold against an adversary who guesses it.",
         whole(0),
         group="grown",
         grid=False,
