@@ -11,6 +11,7 @@ from maxent.constraints.compiler import check_options, compile_program
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
+from maxent.models.files.json_files import uncollected
 from maxent.models.looking import Check, unchecked
 from maxent.models.release import Impurity
 from maxent.models.tables.frame import shorten
@@ -85,8 +86,15 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
         When time is up before that is known without which there is no answer; it says how far this came.
     """
     watch = Watch(clock, "nobody was placed yet")
+
+    # In the thread that works: the search goes on for seconds among millions of nodes, and nobody looks at a clock
+    # meanwhile. So it is also left out of work that is left behind.
+    @uncollected()
+    def compiled() -> Program:
+        return compile_case(case, known, lambda: clock.late() > SOON, watch)
+
     with suppress(OutOfTime):
-        program = in_time(clock, lambda: compile_case(case, known, lambda: clock.late() > SOON, watch), LAST)
+        program = in_time(clock, compiled, LAST)
         if program is not None:
             return program
     raise NoAnswerInTime(clock.limit or 0.0, watch.far)

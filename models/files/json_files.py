@@ -45,7 +45,10 @@ class RepeatedKeys(dict[str, object]):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Do without the search for cycles among objects: over millions of new ones, all alive, it is much of the work."""
+    """Do without the search for cycles among objects: over millions of new ones, all alive, it is much of the work.
+
+    They count as old at the end: as new ones, the next search would go through all of them in one step, for seconds.
+    """
     if not gc.isenabled():
         yield
         return
@@ -53,6 +56,9 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # what others froze stays frozen
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 
 

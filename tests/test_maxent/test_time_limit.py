@@ -1,5 +1,6 @@
 """The time limit is kept by every stage: one that does not look at the clock is left behind, whatever it does."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from programs import private, public, whole
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
+from maxent.api import compile as compiling
 from maxent.api import estimate as engine
 from maxent.constraints import compiler
 from maxent.constraints.kinds.splits import split_choice
@@ -256,6 +258,21 @@ def test_what_does_not_look_then_is_left_behind(monkeypatch, stage, module, name
         maxent.estimate(*two_trees(), time_limit=HOURS)
     assert stage.begun.is_set()
     assert not stage.ended.is_set()
+
+
+def test_nothing_searches_for_cycles_while_a_program_is_compiled(monkeypatch):
+    """Among millions of nodes that takes seconds, in which no thread looks at the clock."""
+    searched = []
+    compile_case = compiling.compile_case
+
+    def compiled(*arguments):
+        searched.append(gc.isenabled())
+        return compile_case(*arguments)
+
+    monkeypatch.setattr(compiling, "compile_case", compiled)
+    maxent.estimate(*two_trees(), time_limit=HOURS)
+    assert searched == [False]
+    assert gc.isenabled()
 
 
 def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):

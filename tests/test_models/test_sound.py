@@ -90,3 +90,11 @@ def test_the_search_for_cycles_goes_on_after_reading(tmp_path):
         assert not gc.isenabled()  # whoever turned it off wants it off
     finally:
         gc.enable()
+
+
+def test_what_was_made_without_the_search_for_cycles_is_not_searched_at_once():
+    with uncollected():
+        made = [[] for _ in range(1000)]
+    old = {id(found) for found in gc.get_objects(generation=2)}
+    assert all(id(each) in old for each in made)
+    assert gc.get_freeze_count() == 0
