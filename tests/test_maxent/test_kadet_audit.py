@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from anonymity import groups_by_span, hierarchies, training_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,6 @@ from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.defenses.kadet.release import kadet
 
 
-@pytest.mark.slow
 @thorough(80)
 @given(
     people=populations(rows=(6, 40), public=(1, 3), private=(0, 2), classes=(2, 3)),
