@@ -71,7 +71,9 @@ class Manifold:
         self.separate = len(np.unique(pairs[:, 1])) == len(pairs)
         self.touched, first = np.unique(owner_of, return_index=True)
         self.row_of_touched = row_of[first]
-        self.dense = equal.toarray().reshape(-1, *form.free.shape) if equal.shape[0] * form.free.size <= DENSE else None
+        self.dense = None
+        if equal.shape[0] * form.free.size <= DENSE:
+            self.dense = equal.toarray().reshape(equal.shape[0], *form.free.shape)
 
     def masses(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
         """The masses of some scores (-inf where fixed); ``multipliers`` are a guess."""
