@@ -48,10 +48,13 @@ class StatementRows:
 
 def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRows:
     """All rows of some constraints; of their arrays of coefficients, few differ, and each is read once."""
-    keys = [c.coef.tobytes() for c in constraints]
-    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    which = np.array([number[key] for key in keys], np.int64)
-    matrices = list({key: c.coef for key, c in zip(keys, constraints, strict=True)}.values())
+    number: dict[bytes, int] = {}  # one copy of each: there can be as many numbers as constraints times classes
+    matrices: list[FloatArray] = []
+    which = np.empty(len(constraints), np.int64)
+    for i, constraint in enumerate(constraints):
+        which[i] = number.setdefault(constraint.coef.tobytes(), len(number))
+        if which[i] == len(matrices):
+            matrices.append(constraint.coef)
     stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
     row, klass = np.nonzero(stacked)
     coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
