@@ -148,7 +148,8 @@ def now() -> str:
 def check_folder(path: str | PathLike[str]) -> Folder:
     """A folder for results, which need not be there yet; refuses what is a file."""
     if not is_path(path) or "\0" in str(path) or (os.path.exists(path) and not os.path.isdir(path)):
-        raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", shorten(path))])
+        found = repr(str(path)) if is_path(path) else shorten(path)
+        raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", found)])
     return Folder(Path(path))
 
 
