@@ -169,7 +169,8 @@ def _hint(value: str, domain: Sequence[str]) -> str:
     """Say what may have been meant by a value that is refused."""
     if not domain:
         return _number_hint(value.strip())
-    same = next((other for other in domain if cleaned(other) == cleaned(value)), None)
+    meant = cleaned(value)  # once: a cell may be megabytes long
+    same = next((other for other in domain if cleaned(other) == meant), None)
     if same is not None:
         what = "spaces count" if value.isascii() and same.isascii() else "blanks and Unicode forms count"
         return f" ({what}: {told_apart(same)} would do)"
