@@ -59,6 +59,7 @@ def command(
 
 def _show(path: str, data: str | None, output: str | None, options: dict[str, Any], as_json: bool) -> int:
     """Print the points; refuse the study, and say why, when some of them will fail."""
+    from maxent.models.text.display import counted
     from maxent.studies.points import parameters
     from maxent.studies.rehearsal import rehearse
     from maxent.studies.study_file import load_study
@@ -68,7 +69,7 @@ def _show(path: str, data: str | None, output: str | None, options: dict[str, An
     points = [parameters(point) for point in study.points]
     if not as_json:
         lines = (" ".join(f"{name}={value}" for name, value in point.items() if value is not None) for point in points)
-        print_lines([*lines, f"{len(points)} points"])
+        print_lines([*lines, counted(len(points), "point")])
     with progress() as told:
         rehearse(study, output, progress=told, **options)
     if as_json:
@@ -97,11 +98,12 @@ def _run(study: str, output: str | None, options: dict[str, Any], as_json: bool)
 
 def _print(result: Sweep) -> None:
     """Number of points, their ends, and the reasons of failures."""
+    from maxent.models.text.display import counted
     from maxent.text.terminal import print_lines
 
     summary = result.summary
     ended = ", ".join(f"{number} {status}" for status, number in summary["status"].items())
-    lines = [f"{result.points} points, {result.new} run now: {ended or 'none done'}"]
+    lines = [f"{counted(result.points, 'point')}, {result.new} run now: {ended or 'none done'}"]
     for failure in result.failures[:SHOWN]:
         told = ("data", "seed", "fold", "method", "k")
         first = " ".join(f"{name}={failure.first[name]}" for name in told if failure.first[name] is not None)

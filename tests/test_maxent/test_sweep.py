@@ -444,6 +444,14 @@ def test_a_failing_point_is_a_row(tmp_path, capsys):
     assert [failed["error"][:16] for failed in found["failed"]] == ["kadet: root: k: "]
 
 
+def test_one_point_is_one(tmp_path, capsys):
+    people(tmp_path)
+    path = write_study(tmp_path, STUDY)
+    for call, said in ((["--dry-run"], "1 point"), (["-o", str(tmp_path / "out")], "1 point, 1 run now: 1 optimal")):
+        assert main(["sweep", str(path), *call]) == 0
+        assert said in capsys.readouterr().out.splitlines()
+
+
 def test_nothing_may_be_published(tmp_path):
     people(tmp_path)
     path = write_study(tmp_path, STUDY.replace('"none"', '"rdt"') + "k = 80\nbeta = 0.5\n")
