@@ -160,9 +160,14 @@ def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseRea
             return reader
     if not head.start:
         return MAXENT_JSON  # which says that it is empty, or why it cannot be read
-    kinds = "; ".join(f"{r.name}: {r.words} ({', '.join(r.suffixes)})" for r in known_readers())
+    kinds = "; ".join(f"{r.name}: {r.words}{_endings(r)}" for r in known_readers())
     expected = f"a release in one of these formats, which format= can name: {kinds}"
     raise invalid(shown_path(path), "file", "format", expected, f"what looks like {head.looks}")
+
+
+def _endings(reader: ReleaseReader) -> str:
+    """The suffixes of a reader in brackets; nothing for a format that is recognised by its content alone."""
+    return f" ({', '.join(reader.suffixes)})" if reader.suffixes else ""
 
 
 def known_readers() -> Iterator[ReleaseReader]:
