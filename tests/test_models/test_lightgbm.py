@@ -236,6 +236,7 @@ WRONG: dict[str, str] = {
     "a classifier": text(objective="regression"),
     "2 different names": text(feature_names="age age"),
     "1 of two classes": text(num_tree_per_iteration="3"),
+    "1 of two classes, else the number of classes, found 0": text(num_tree_per_iteration="0"),
     "3 for each iteration": text(num_tree_per_iteration="3", objective="multiclass num_class:3"),
     "a whole number": text(num_tree_per_iteration="many"),
     "binary sigmoid:NUMBER": text(objective="binary sigmoid:-1"),

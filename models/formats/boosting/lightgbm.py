@@ -88,7 +88,7 @@ def header(
     names = wanted.features or tuple(features)
     if len(names) != len(infos) or len(set(names)) < len(names) or not all(names):
         raise invalid(source, "document", "feature_names", f"{len(infos)} different names", f"{len(set(names))}")
-    if (per_iteration < 2) != objective.startswith("binary") or per_iteration > _LARGEST_CODE:
+    if (per_iteration < 2) != objective.startswith("binary") or not 1 <= per_iteration <= _LARGEST_CODE:
         expected = "1 of two classes, else the number of classes"
         raise invalid(source, "document", "num_tree_per_iteration", expected, f"{per_iteration}")
     return Header(source, objective, per_iteration, averages, names, tuple(infos), size)
