@@ -149,7 +149,7 @@ class _Search:
         return Mixture(total / optima, optima) if optima else Mixture(masses, 1)
 
     def joined(self, pieces: Pieces, suspects: IntArray, held: IntArray, masses: FloatArray) -> Mixture:
-        """The mean over permutations of pieces, after those that some draws show to break a comparison are joined."""
+        """The mean over permutations of pieces, once pieces that break a comparison in some draw are joined."""
         inside, rows, random = pieces.of >= 0, self._only(suspects), np.random.default_rng(0)
         numbers = np.concatenate([np.arange(*self.rows.first_row[k : k + 2]) for k in suspects.tolist()])
         while True:

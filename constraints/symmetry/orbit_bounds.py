@@ -23,7 +23,7 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 def breakable(
     program: Program, rows: InternalRows, pieces: Pieces, masses: FloatArray, among: BoolArray, tolerance: float
 ) -> IntArray:
-    """Internal rows, of those that ``among`` marks, that some permutation may break by more than a tolerance."""
+    """Internal rows marked in ``among`` that some permutation may break by more than a tolerance."""
     held = _Held(program, pieces, masses)
     mean = pieces.mean(masses)
     places: dict[tuple[int, int], list[int]] = {}

@@ -31,7 +31,7 @@ def assemble(
     """Make a release of trees whose attributes are only known by how they are tested.
 
     An attribute is categorical when some branch names values of it. Its domain are the values that the file declares
-    (``known``) and those that branches name; and, where a branch takes what the others of its node leave (`rest`),
+    (``known``) and the values that branches name; and, where a branch takes what the others of its node leave (`rest`),
     those of the training table, and `OTHER` where neither is known or nothing is left. Missing values are among them
     only where they are declared or named. Of numbers such a branch takes the missing ones.
 

@@ -1,7 +1,7 @@
 r"""Shares of an error probability for all sets of people that nodes of a tree could hold.
 
 A tree that is grown on the records that it counts chooses its nodes by what was drawn: among thousands of sets of
-people those that the draw made look purest. An interval is then only worth something if the intervals of *all* sets
+people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets
 that a node could have held are right together. So every set has a share of the error probability, fixed before anything
 is drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
 Haussler and Warmuth, "Occam's razor", 1987; Langford, "Tutorial on practical prediction theory for classification",
