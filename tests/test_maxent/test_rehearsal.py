@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pandas as pd
 import pytest
@@ -105,7 +106,7 @@ def test_what_fails_when_it_runs_is_found_before(folder, capsys, case):
     before = sorted(os.listdir())
     assert main(["sweep", "study.toml", "--dry-run"]) == (0 if message is None else 2)
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[-1].endswith(" points")
+    assert re.search(r"\b(1 point|\d+ points)$", printed.out.splitlines()[-1])
     assert sorted(os.listdir()) == before
     if message is None:
         assert printed.err == ""
