@@ -73,7 +73,7 @@ def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> d
     if method == "textbook":
         import casadi  # noqa: F401
 
-    from maxent.api.estimate import compile_release
+    from maxent.api.adversary.estimate import compile_release
     from maxent.constraints.residuals import Evaluator
     from maxent.disclosure.measures import conditional_entropy
     from maxent.solvers.backend import Options

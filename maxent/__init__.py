@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxent.api.audit import audit as audit
-    from maxent.api.audit import audit_release as audit_release
-    from maxent.api.audit_records import audit_records as audit_records
-    from maxent.api.bench import bench as bench
-    from maxent.api.compare import compare as compare
-    from maxent.api.convert import convert as convert
-    from maxent.api.defend import defend as defend
-    from maxent.api.estimate import estimate as estimate
+    from maxent.api.adversary.audit import audit as audit
+    from maxent.api.adversary.audit import audit_release as audit_release
+    from maxent.api.adversary.audit_records import audit_records as audit_records
+    from maxent.api.adversary.estimate import estimate as estimate
+    from maxent.api.comparisons.bench import bench as bench
+    from maxent.api.comparisons.compare import compare as compare
+    from maxent.api.releases.convert import convert as convert
+    from maxent.api.releases.defend import defend as defend
     from maxent.attacks.audit import Audit as Audit
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Audit": "maxent.attacks.audit",
-    "audit": "maxent.api.audit",
-    "audit_records": "maxent.api.audit_records",
-    "audit_release": "maxent.api.audit",
+    "audit": "maxent.api.adversary.audit",
+    "audit_records": "maxent.api.adversary.audit_records",
+    "audit_release": "maxent.api.adversary.audit",
     "BenchResult": "maxent.results.bench",
-    "bench": "maxent.api.bench",
+    "bench": "maxent.api.comparisons.bench",
     "Comparison": "maxent.results.comparison",
-    "compare": "maxent.api.compare",
-    "convert": "maxent.api.convert",
+    "compare": "maxent.api.comparisons.compare",
+    "convert": "maxent.api.releases.convert",
     "Defended": "maxent.results.defended",
-    "defend": "maxent.api.defend",
+    "defend": "maxent.api.releases.defend",
     "Estimate": "maxent.results.estimate",
-    "estimate": "maxent.api.estimate",
+    "estimate": "maxent.api.adversary.estimate",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
     "from_sklearn": "maxent.models.formats.scikit_learn.tree",

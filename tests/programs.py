@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.lifting.lift import lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
 from maxent.constraints.residuals import Evaluator

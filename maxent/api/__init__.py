@@ -1,1 +1,1 @@
-"""The functions behind `import maxent`: one module each."""
+"""The functions behind `import maxent`, each in a module of its name, and what they share: cases and their programs."""

@@ -213,7 +213,7 @@ def problem(
     confidence: Confidence = 0.99,
     noise: Noise = NoiseMode.intervals,
 ) -> dict[str, Any]:
-    """The options that say what is known, as arguments of `maxent.api.estimate.compile_release`."""
+    """The options that say what is known, as arguments of `maxent.api.adversary.estimate.compile_release`."""
     return {
         "knowledge": knowledge,
         "impurity": None if impurity is None else impurity.value,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maxent.api.estimate import Progress
+    from maxent.api.adversary.estimate import Progress
     from maxent.models.reading import Noticed
 
 DONE, UNRELIABLE, WRONG = 0, 1, 2

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.main import get_command
@@ -28,19 +29,27 @@ from maxent.results.reliability import unwarned
 from maxent.text.spelling import on_command_line, respell
 from maxent.text.terminal import print_json
 
-COMMANDS: Mapping[str, str] = {
-    "estimate": "Probabilities of each person's class, and measures of disclosure.",
-    "audit": "Attacks on single leaves: the people whom a release exposes.",
-    "convert": "A model that another tool wrote, as a release.",
-    "predict": "The class that a release predicts for each row of a table.",
-    "defend": "A tree or a forest, grown from confidential records and defended.",
-    "compare": "Releases side by side: disclosure, attacks and accuracy.",
-    "sweep": "A study: a row of results for each data set, defense and adversary.",
-    "explain": "Every constraint of a release, with its node.",
-    "bench": "One problem on several solver back ends, side by side.",
-    "backends": "Installed solver back ends, and the problems that each can solve.",
+
+class Listed(NamedTuple):
+    """A command of the program: the folder of `maxent.commands` that has its module, and its line in the help."""
+
+    folder: str
+    line: str
+
+
+COMMANDS: Mapping[str, Listed] = {
+    "estimate": Listed("adversary", "Probabilities of each person's class, and measures of disclosure."),
+    "audit": Listed("adversary", "Attacks on single leaves: the people whom a release exposes."),
+    "convert": Listed("releases", "A model that another tool wrote, as a release."),
+    "predict": Listed("releases", "The class that a release predicts for each row of a table."),
+    "defend": Listed("releases", "A tree or a forest, grown from confidential records and defended."),
+    "compare": Listed("comparisons", "Releases side by side: disclosure, attacks and accuracy."),
+    "sweep": Listed("comparisons", "A study: a row of results for each data set, defense and adversary."),
+    "explain": Listed("adversary", "Every constraint of a release, with its node."),
+    "bench": Listed("comparisons", "One problem on several solver back ends, side by side."),
+    "backends": Listed("comparisons", "Installed solver back ends, and the problems that each can solve."),
 }
-"""Name -> the line in the help of the program. The module of this name has the ``command``, and its ``EXAMPLES``."""
+"""Name -> where it is. The module of this name has the ``command``, and its ``EXAMPLES``."""
 
 
 class Program(Group):
@@ -72,11 +81,16 @@ app = typer.Typer(
 )
 
 
+def module_of(name: str) -> ModuleType:
+    """The module of a command."""
+    return import_module(f"maxent.commands.{COMMANDS[name].folder}.{name}")
+
+
 @cache
 def made(name: str) -> Any:
     """A command, made by Typer when it is asked for: making all of them takes longer than a small estimate."""
-    module = import_module(f"maxent.commands.{name}")
-    told: dict[str, Any] = {"short_help": COMMANDS[name], "epilog": "\n".join(module.EXAMPLES)}
+    module = module_of(name)
+    told: dict[str, Any] = {"short_help": COMMANDS[name].line, "epilog": "\n".join(module.EXAMPLES)}
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     if isinstance(module.command, type):
         alone.add_typer(typer.Typer(), name=name, cls=module.command, help=module.command.__doc__, **told)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from maxent.api.explain import in_tree_order
+from maxent.api.adversary.explain import in_tree_order
 from maxent.constraints.impurity import impurity_latex
 from maxent.constraints.kinds.registry import KINDS, kinds_of
 from maxent.constraints.program import Internal, Linear, Program

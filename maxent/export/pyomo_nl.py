@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.api.explain import place_name
+from maxent.api.adversary.explain import place_name
 from maxent.constraints.lifting.lift import LiftedPart, lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
 from maxent.constraints.program import Program

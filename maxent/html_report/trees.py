@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from maxent.api.explain import place_of, says
+from maxent.api.adversary.explain import place_of, says
 from maxent.attacks.generalised import condition_in_words, everything, narrowed
 from maxent.constraints.program import Internal, Linear, Program
 from maxent.disclosure.nodes import disclosed_by_node, people_by_place, sums_by_place

@@ -106,7 +106,7 @@ def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, .
 @cache
 def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
     """Mistakes in the value of an option, found by `maxent.audit`."""
-    from maxent.api.audit import check_options
+    from maxent.api.adversary.audit import check_options
 
     option: dict[str, Any] = {"min_size": 1, "background": 1, "rounding": "auto", name: value}
     return _refused(name, lambda: check_options(None, **option))
@@ -115,8 +115,8 @@ def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
 @cache
 def _estimate_problems(name: str, value: Value) -> tuple[Problem, ...]:
     """Mistakes in the value of an option, found by `maxent.estimate`."""
+    from maxent.api.adversary.estimate import Solving
     from maxent.api.compile import Knowledge
-    from maxent.api.estimate import Solving
 
     option: dict[str, Any] = {name: value}
     of_solving = name in {each.name for each in fields(Solving)}

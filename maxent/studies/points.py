@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.bench_process import high_water
+from maxent.api.comparisons.bench_process import high_water
 from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, check_unused
@@ -90,10 +90,10 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     MaxentError
         When the defense, an attack or the estimate refuses what it is given.
     """
-    from maxent.api.audit import audit_case
+    from maxent.api.adversary.audit import audit_case
+    from maxent.api.adversary.estimate import Solving, estimate_case
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
-    from maxent.api.estimate import Solving, estimate_case
     from maxent.results.comparison import estimate_numbers
 
     options = dict(point.options)
@@ -137,7 +137,7 @@ def _made(
 ) -> _Made:
     """Defend the records; the last results are remembered, as adversaries of several kinds share them."""
     from maxent.api.case import Case, Tables
-    from maxent.api.defend import defend_training, read_for
+    from maxent.api.releases.defend import defend_training, read_for
 
     material, options = unpack(packed), dict(release)
     train, test = split(packed, protocol, seed, fold)

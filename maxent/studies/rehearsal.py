@@ -24,7 +24,7 @@ from maxent.studies.sweep import check_jobs
 from maxent.text.spelling import in_study, respelled
 
 if TYPE_CHECKING:
-    from maxent.api.estimate import Progress
+    from maxent.api.adversary.estimate import Progress
 
 TOLD = ("data", "method", "k", "publish", "knowledge")
 """Parameters that name the first of the points that fail alike."""

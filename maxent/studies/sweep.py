@@ -36,7 +36,7 @@ from maxent.studies.study_file import Point, Study, load_study
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.api.estimate import Progress
+    from maxent.api.adversary.estimate import Progress
 
 Row = Mapping[str, Any]
 Rows = Generator[Row, None, None]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_explanation(program: Program, found: Mapping[str, Any]) -> None:
-    """Print what `maxent.api.explain.explain` found to standard output, grouped by origin."""
+    """Print what `maxent.api.adversary.explain.explain` found to standard output, grouped by origin."""
     print_styled(_lines(program, found))
 
 

@@ -8,7 +8,7 @@ from brute_force import refusal
 from conformance.answers import random_problem
 
 import maxent
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.registry import load_backend

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.models.formats.maxent_json.read import parse_release
 
 SEX = {"name": "Sex", "type": "categorical", "values": ["f", "m"]}

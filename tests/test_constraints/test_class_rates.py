@@ -14,7 +14,7 @@ from soundness import check
 from strategies import Case, Style, cases, leaves_of, populations, thorough
 
 import maxent
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Case, badness, cases, populations, thorough, true_facts
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints import residuals as evaluate
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Internal, Program

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from scipy.sparse import vstack
 from strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.lifting.lift import LiftedPart, lift
 from maxent.constraints.lifting.lifted_program import LiftedProgram

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import maxent
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release

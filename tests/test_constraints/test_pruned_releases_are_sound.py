@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
 
-from maxent.api.explain import explain
+from maxent.api.adversary.explain import explain
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program import Linear, Program

@@ -13,7 +13,7 @@ from symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.program import Likelihood
 from maxent.constraints.residuals import Evaluator
 from maxent.constraints.symmetry import mixture

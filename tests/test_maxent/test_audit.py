@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
 
 import maxent
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import SURE, cases, populations, thorough
 
 import maxent
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.constraints.residuals import Evaluator
 from maxent.models.files.json_text import as_json_text
 from maxent.solvers.backends.ipopt_ import IpoptBackend

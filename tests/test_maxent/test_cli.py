@@ -295,7 +295,7 @@ def test_an_interrupt_is_one_line(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", interrupted)
+    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", interrupted)
     assert main(["estimate", *D1]) == 130
     assert capsys.readouterr() == ("", "maxent: interrupted\n")
 
@@ -304,7 +304,7 @@ def test_running_out_of_memory_is_said(capsys, monkeypatch):
     def too_large(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", too_large)
+    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", too_large)
     assert main(["estimate", *D1]) == 2
     assert capsys.readouterr() == ("", "maxent: the problem does not fit into memory\n")
 
@@ -348,10 +348,10 @@ def test_the_version(capsys):
                 *("scipy.sparse.csgraph", "scipy.sparse.linalg", "pydantic"),
                 *("sklearn", "matplotlib", "rich"),
                 *(
-                    "maxent.commands.defend",
+                    "maxent.commands.releases.defend",
                     "maxent.constraints.records",
                     "maxent.plotting",
-                    "maxent.api.audit",
+                    "maxent.api.adversary.audit",
                     "maxent.models.defenses.random_trees",
                 ),
                 *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),

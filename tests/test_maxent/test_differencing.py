@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import Style, cases, leaves_of, thorough
 
 import maxent
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.models.release import Attribute, Defense, Node, Release, Target, Tree
 from maxent.models.trees.places import number_places
 

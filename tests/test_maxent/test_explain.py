@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from maxent.__main__ import main
-from maxent.api.estimate import compile_release, estimate
-from maxent.api.explain import explain
+from maxent.api.adversary.estimate import compile_release, estimate
+from maxent.api.adversary.explain import explain
 from maxent.constraints.impurity import impurity_latex
 from maxent.export.latex import escaped, latex_document
 from maxent.export.pyomo_nl import lifted_program

@@ -4,7 +4,6 @@ import re
 import shlex
 import shutil
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +14,7 @@ from maxent.__main__ import main
 from maxent.command_line import options as shared_options
 from maxent.command_line import panels, reading_options
 from maxent.commands import main as cli
-from maxent.commands.defend import MissingName, _of_method
+from maxent.commands.releases.defend import MissingName, _of_method
 from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
@@ -57,7 +56,7 @@ def parameters(command):
 def examples_of(command):
     """Calls that the help of a command ends with."""
     name, _, method = command.partition(" ")
-    return load_method(method).examples if method else import_module(f"maxent.commands.{name}").EXAMPLES
+    return load_method(method).examples if method else cli.module_of(name).EXAMPLES
 
 
 def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):

@@ -17,7 +17,7 @@ from contested import contested
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers import clock as clock_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
@@ -214,7 +214,7 @@ def test_in_python_ctrl_c_is_an_exception(monkeypatch):
 ENDLESS = """
 import sys, time
 from pathlib import Path
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.__main__ import main
 from maxent.solvers.solution import Solution
 from maxent.solvers.solve import processes as processes_module

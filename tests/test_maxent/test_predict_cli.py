@@ -12,7 +12,7 @@ from hypothesis import given
 from strategies import Case, cases, leaves_of, thorough
 
 from maxent.__main__ import main
-from maxent.api.predict import predict
+from maxent.api.releases.predict import predict
 from maxent.models.trees.predict import predict as classes_of
 from maxent.models.trees.predict import predict_proba
 

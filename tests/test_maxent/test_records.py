@@ -16,7 +16,7 @@ from yang import figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.models.records.generalize import tiered, uniform
 from maxent.models.tables.training import read_training
 from maxent.models.trees.routing import assign

@@ -12,7 +12,7 @@ from reported import HOSTILE, forest, hostile, large, written
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.audit import audit
+from maxent.api.adversary.audit import audit
 from maxent.disclosure.limits import Limits, judge_rows
 from maxent.disclosure.registry import audited
 from maxent.html_report.gather import release_view

@@ -18,8 +18,8 @@ from studies import PEOPLE, STUDY, die_at_k_4, people, write_study
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api import defend as api_defend
-from maxent.api.defend import defend
+from maxent.api.releases import defend as api_defend
+from maxent.api.releases.defend import defend
 from maxent.disclosure.registry import MEASURES
 from maxent.models.errors import InvalidInput
 from maxent.studies.data import Protocol, split

@@ -19,7 +19,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import case
 from maxent.api import compile as compiling
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.constraints import compiler
 from maxent.constraints.kinds.splits import split_choice
 from maxent.constraints.presolve import closed_form, merge, part_rows
@@ -320,7 +320,7 @@ from scipy.optimize import linprog
 from maxent.__main__ import command
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 
 class Stuck(IpoptBackend):

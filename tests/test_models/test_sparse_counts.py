@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release

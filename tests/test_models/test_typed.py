@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fuzz import releases
 
-from maxent.api.audit import audit
+from maxent.api.adversary.audit import audit
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import json_object
 from maxent.models.formats.maxent_json import read

@@ -10,7 +10,7 @@ import pytest
 from test_real.instances import ADULT, EDUCATION_QI, table
 
 import maxent
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.induction.inducers import id3

@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from test_real.instances import INCOME_QI, NURSERY_QI, table
 
 import maxent
-from maxent.api.audit import audit_release
+from maxent.api.adversary.audit import audit_release
 from maxent.models.defenses.leaf_pruning import prune_leaf
 from maxent.models.induction.inducers import cart
 

@@ -14,7 +14,7 @@ from drawings import check_same_drawing
 from papers.zhu_2010 import page, protocol, published, study
 from test_real.instances import data_folder
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.models.tables.truth_and_facts import read_truth
 

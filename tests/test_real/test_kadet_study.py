@@ -15,7 +15,7 @@ from papers.friedman_2006 import page, study
 from papers.tables import fill
 from test_real.instances import data_folder
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.induction.inducers import induce

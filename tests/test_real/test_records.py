@@ -9,7 +9,7 @@ from strategies import People
 from test_real.test_erp_paper import adult, contraceptive
 
 import maxent
-from maxent.api.audit_records import audit_records
+from maxent.api.adversary.audit_records import audit_records
 from maxent.constraints.residuals import Evaluator
 from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth

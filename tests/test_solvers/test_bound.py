@@ -10,7 +10,7 @@ from hypothesis import given
 from programs import private, public, whole
 from strategies import SURE, cases, populations, thorough, true_masses
 
-from maxent.api.estimate import compile_release
+from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.constraints.lifting.lift import lift

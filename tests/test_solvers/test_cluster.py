@@ -16,7 +16,7 @@ from studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solve import dask_cluster as cluster

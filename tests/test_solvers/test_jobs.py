@@ -13,7 +13,7 @@ import pytest
 from contested import contested
 
 import maxent
-from maxent.api import estimate as engine
+from maxent.api.adversary import estimate as engine
 from maxent.models.errors import MaxentError
 from maxent.solvers import forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend

@@ -38,7 +38,7 @@ def _run(tree: str, data: str, reading: Any, as_json: bool, output: str | None, 
     from maxent.models.files.result_files import POSTERIOR, save_frame
 
     check_outputs({"-o": (output, POSTERIOR)}, [tree, data])
-    from maxent.api.predict import predict
+    from maxent.api.releases.predict import predict
     from maxent.models.files.result_files import guarded_frame
     from maxent.text.terminal import print_json, print_lines
 

@@ -135,9 +135,9 @@ def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | 
 
 def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -> tuple[Estimate, dict[str, Any]]:
     """The estimate, and its row for limits and the report, with what attacks find where that is asked for."""
+    from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.compile import Knowledge
-    from maxent.api.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.results.comparison import described, estimate_numbers
     from maxent.solvers.forecast import hearing
 
@@ -148,7 +148,7 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
         result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
     row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
     if attacked:
-        from maxent.api.audit import audit_case
+        from maxent.api.adversary.audit import audit_case
         from maxent.disclosure.registry import audited
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.

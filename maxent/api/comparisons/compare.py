@@ -11,10 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from maxent.api.audit import audit_case
+from maxent.api.adversary.audit import audit_case
+from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
-from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.attacks.risk import bits_to_identify
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals

@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
+from maxent.api.comparisons.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.constraints.kinds.context import Noise
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
@@ -34,7 +34,7 @@ from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
 
 if TYPE_CHECKING:
-    from maxent.api.estimate import Progress
+    from maxent.api.adversary.estimate import Progress
     from maxent.models.reading import Reading
     from maxent.models.release import Impurity, Release
     from maxent.models.tables.frame import Source
@@ -196,7 +196,7 @@ class _Installed:
     missing: str | None = None
 
     def as_answer(self) -> dict[str, Any]:
-        """The answer of one that cannot be used, as `maxent.api.bench_process.answer` has it."""
+        """The answer of one that cannot be used, as `maxent.api.comparisons.bench_process.answer` has it."""
         return {"row": {"status": "not_installed", "reason": self.missing}}
 
 
@@ -244,7 +244,7 @@ def _answer(name: str, request: bytes, run: Path, time_limit: float | None) -> d
     run.mkdir()
     # The same modules as here, whatever the folder we are in.
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    command = [sys.executable, "-P", "-m", "maxent.api.bench_process", str(run), name]
+    command = [sys.executable, "-P", "-m", "maxent.api.comparisons.bench_process", str(run), name]
     with (
         open(run / "log", "wb") as log,
         subprocess.Popen(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.api.audit_records import audit_covering, number_problems
+from maxent.api.adversary.audit_records import audit_covering, number_problems
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
 from maxent.attacks.bounds import stated_bounds

@@ -75,7 +75,7 @@ def _run(
     plots = [path for path in files if path.lower().endswith(PLOTS)]
     if plots:
         check_matplotlib()
-    from maxent.api.bench import bench
+    from maxent.api.comparisons.bench import bench
     from maxent.text.bench import print_bench
 
     with progress() as told:

@@ -99,7 +99,7 @@ def _run(
     output: str,
     csv_literal: bool,
 ) -> int:
-    from maxent.api.defend import defend
+    from maxent.api.releases.defend import defend
     from maxent.models.defenses.registry import asked_for, given, parameters
     from maxent.models.files.output import check_outputs
     from maxent.models.tables.hierarchies import hierarchy_files

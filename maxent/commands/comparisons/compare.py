@@ -120,7 +120,7 @@ def _run(
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
-    from maxent.api.compare import compare
+    from maxent.api.comparisons.compare import compare
     from maxent.disclosure.limits import judge_rows
     from maxent.text.comparison import print_comparison
 

@@ -1,4 +1,4 @@
-"""One back end of a comparison, in a process of its own: python -m maxent.api.bench_process FOLDER BACKEND.
+"""One back end of a comparison, in a process of its own: python -m maxent.api.comparisons.bench_process FOLDER BACKEND.
 
 It reads what is asked from standard input, solves it with `maxent.estimate`, and writes its answer to FOLDER. The
 process ends with the one that started it, and is the leader of a group with all that the solver starts.
@@ -92,7 +92,7 @@ def _failed(reason: str) -> dict[str, Any]:
 
 def _solve(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
     """Solve once, or several times to time it, and save the posterior."""
-    from maxent.api.estimate import estimate
+    from maxent.api.adversary.estimate import estimate
 
     repeat: int | None = request["repeat"]
     taken: list[dict[str, float]] = []

@@ -69,8 +69,8 @@ def _run(
     beside = {} if outputs["--nl"] is None else nl_files(outputs["--nl"])
     files |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
     check_outputs(files, [tree, qi, *opt.inputs(options)])
-    from maxent.api.estimate import compile_release
-    from maxent.api.explain import explain
+    from maxent.api.adversary.estimate import compile_release
+    from maxent.api.adversary.explain import explain
 
     program = compile_release(tree, qi, **options)
     found = explain(program)

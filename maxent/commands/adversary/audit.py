@@ -90,7 +90,7 @@ def _run(
     from maxent.text.terminal import print_json
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
-    from maxent.api.audit import audit_release
+    from maxent.api.adversary.audit import audit_release
     from maxent.text.audit import print_audit
 
     found = audit_release(tree, qi, **options)

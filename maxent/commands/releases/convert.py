@@ -75,7 +75,7 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
     from maxent.models.files.output import check_outputs
 
     check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
-    from maxent.api.convert import converted, wanted_of
+    from maxent.api.releases.convert import converted, wanted_of
     from maxent.text.conversion import print_conversion
     from maxent.text.terminal import print_json
 

@@ -1,0 +1,1 @@
+"""Releases and solver back ends side by side."""

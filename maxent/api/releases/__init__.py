@@ -1,0 +1,1 @@
+"""Releases made, read and used."""

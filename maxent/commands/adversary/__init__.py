@@ -1,0 +1,1 @@
+"""Commands: what an adversary infers from a release, and from what."""

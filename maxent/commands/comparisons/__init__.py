@@ -1,0 +1,1 @@
+"""Commands: releases, studies and solver back ends side by side."""

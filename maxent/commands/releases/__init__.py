@@ -1,0 +1,1 @@
+"""Commands: releases made, read and used."""
