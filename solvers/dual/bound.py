@@ -100,7 +100,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     """The optimum of a program of linear rows by way of its face, and by how many individuals it misses them."""
-    from maxent.solvers.dual.overlapping import minimise_overlapping
+    from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
 
     problem = relaxed.linear
 

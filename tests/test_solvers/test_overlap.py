@@ -16,12 +16,13 @@ from maxent.__main__ import main
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual import linear_entropy, overlapping
-from maxent.solvers.dual.face import find_face
+from maxent.solvers.dual import linear_entropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.overlapping import minimise_overlapping
-from maxent.solvers.dual.proportional_fitting import fitted
+from maxent.solvers.dual.overlapping import minimise as overlapping
+from maxent.solvers.dual.overlapping.face import find_face
+from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
+from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.forecast import hearing
 from maxent.solvers.solution import Stop
 

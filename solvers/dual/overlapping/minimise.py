@@ -1,9 +1,8 @@
 """Maximum entropy under very many overlapping counts, such as the counts of several trees.
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
-infinite. So the face of the feasible masses is found first, and proved (`maxent.solvers.dual.face`). Over it the dual
-has a minimum, which Newton's method finds in a few steps from where proportional fitting gets
-(`maxent.solvers.dual.proportional_fitting`).
+infinite. So the face of the feasible masses is found first, and proved (`face.py`). Over it the dual has a minimum,
+which Newton's method finds in a few steps from where proportional fitting gets (`proportional_fitting.py`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
@@ -22,10 +21,10 @@ from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.face import find_face
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
-from maxent.solvers.dual.proportional_fitting import fitted
+from maxent.solvers.dual.overlapping.face import find_face
+from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.forecast import foretell
 
 SWEEPS, FACE_SWEEPS = 30, 20
