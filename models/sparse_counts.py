@@ -42,6 +42,13 @@ class SparseCounts(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self.every)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SparseCounts):  # without a look at each 0
+            return self.positive == other.positive and (self.every is other.every or self.every == other.every)
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment] # as of any mapping
+
     def __repr__(self) -> str:
         return f"{self.positive!r} of {len(self.every)} classes"
 

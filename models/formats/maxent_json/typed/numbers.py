@@ -22,7 +22,10 @@ MOST_CELLS = 200_000_000
 """Nodes times classes that are looked at in all."""
 
 TOGETHER = 8
-"""Classes that are looked at together."""
+"""Classes that are looked at together, at least."""
+
+CELLS_TOGETHER = 1_000_000
+"""Nodes times classes that are looked at together where nodes are few: a long chain is walked once for many classes."""
 
 _SURE = 1e-9
 
@@ -47,8 +50,10 @@ def sound_numbers(nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray
         return False
     if not _agree_within(said, publication):
         return False
-    blocks = range(0, len(publication.classes), TOGETHER)
-    return all(_agree_above(nodes, tree_ends, levels, publication, first) for first in blocks)
+    together = max(TOGETHER, CELLS_TOGETHER // max(len(nodes), 1))
+    classes = range(len(publication.classes))
+    blocks = (classes[first : first + together] for first in classes[::together])
+    return all(_agree_above(nodes, tree_ends, levels, publication, block) for block in blocks)
 
 
 def sound_answers(release: Content, nodes: Columns) -> bool:
@@ -129,13 +134,12 @@ class _Tallies:
     n_exact: BoolArray
 
 
-def _own(nodes: Columns, publication: Publication, first: int) -> _Tallies:
-    """Statements of nodes themselves; of the classes from ``first`` on, a few."""
+def _own(nodes: Columns, publication: Publication, block: range) -> _Tallies:
+    """Statements of nodes themselves, of a block of classes."""
     said, exact = nodes.statements, not publication.suppressed
-    width = min(TOGETHER, len(publication.classes) - first)
-    counts = np.zeros((len(nodes) + 1, width), np.int64)
-    here = (said.count_class >= first) & (said.count_class < first + width)
-    counts[said.owner[here], said.count_class[here] - first] = said.count[here]
+    counts = np.zeros((len(nodes) + 1, len(block)), np.int64)
+    here = (said.count_class >= block.start) & (said.count_class < block.stop)
+    counts[said.owner[here], said.count_class[here] - block.start] = said.count[here]
     n = np.where(said.counted & exact, said.total, said.n)
     has_counts, has_n = np.append(said.counted, False), np.append(n != NOTHING, False)
     n = np.append(np.maximum(n, 0), 0)
@@ -143,10 +147,10 @@ def _own(nodes: Columns, publication: Publication, first: int) -> _Tallies:
 
 
 def _agree_above(
-    nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray], publication: Publication, first: int
+    nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray], publication: Publication, block: range
 ) -> bool:
-    """Whether inner nodes agree with their children, and roots with each other; of the classes from ``first`` on."""
-    tally = _own(nodes, publication, first)
+    """Whether inner nodes agree with their children, and roots with each other, in a block of classes."""
+    tally = _own(nodes, publication, block)
     for level in reversed(levels):
         inner = level[nodes.branch_ends[level + 1] > nodes.branch_ends[level]]
         if len(inner) and not _tallied(nodes, inner, tally):
