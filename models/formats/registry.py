@@ -24,6 +24,7 @@ from maxent.models.formats.conversion import DECIDED, Converted, Wanted, paramet
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.published_records import READER as RECORDS
+from maxent.models.formats.r.partykit_print import READER as PARTYKIT_PRINT
 from maxent.models.formats.r.rpart_frame import READER as RPART_FRAME
 from maxent.models.formats.r.rpart_print import READER as RPART_PRINT
 from maxent.models.formats.r.rpart_summary import READER as RPART_SUMMARY
@@ -50,6 +51,7 @@ READERS = (
     RPART_FRAME,
     RPART_SUMMARY,
     RPART_PRINT,
+    PARTYKIT_PRINT,
     RECORDS,
 )
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""

@@ -17,6 +17,8 @@ from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import Frame, missing_columns
 from maxent.models.tables.table_files import read_frame
 
+_MOST_DECIMALS = 15
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingColumns:
@@ -48,11 +50,15 @@ class TrainingColumns:
 
     def holds_whole_numbers(self, name: str) -> bool:
         """Whether all numbers of a column are whole, so that a threshold halfway between two was not rounded."""
+        return self.decimals(name) == 0
+
+    def decimals(self, name: str) -> int | None:
+        """Most decimals of a number of a column, None of one with other than numbers, or with more than 15."""
         column = self.frame.columns.get(name)
         if column is None or not holds_numbers(column):
-            return False
+            return None
         found = numbers(column)[np.unique(column.codes[column.codes >= 0])]
-        return bool((found == np.floor(found)).all())
+        return next((k for k in range(_MOST_DECIMALS + 1) if (np.round(found, k) == found).all()), None)
 
 
 def read_training(wanted: Wanted, reader: Reader) -> TrainingColumns | None:
