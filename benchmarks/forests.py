@@ -52,6 +52,7 @@ FORESTS = {
     "classes": Forest(10, 6, "education"),
     "usual": Forest(100, 8, "income"),
     "drawn": Forest(10, 6, "income", "intervals"),
+    "bounded": Forest(100, 8, "income", "intervals"),
     "likely": Forest(10, 6, "income", "likelihood"),
     "default": Forest(100, 8, "income", "likelihood"),
 }

@@ -2,7 +2,9 @@
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
 infinite. So the face of the feasible masses is found first, and proved (`face.py`). Over it the dual has a minimum,
-which Newton's method finds in a few steps from where proportional fitting gets (`proportional_fitting.py`).
+which Newton's method finds in a few steps from where proportional fitting gets (`proportional_fitting.py`). Intervals
+mostly leave every mass room: these are solved without their face where that can be, on the few that bind
+(`binding_rows.py`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
@@ -23,12 +25,13 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
+from maxent.solvers.dual.overlapping.binding_rows import minimise_binding, missed_by
 from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.forecast import foretell
 
-SWEEPS, FACE_SWEEPS = 30, 20
-"""Rounds of proportional fitting: before the face is known, and over it."""
+SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
+"""Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely."""
 
 PER_FITTING = 40.0
 """How many times as long as these first rounds it all takes: 30 to 50 on the forests of docs/benchmarks.md."""
@@ -56,7 +59,7 @@ on their way to 0: it changes those of masses that have to be 0 by -1, whatever 
 ``NOTHING`` times the residual, about which the step knows little."""
 
 MOSTLY = 0.5
-"""Share of rows with two sides from which on a problem is solved without its face, if it can be."""
+"""Share of rows with two different sides from which on a problem is solved without its face, if it can be."""
 
 BROKEN = 1e-7
 """Individuals by which an answer may miss the limit of a single mass."""
@@ -94,20 +97,21 @@ def minimise_overlapping(
     single = np.diff(problem.matrix.indptr) == 1
     single &= problem.lower < problem.upper
     rows = np.flatnonzero(~single)
-    several, begin = _of_rows(problem, rows), time.perf_counter()
-    start = _fitted(several, SWEEPS, clock, np.zeros(len(rows)))
+    several, start = _of_rows(problem, rows), np.zeros(len(rows))
+    if float(np.mean(several.lower < several.upper)) > MOSTLY:  # intervals mostly leave every mass room
+        answer = _minimise_intervals(problem, _fitted(several, FEW_SWEEPS, clock, start), rows, tolerance, clock, keep)
+        closed = answer.residual <= tolerance and answer.bound - problem.entropy(answer.masses) <= _enough(problem)
+        if closed or clock.stop() is not None:
+            return answer
+        start = answer.multipliers[rows]
+    begin = time.perf_counter()
+    start = _fitted(several, SWEEPS, clock, start)
     if problem.plain:
         what = f"{len(problem.owner):,} unknowns in {len(rows):,} sums that overlap"
         foretell(PER_FITTING * (time.perf_counter() - begin), what, "fewer trees take less", clock)
     y = np.zeros(len(single))
     y[rows] = start
     keep(y, problem.masses(y))
-    loose = float(np.mean(several.lower < several.upper)) > MOSTLY
-    if loose:  # intervals mostly leave every mass room
-        found = _minimise_rows(problem, rows, start, tolerance, clock, 0)
-        if found.residual <= tolerance and found.bound - problem.entropy(found.masses) <= _enough(problem):
-            return found
-        start = found.multipliers[rows]
     face = find_face(several, clock)
     if face is None:
         return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
@@ -119,6 +123,25 @@ def minimise_overlapping(
     masses = np.zeros(len(problem.owner))
     masses[face.alive] = found.masses
     return replace(found, multipliers=y, bound=problem.value(y), masses=masses)
+
+
+def _minimise_intervals(
+    problem: LinearEntropy, start: FloatArray, rows: IntArray, tolerance: float, clock: Clock, keep: Keep
+) -> OverlappingAnswer:
+    """The answer of the rows that bind; one cut short is no further off than ``start``, fitted multipliers of rows."""
+    y = np.zeros(len(problem.lower))
+    y[rows] = start
+    first = problem.masses(y)
+    least = float(missed_by(problem, first).max(initial=0.0))
+    keep(y, first)
+
+    def closer(y: FloatArray, masses: FloatArray) -> None:
+        if missed_by(problem, masses).max(initial=0.0) <= least:
+            keep(y, masses)
+
+    found = minimise_binding(problem, tolerance, clock, closer)
+    masses, residual = (first, least) if least < found.residual else (found.masses, found.residual)
+    return OverlappingAnswer(found.multipliers, found.bound, masses, residual, found.iterations)
 
 
 def _fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray) -> FloatArray:
@@ -143,7 +166,7 @@ def _minimise_rows(
         found = _minimise(_of_rows(problem, rows), start, tolerance, clock, rounds, proved=proved)
         y[rows] = found.multipliers
         iterations += found.iterations
-        missed = _missed(problem, found.masses)
+        missed = missed_by(problem, found.masses)
         broken = missed > BROKEN
         broken[rows] = False
         if not broken.any() or clock.stop() is not None:
@@ -154,17 +177,10 @@ def _minimise_rows(
     worst = float(missed.max(initial=0.0))
     if clock.stop() is not None and found.residual > tolerance:  # a step on the way may miss rows by more than fitting
         masses = problem.masses(first)
-        fitted_worst = float(_missed(problem, masses).max(initial=0.0))
+        fitted_worst = float(missed_by(problem, masses).max(initial=0.0))
         if fitted_worst < worst:
             return replace(found, masses=masses, residual=fitted_worst)
     return replace(found, residual=max(found.residual, worst) if broken.any() else found.residual)
-
-
-def _missed(problem: LinearEntropy, masses: FloatArray) -> FloatArray:
-    """By how many individuals masses miss each row."""
-    activity = problem.matrix @ masses
-    missed: FloatArray = np.maximum(activity - problem.upper, problem.lower - activity)
-    return missed
 
 
 def _minimise(
