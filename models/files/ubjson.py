@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
@@ -21,6 +22,8 @@ _FREE, _BYTES_EACH = 1024, 8
 
 def read_ubjson_object(path: str | os.PathLike[str]) -> dict[str, object]:
     """Read the one object that a file holds, as `maxent.models.files.json_files.read_json_object` does.
+
+    Lists of numbers of one type come back as arrays of that type, which take no more memory than in the file.
 
     Raises
     ------
@@ -59,7 +62,7 @@ class _Decoder:
     def _value(self, mark: bytes, level: int) -> object:
         """The value behind its mark."""
         if mark in _NUMBERS:
-            return self._numbers(mark, 1)[0]
+            return self._numbers(mark, 1)[0].item()
         if mark == b"S":
             return self._string()
         if mark in _NAMED:
@@ -74,16 +77,15 @@ class _Decoder:
         if self._left < 0:
             self._refuse(f"fewer objects, lists and keys: {_FREE}, and one for {_BYTES_EACH} bytes")
 
-    def _numbers(self, mark: bytes, n: int) -> list[object]:
+    def _numbers(self, mark: bytes, n: int) -> npt.NDArray[Any]:
         kind = np.dtype(_NUMBERS[mark])
         if n > (len(self._data) - self._at) // kind.itemsize:
             self._refuse("fewer numbers")
-        found: list[object] = np.frombuffer(self._take(n * kind.itemsize), kind).tolist()
-        return found
+        return np.frombuffer(self._take(n * kind.itemsize), kind)
 
     def _length(self) -> int:
         mark = self._take(1)
-        found = self._numbers(mark, 1)[0] if mark in _NUMBERS and mark not in (b"d", b"D") else -1
+        found = self._numbers(mark, 1)[0].item() if mark in _NUMBERS and mark not in (b"d", b"D") else -1
         if not isinstance(found, int) or found < 0:
             self._refuse("a length")
         return found
@@ -100,7 +102,7 @@ class _Decoder:
         self._at += there
         return there
 
-    def _list(self, level: int) -> list[object]:
+    def _list(self, level: int) -> list[object] | npt.NDArray[Any]:
         if self._next_is(b"$"):
             mark = self._take(1)
             if mark not in _NUMBERS or not self._next_is(b"#"):

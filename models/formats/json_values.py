@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
@@ -29,8 +30,14 @@ class Values:
 
     def refuse(self, key: str, expected: str) -> NoReturn:
         """Raise the error of a key."""
-        found = show(self.raw[key]) if key in self.raw else "nothing"
-        raise invalid(self.source, self.where, key, expected, found)
+        found = self.raw.get(key)
+        shown = show(found.tolist() if isinstance(found, np.ndarray) else found) if key in self.raw else "nothing"
+        raise invalid(self.source, self.where, key, expected, shown)
+
+    def has(self, key: str) -> bool:
+        """Whether there is anything in the list, object or text under a key, or a number other than 0."""
+        found = self.raw.get(key)
+        return len(found) > 0 if isinstance(found, np.ndarray) else bool(found)
 
     def child(self, key: str) -> Values:
         """The object under a key."""
@@ -49,6 +56,8 @@ class Values:
     def items(self, key: str) -> list[object]:
         """The list under a key."""
         found = self.raw.get(key)
+        if isinstance(found, np.ndarray):
+            return cast("list[object]", found.tolist())
         if not isinstance(found, list):
             self.refuse(key, "a list")
         return cast("list[object]", found)
@@ -62,8 +71,8 @@ class Values:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The list of non-empty strings under a key, () where there is none."""
-        found = self.raw.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(item, str) and item for item in found):
+        found = self.items(key) if key in self.raw else []
+        if not all(isinstance(item, str) and item for item in found):
             self.refuse(key, "a list of names")
         return tuple(map(str, found))
 
@@ -90,6 +99,11 @@ class Values:
 
     def floats(self, key: str, size: int | None = None) -> FloatArray:
         """The list of finite numbers under a key, shape (size,)."""
+        held = self._array(key, size)
+        if held is not None:
+            if not np.isfinite(held).all():
+                self.refuse(key, "a list of finite numbers")
+            return held.astype(np.float64)
         found = self._sized(key, size)
         if not all(is_number(item) and isfinite(cast("float", item)) for item in found):
             self.refuse(key, "a list of finite numbers")
@@ -97,10 +111,24 @@ class Values:
 
     def wholes(self, key: str, size: int | None = None) -> IntArray:
         """The list of whole numbers, or of true and false, under a key, shape (size,)."""
+        held = self._array(key, size)
+        if held is not None:
+            if held.dtype.kind not in "iu" or (held.size and int(held.min()) < _SMALLEST):
+                self.refuse(key, "a list of whole numbers")
+            return held.astype(np.int64)
         found = [int(item) if isinstance(item, bool) else item for item in self._sized(key, size)]
         if not all(is_whole(item, _SMALLEST) for item in found):
             self.refuse(key, "a list of whole numbers")
         return np.array(found, np.int64)
+
+    def _array(self, key: str, size: int | None) -> npt.NDArray[Any] | None:
+        """What is an array under a key, as binary formats have lists of numbers, else None."""
+        found = self.raw.get(key)
+        if not isinstance(found, np.ndarray):
+            return None
+        if size is not None and len(found) != size:
+            raise invalid(self.source, self.where, key, f"a list of {size}", f"one of {len(found)}")
+        return found
 
     def _sized(self, key: str, size: int | None) -> list[object]:
         found = self.items(key)

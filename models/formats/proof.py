@@ -30,6 +30,21 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
     InvalidInput
         When the table lacks a column that is tested, or has values that no branch takes.
     """
+    found = []
+    reached, y = training_places(release, training)
+    for tree, place in zip(release.trees, reached, strict=True):
+        counts = np.zeros((len(tree.nodes), len(release.target.classes)), np.int64)
+        inside = (place < len(tree.nodes)) & (y >= 0)
+        np.add.at(counts, (place[inside], y[inside]), 1)
+        found.append(counts)
+    return found
+
+
+def training_places(release: Release, training: TrainingColumns) -> tuple[list[IntArray], IntArray]:
+    """The place of each tree where each row of a training table ends, and the code of its class (0 without a target).
+
+    Errors are those of `counts_in_leaves`.
+    """
     attributes = tested_attributes(release)
     frame = understood(training.frame, training.frame.reader, declared_values(attributes, release.target))
     problems = [*frame.problems, *missing_columns(frame, [attribute.name for attribute in attributes])]
@@ -42,13 +57,7 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
         y = read_codes(frame, release.target.name, classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
-    found = []
-    for tree, place in zip(release.trees, places_of(release, attributes, columns, len(y)), strict=True):
-        counts = np.zeros((len(tree.nodes), len(classes)), np.int64)
-        inside = (place < len(tree.nodes)) & (y >= 0)
-        np.add.at(counts, (place[inside], y[inside]), 1)
-        found.append(counts)
-    return found
+    return places_of(release, attributes, columns, len(y)), y
 
 
 def check_leaves(source: str, release: Release, training: TrainingColumns, advice: str, *, empty: bool = False) -> bool:

@@ -37,7 +37,7 @@ def tree(**changes: Any) -> dict[str, Any]:
 
 
 def model(*trees: dict[str, Any], objective: str = "binary:logistic", base: str = "[2.5E-1]", n: int = 0) -> Any:
-    words = ["blue", "red", "grün"]
+    words = ["blue", "red", "green"]
     ends = np.cumsum([0, *(len(word.encode()) for word in words)]).tolist()
     names = {"offsets": ends, "values": list("".join(words).encode())}
     return {
@@ -65,7 +65,7 @@ def read(folder: Path, document: Any, **said: Any) -> Converted:
     return convert_model(folder / "model.json", Wanted(**said), Reader())
 
 
-PEOPLE = pd.DataFrame({"age": [30.0, 30.1, np.nan, np.nan, 1e9], "colour": ["blue", "grün", "red", None, "red"]})
+PEOPLE = pd.DataFrame({"age": [30.0, 30.1, np.nan, np.nan, 1e9], "colour": ["blue", "green", "red", None, "red"]})
 
 
 def test_scores_add_up_where_the_tool_sends_records(tmp_path: Path) -> None:
@@ -97,7 +97,10 @@ def test_categories_without_names_are_codes(tmp_path: Path) -> None:
     del document["learner"]["gradient_booster"]["model"]["cats"]
     found = read(tmp_path, document)
     colour = next(a for a in found.release.attributes if a.name == "colour")
-    assert colour.values == ("0", "1", "(missing)")
+    assert colour.values == ("0", "1", "(other)", "(missing)")
+    # A code that no split of any tree names goes left, where no set has it.
+    people = pd.DataFrame({"age": [1.0, 1.0], "colour": ["1", "77"]})
+    assert predict_proba(found.release, people)[:, 1].round(3).tolist() == [0.414, 0.206]
     assert found.release.target.classes == ("0", "1")
 
 
@@ -107,6 +110,74 @@ def test_trees_that_were_dropped_count_less(tmp_path: Path) -> None:
     document["learner"]["gradient_booster"] = {"name": "dart", "gbtree": booster, "weight_drop": [1.0, 0.5]}
     found = read(tmp_path, document)
     assert [t.weight for t in found.release.trees] == [1.0, 0.5]
+
+
+def named(*words: str, ends: list[int], size: int) -> Any:
+    document = model(tree())
+    values = list("".join(words).encode())[:size]
+    document["learner"]["gradient_booster"]["model"]["cats"]["enc"][1] = {"offsets": ends, "values": values}
+    return document
+
+
+@pytest.mark.parametrize("ends", [[0, 4, 9, 12], [0, 4, 8, 11]], ids=["bytes", "characters"])
+def test_names_beyond_ascii_are_those_of_the_table(tmp_path: Path, ends: list[int]) -> None:
+    document = named("blue", "grün", "red", ends=ends, size=ends[-1])
+    with pytest.raises(InvalidInput, match="names in ASCII, or a table"):
+        read(tmp_path, document)
+    table = pd.DataFrame({"age": [1.0, 2.0, 3.0], "colour": ["red", "blue", "grün"]})
+    found = read(tmp_path, document, train=table)
+    assert next(a.values for a in found.release.attributes if a.name == "colour") == (
+        *("blue", "grün", "red"),
+        "(missing)",
+    )
+    with pytest.raises(InvalidInput, match="names in ASCII, or a table"):
+        read(tmp_path, document, train=table.replace("grün", "grau"))
+
+
+def coded(**changes: Any) -> Any:
+    """A model without names of categories."""
+    document = model(tree(split_conditions=[30.1, float("nan"), 0.5, -0.25, 0.75], **changes))
+    del document["learner"]["gradient_booster"]["model"]["cats"]
+    return document
+
+
+def test_names_take_the_place_of_codes_where_sums_of_hessians_prove_their_order(tmp_path: Path) -> None:
+    ages, colours = [10.0, 20.0, 25.0, 40.0, 50.0], ["blue", "blue", "red", "red", "blue"]
+    table = pd.DataFrame({"age": ages, "colour": colours})
+    sums = (0.25 * 0.75 * np.array([5, 3, 2, 2, 1])).tolist()
+    found = read(tmp_path, coded(sum_hessian=sums), train=table)
+    of_codes = read(tmp_path, coded(sum_hessian=sums), train=table.replace({"blue": "0", "red": "1"}))
+    shown = [next(a.values for a in each.release.attributes if a.name == "colour") for each in (found, of_codes)]
+    assert shown == [("blue", "red", "(other)", "(missing)"), ("0", "1", "(other)", "(missing)")]
+    assert (
+        predict(found.release, table).tolist()
+        == predict(of_codes.release, table.replace({"blue": "0", "red": "1"})).tolist()
+    )
+    numbered = read(tmp_path, coded(sum_hessian=sums), train=table.assign(colour=[10, 10, 30, 30, 10]))
+    assert next(a.values for a in numbered.release.attributes if a.name == "colour")[:2] == ("10", "30")
+    for other in (
+        table.replace({"blue": "red", "red": "blue"}),
+        table.replace({"blue": "x", "red": "x"}),
+        table.assign(colour=[30, 30, 10, 10, 30]),
+    ):
+        with pytest.raises(InvalidInput, match="names whose order the sums of hessians prove"):
+            read(tmp_path, coded(sum_hessian=sums), train=other)
+    with pytest.raises(InvalidInput, match="names whose order the sums of hessians prove"):
+        read(tmp_path, coded(), train=table)
+
+
+def test_an_estimator_predicts_by_the_trees_up_to_its_best_iteration(tmp_path: Path) -> None:
+    document = model(tree(), tree(), tree())
+    document["learner"]["attributes"] = {"best_iteration": "0"}
+    found = read(tmp_path, document)
+    assert [t.weight for t in found.release.trees] == [1.0, 1.0, 1.0]
+    assert any("all trees predict" in sentence for sentence in found.lost)
+    estimator = json.dumps({"learning_rate": None, "reg_lambda": 2.5, "callbacks": None})
+    document["learner"]["attributes"]["scikit_learn"] = estimator
+    found = read(tmp_path, document)
+    assert [t.weight for t in found.release.trees] == [1.0, 0.0, 0.0]
+    assert found.release.boosting is not None
+    assert (found.release.boosting.rate, found.release.boosting.l2) == (0.3, 2.5)
 
 
 def changed(change: Any) -> Any:
@@ -130,7 +201,10 @@ WRONG = {
     "where each name ends": lambda _, m: m["cats"]["enc"][1].update(offsets=[0, 99]),
     "bytes of UTF-8": lambda _, m: m["cats"]["enc"][1].update(values=[255] * len(m["cats"]["enc"][1]["values"])),
     "a probability": lambda learner, _: learner["learner_model_param"].update(base_score="2E0"),
-    "a number, or one for each class": lambda learner, _: learner["learner_model_param"].update(base_score="many"),
+    "a number, or one for each class": lambda learner, _: (
+        learner["objective"].update(name="multi:softprob"),
+        learner["learner_model_param"].update(base_score="many", num_class="3"),
+    ),
     "a tree for each": lambda _, m: m.update(trees=[]),
     "classes from 0": lambda _, m: m.update(tree_info=[5]),
     "2 different names": lambda learner, _: learner.update(feature_names=["age", "age"]),

@@ -59,7 +59,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
     for mark, kind in FORMATS.items():
         assert read(mark.encode() + np.array(-3 if mark != "U" else 250).astype(kind).tobytes()) in (-3, 250)
     assert read(b"[ZTFSU\x02\xc3\xbc]") == [None, True, False, "ü"]
-    assert read(b"[$I#U\x02\x00\x01\xff\xff") == [1, -1]
+    assert np.array_equal(read(b"[$I#U\x02\x00\x01\xff\xff"), [1, -1])
     assert read(b"{#U\x01U\x01b[]") == {"b": []}
 
 

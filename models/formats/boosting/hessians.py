@@ -1,0 +1,89 @@
+"""Whether scores are of a training table: sums of hessians at leaves follow from the scores of the trees before.
+
+The hessian of a record is p (1 - p) of a logistic loss, and twice that of each class of a softmax, as XGBoost has it
+(Chen and Guestrin, 2016, section 2.2); p is what the trees of all iterations before predict. A table, a base score and
+an order of categories that give the sums that a file states at all leaves are those of the training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.proof import training_places
+from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.release import Release, Tree
+
+_SMALLEST = 1e-16
+"""The least hessian of a record."""
+
+_ROUNDING = 1e-4
+"""By how much a sum may be off, in parts of it, and besides: tools compute in single precision."""
+
+
+def agrees(
+    release: Release, covers: Sequence[FloatArray], iterations: Sequence[int], training: TrainingColumns
+) -> bool:
+    """Whether the sums of hessians at all leaves are those of a training table.
+
+    Parameters
+    ----------
+    release : Release
+        Of scores, with a base; `Tree.weight` is not looked at, as all trees were trained on the sum of those before.
+    covers : sequence of arrays, one per tree, shape (n_nodes,)
+        The sums that nodes state.
+    iterations : sequence of int, one per tree, not decreasing
+    training : TrainingColumns
+        With the target, classes may have weights of their own (``scale_pos_weight``), which the first root tells.
+    """
+    boosting = release.boosting
+    if boosting is None or boosting.link == "none":
+        return False
+    try:
+        reached, y = training_places(release, training)
+    except InvalidInput:
+        return False
+    classes = release.target.classes
+    base = boosting.base
+    starts = [base.get(c, 0.0) if not isinstance(base, float | int) else float(base) for c in classes]
+    scores = np.tile(np.array([0.0, starts[1]] if boosting.link == "logit" else starts), (len(y), 1))
+    factor = 1.0 if boosting.link == "logit" else 2.0
+    weights = np.ones(len(y))
+    for iteration, group in groupby(range(len(covers)), key=lambda t: iterations[t]):
+        members = list(group)
+        hessian = factor * np.maximum(_hessians(scores), _SMALLEST)
+        if iteration == iterations[0] and boosting.link == "logit" and training.classes:
+            weights = _class_weights(hessian[:, 1], y == 1, float(covers[members[0]][0]))
+        for t in members:
+            of = classes.index(release.trees[t].of_class or classes[-1])
+            sums = np.bincount(reached[t], weights * hessian[:, of], minlength=len(covers[t]))
+            leaves = np.array([node.is_leaf for node in release.trees[t].nodes])
+            if not np.allclose(sums[: len(leaves)][leaves], covers[t][leaves], rtol=_ROUNDING, atol=_ROUNDING):
+                return False
+        for t in members:
+            of = classes.index(release.trees[t].of_class or classes[-1])
+            scores[:, of] += _values(release.trees[t])[reached[t]]
+    return True
+
+
+def _hessians(scores: FloatArray) -> FloatArray:
+    """P (1 - p) of each class, shape (n, n_classes)."""
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    return np.asarray(shares * (1 - shares))
+
+
+def _class_weights(hessian: FloatArray, second: np.ndarray[tuple[int], np.dtype[np.bool_]], cover: float) -> FloatArray:
+    """Weights of records, 1 but for those of the second class, that make the sum at the root what it is."""
+    others, own = float(hessian[~second].sum()), float(hessian[second].sum())
+    weight = (cover - others) / own if own else 1.0
+    return np.where(second, weight if weight > 0 else 1.0, 1.0)
+
+
+def _values(tree: Tree) -> FloatArray:
+    """Scores at the nodes, shape (n_nodes,)."""
+    return np.array([node.value if isinstance(node.value, float) else 0.0 for node in tree.nodes])
