@@ -16,6 +16,7 @@ from typing import cast
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
+from maxent.models.formats.boosting.catboost_json import READER as CATBOOST_JSON
 from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
 from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
@@ -46,6 +47,7 @@ READERS = (
     XGBOOST_UBJ,
     LIGHTGBM_TEXT,
     LIGHTGBM_JSON,
+    CATBOOST_JSON,
     EXPORT_TEXT,
     WEKA,
     RPART_FRAME,

@@ -1,0 +1,224 @@
+"""Models that CatBoost saved as JSON: oblivious trees, whose levels have one test each, or trees of nested nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+
+from maxent.models.errors import invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import read_json_object, uncollected
+from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.boosting.catboost_columns import Columns, columns_of
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.json_values import Values
+from maxent.models.formats.proof import counts_in_leaves
+from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.reading import Reader
+from maxent.models.release import Boosting, Branch, Link, Node, Release, Tree
+from maxent.models.trees.thresholds import single_at_most
+
+_LINKS: Mapping[str, Link] = {
+    "Logloss": "logit",
+    "CrossEntropy": "logit",
+    "Focal": "logit",
+    "MultiClass": "softmax",
+    "MultiClassOneVsAll": "none",
+}
+"""What the scores of a loss become; those of one class against the rest add up to no probabilities."""
+
+_LOST = (
+    "counts and labels of leaves: CatBoost stores scores",
+    "which splits competed",
+    "the learning rate and the penalties of scores: steps of CatBoost are several, and may be shortened",
+)
+_CTR = (
+    "tests of columns of the table: a CTR is a number that CatBoost makes of the classes of the training records "
+    "(train with one_hot_max_size, at least the number of categories)"
+)
+
+_Tested = tuple[str, tuple[Branch, ...]]
+
+
+@uncollected()
+def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    document = Values(source, "document", read_json_object(path))
+    about = document.child("model_info")
+    loss = about.child("params").child("loss_function").text("type")
+    link = _LINKS.get(loss)
+    if link is None:
+        raise invalid(source, "loss_function", "type", f"a classifier: one of {', '.join(_LINKS)}", repr(loss[:40]))
+    classes = _classes(source, about, link, wanted)
+    scale, base = _base(document, link, classes)
+    training = read_training(wanted, reader)
+    columns = columns_of(document.child("features_info"), wanted, training)
+    scores = _Scores(1 if link == "logit" else len(classes), classes)
+    if "oblivious_trees" in document.raw:
+        read = [_oblivious(tree, columns, scores) for tree in document.children("oblivious_trees")]
+    else:
+        read = [_nested(tree, columns, scores) for tree in document.children("trees")]
+    if not read:
+        document.refuse("oblivious_trees", "at least one tree")
+    of = classes[1] if link == "logit" else None
+    trees = [Tree(nodes, weight=scale, of_class=of) for nodes, _ in read]
+
+    def release(of: Sequence[Tree]) -> Release:
+        how = Boosting(link, base=base)
+        return assemble(source, of, classes, wanted, training, known=columns.known, predicts="score", boosting=how)
+
+    found = release(trees)
+    sized = None if training is None else _sized(found, [weights for _, weights in read], training)
+    lost = [*_LOST, *columns.lost]
+    if sized is None:
+        lost.append("sizes of leaves: their weights are records where a table (train=) shows so")
+    if link == "none":
+        lost.append("probabilities: each class against the rest has a score of its own")
+    version = re.search(r"release ([0-9.]+[0-9])", about.text("catboost_version_info", ""))
+    tool = f"CatBoost {version[1]}" if version is not None else "CatBoost"
+    return Converted(found if sized is None else sized, tool, tuple(lost))
+
+
+def _classes(source: str, about: Values, link: Link, wanted: Wanted) -> tuple[str, ...]:
+    """The names of the classes, in the order of the model."""
+    found = about.child("class_params").items("class_names") if about.has("class_params") else []
+    if not found and link == "logit":
+        found = ["0", "1"]  # what CrossEntropy is trained with are the probabilities of one class
+    names = tuple(str(name) for name in found if isinstance(name, str | int | float))
+    if len(names) < len(found) or (link == "logit") > (len(names) == 2) or len(names) < 2 or len({*names}) < len(names):
+        raise invalid(source, "class_params", "class_names", "different names of the classes", f"{len(names)}")
+    if wanted.classes is not None and len(wanted.classes) != len(names):
+        expected = f"{len(names)} names, as the model has classes"
+        raise invalid("options", "argument", "classes", expected, str(len(wanted.classes)))
+    return wanted.classes or names
+
+
+def _base(document: Values, link: Link, classes: Sequence[str]) -> tuple[float, float | dict[str, float]]:
+    """The factor of all scores, and the scores before the first tree."""
+    if "scale_and_bias" not in document.raw:
+        return 1.0, 0.0
+    found = document.items("scale_and_bias")
+    if len(found) != 2:
+        document.refuse("scale_and_bias", "a factor, and a list of scores")
+    both = Values(document.source, "scale_and_bias", {"scale": found[0], "bias": found[1]})
+    scale = both.number("scale")
+    bias = both.floats("bias").tolist() if isinstance(found[1], list) else [both.number("bias")]
+    if scale < 0 or len(bias) != (1 if link == "logit" else len(classes)):
+        document.refuse("scale_and_bias", "a factor of at least 0, and a score for each class")
+    return scale, bias[0] if link == "logit" else dict(zip(classes, bias, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """How many scores leaves have, and the classes that several are of."""
+
+    size: int
+    classes: tuple[str, ...]
+
+    def of(self, values: Sequence[float]) -> float | dict[str, float]:
+        """The value of a leaf."""
+        return values[0] if self.size == 1 else dict(zip(self.classes, values, strict=True))
+
+
+_Read = tuple[tuple[Node, ...], dict[str, float]]
+"""The nodes of a tree, and the weights of its leaves."""
+
+
+def _oblivious(tree: Values, columns: Columns, scores: _Scores) -> _Read:
+    """A tree of one test for each level, the last on top; the bits of a leaf's number are what its tests say."""
+    splits = list(tree.children("splits")) if tree.has("splits") else []
+    n = 2 ** min(len(splits), 30)
+    values = tree.floats("leaf_values", n * scores.size).tolist()
+    weights = tree.floats("leaf_weights", n).tolist() if tree.has("leaf_weights") else [-1.0] * n
+    nodes: list[Node] = []
+    for level, split in enumerate(reversed(splits)):
+        at = 2**level
+        for inner in range(at, 2 * at):
+            below = (_id(2 * inner, n), _id(2 * inner + 1, n))
+            nodes.append(Node(_id(inner, n), *_test(split, columns, below)))
+    size = scores.size
+    nodes += [Node(f"L{i}", value=scores.of(values[i * size : (i + 1) * size])) for i in range(n)]
+    return tuple(nodes), {f"L{i}": weight for i, weight in enumerate(weights)}
+
+
+def _id(number: int, n_leaves: int) -> str:
+    """The id of a place, numbered level by level from 1: leaves by their own numbers."""
+    return f"L{number - n_leaves}" if number >= n_leaves else f"S{number}"
+
+
+def _nested(tree: Values, columns: Columns, scores: _Scores) -> _Read:
+    """A tree of nodes within nodes, numbered in depth-first order."""
+    nodes: list[Node] = []
+    weights: dict[str, float] = {}
+    for name, at in _walked(tree):
+        if "split" not in at.raw:
+            held = {"value": [at.number("value")] if scores.size == 1 else at.raw.get("value")}
+            value = Values(at.source, at.where, held).floats("value", scores.size).tolist()
+            nodes.append(Node(name, value=scores.of(value)))
+            weights[name] = at.number("weight") if "weight" in at.raw else -1.0
+            continue
+        nodes.append(Node(name, *_test(at.child("split"), columns, (f"{name}0", f"{name}1"))))
+    numbers = {node.id: str(i) for i, node in enumerate(nodes)}
+    renamed = [
+        replace(
+            node, id=numbers[node.id], branches=tuple(replace(b, child=numbers[b.child or ""]) for b in node.branches)
+        )
+        for node in nodes
+    ]
+    return tuple(renamed), {numbers[name]: weight for name, weight in weights.items()}
+
+
+def _walked(tree: Values) -> Iterator[tuple[str, Values]]:
+    """The nodes of a tree with their ways from the root, of 0 for left and 1 for right."""
+    stack = [("r", tree)]
+    while stack:
+        name, at = stack.pop()
+        at = Values(tree.source, tree.where, at.raw)
+        yield name, at
+        if "split" in at.raw:
+            stack += [(f"{name}1", at.child("right")), (f"{name}0", at.child("left"))]
+
+
+def _test(split: Values, columns: Columns, below: tuple[str, str]) -> _Tested:
+    """The attribute and the branches of a test: to the right what is above a border, or the one category."""
+    kind = split.text("split_type")
+    if kind == "FloatFeature":
+        column = columns.numeric(split)
+        missing_right = columns.missing_right[column.name]
+        most = single_at_most(split.number("border"))
+        if most in (float("inf"), float("-inf")):
+            split.refuse("border", "a number of single precision")
+        left = Branch(below[0], le=most, missing=None if missing_right else True)
+        return column.name, (left, Branch(below[1], gt=most, missing=True if missing_right else None))
+    if kind == "OneHotFeature":
+        name, value = columns.category(split)
+        return name, (rest(below[0]), Branch(below[1], values=(value,)))
+    if kind == "OnlineCtr":
+        raise invalid(split.source, split.where, "split_type", _CTR, "OnlineCtr")
+    split.refuse("split_type", "FloatFeature or OneHotFeature")
+
+
+def _sized(release: Release, weights: Sequence[Mapping[str, float]], training: TrainingColumns) -> Release | None:
+    """The release with sizes, where as many rows of a training table reach each leaf as its weight is, else None."""
+    rows = replace(training, classes=())
+    trees = []
+    for tree, counts, of in zip(release.trees, counts_in_leaves(release, rows), weights, strict=True):
+        sums = counts.sum(axis=1).tolist()
+        if any(of[node.id] != n for node, n in zip(tree.nodes, sums, strict=True) if node.is_leaf):
+            return None
+        sized = (replace(node, n=n) if node.is_leaf else node for node, n in zip(tree.nodes, sums, strict=True))
+        trees.append(replace(tree, nodes=tuple(sized)))
+    return replace(release, trees=tuple(trees))
+
+
+READER = model_reader(
+    "catboost-json",
+    "a model that CatBoost saved as JSON",
+    (),
+    convert,
+    lambda head: re.match(r'\{\s*"(ctr_data|features_info)"\s*:\s*\{', head.text) is not None,
+)
