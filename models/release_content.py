@@ -17,7 +17,7 @@ Candidates = Literal["unused", "thresholds", "mixed", "none"]
 Encoding = Literal["ordinal", "onehot"]
 Predicts = Literal["label", "vote", "mean", "score"]
 Labels = Literal["majority", "decided"]
-Link = Literal["logit", "softmax", "none"]
+Link = Literal["logit", "softmax", "share", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,9 @@ class Boosting:
 
     Attributes
     ----------
-    link : {"logit", "softmax", "none"}
-        ``logit``: of the one class that all trees add to, of two. ``softmax``: of the scores of all classes. ``none``:
+    link : {"logit", "softmax", "share", "none"}
+        ``logit``: of the one class that all trees add to, of two. ``softmax``: of the scores of all classes. ``share``:
+        scores are at least 0, and each class has its share of their sum. ``none``:
         scores stay what they are; the class with the largest is predicted, or that of all trees where its is above 0.
     rate, l2 : float or None
         Learning rate, which the values of leaves contain, and L2 penalty under which they were found; None: not known.

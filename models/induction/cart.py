@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.tree import counts_of, drafts_of
+from maxent.models.formats.scikit_learn.drafts import counts_of, drafts_of, splits_of
 from maxent.models.induction.parameters import CodedAs, Growth
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft
@@ -34,11 +35,12 @@ def grow(training: Training, growth: Growth) -> list[Draft]:
         random_state=growth.seed,
     )
     model.fit(inputs, training.y)
-    found, problems = counts_of(model.tree_)
-    assert not problems, problems
+    found = counts_of(model.tree_)
+    assert found is not None, "no weights were given"
     counts = np.zeros((len(found), len(training.target.classes)), np.int64)
     counts[:, model.classes_] = found
-    return drafts_of(model.tree_, _thresholds(model.tree_, training, coding), coding, counts)
+    splits = replace(splits_of(model.tree_), threshold=_thresholds(model.tree_, training, coding))
+    return drafts_of(splits, coding, counts)
 
 
 def encode(training: Training, encoding: CodedAs) -> tuple[list[Feature], FloatArray]:

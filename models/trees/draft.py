@@ -20,7 +20,8 @@ class Draft:
 
     ``counts`` has shape (n_classes,), records; ``label`` is an index into the classes. The branches of an inner
     node are without a child until `freeze`; ``children`` are their positions in the list. ``distinct`` is how many
-    different records are counted where counts are draws.
+    different records are counted where counts are draws, and ``at`` the number that the program which grew it has for
+    the node.
     """
 
     counts: IntArray
@@ -29,6 +30,7 @@ class Draft:
     branches: tuple[Branch, ...] = ()
     children: list[int] = field(default_factory=list)
     distinct: int | None = None
+    at: int = -1
 
 
 def depth_first(drafts: Sequence[Draft]) -> list[Draft]:

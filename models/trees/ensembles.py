@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.nodes import state_scores
 from maxent.models.release import Boosting, Release, Tree
 from maxent.models.trees.places import number_places
@@ -63,8 +63,19 @@ def linked(scores: FloatArray, boosting: Boosting | None) -> FloatArray:
     """
     if boosting is None or boosting.link == "none":
         return np.asarray(np.eye(scores.shape[1])[scores.argmax(axis=1)])
+    if boosting.link == "share":
+        return _shares(scores)
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _shares(scores: FloatArray) -> FloatArray:
+    """Each row divided by its sum, what is below 0 being nothing; equal parts of a row of nothing."""
+    above = np.maximum(scores, 0.0)
+    above /= np.maximum(above.max(axis=1, keepdims=True), TINY)  # the sum of large scores may be infinite
+    total = above.sum(axis=1, keepdims=True)
+    equal = np.full(scores.shape, 1 / scores.shape[1])
+    return np.asarray(np.divide(above, total, out=equal, where=total > 0))
 
 
 def states_shares(release: Release) -> bool:

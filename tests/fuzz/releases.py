@@ -189,7 +189,8 @@ def _induction(document: Any, dice: Dice) -> None:
 
 def _answers(document: Any, dice: Dice) -> None:
     """How trees predict together, and what leaves add."""
-    boosting = {"link": dice.choice(["logit", "softmax", "none", "probit"]), "base": dice.choice([0, -1e308, {}, "x"])}
+    links = ["logit", "softmax", "share", "none", "probit"]
+    boosting = {"link": dice.choice(links), "base": dice.choice([0, -1e308, {}, "x"])}
     values = {
         "predicts": ["label", "vote", "mean", "score", "sum"],
         "boosting": [boosting, {**boosting, "rate": 0, "lambda": -1}, {**boosting, "base": 0.5}, {}],

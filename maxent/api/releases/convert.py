@@ -31,8 +31,8 @@ def convert(
     Parameters
     ----------
     model : path or fitted model
-        A file or a folder that a tool wrote, in a format of docs/models.md; or a tree or a forest of scikit-learn, as
-        `maxent.from_sklearn` takes it, which has more arguments.
+        A file or a folder that a tool wrote, in a format of docs/models.md; or a tree, a forest or a boosted model of
+        scikit-learn, as `maxent.from_sklearn` takes it, which has more arguments.
     target : str, optional
         The name of the sensitive attribute; by default what the file says, else ``class``.
     classes : sequence of str, optional

@@ -124,9 +124,10 @@ def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterat
     logit = release.boosting is not None and release.boosting.link == "logit"
     if logit and len(release.target.classes) != 2:
         found = f"{len(release.target.classes)} classes"
-        yield Problem("boosting", "link", "softmax or none, unless there are two classes", found)
+        yield Problem("boosting", "link", "softmax, share or none, unless there are two classes", found)
     if logit and (len({tree.of_class for tree in release.trees}) > 1 or _has_several(release)):
-        yield Problem("boosting", "link", "softmax or none, unless all trees add to the score of one class", "logit")
+        expected = "softmax, share or none, unless all trees add to the score of one class"
+        yield Problem("boosting", "link", expected, "logit")
     for tree, where in zip(release.trees, places, strict=True):
         for node, place in zip(tree.nodes, where, strict=True):
             yield from _value_problems(node, place, tree.of_class)

@@ -7,17 +7,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxent.models.errors import Problem
+from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.tables.frame import shorten
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``."""
+    """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``.
+
+    ``missing`` says that its attribute has missing values, which are numbers that are not there, or one more value; and
+    ``unseen`` that values without a code go where these do.
+    """
 
     name: str
     attribute: str
     values: tuple[str, ...] | None = None
     indicates: str | None = None
+    missing: bool = False
+    unseen: bool = False
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """What the attribute can be beside its values."""
+        return (OTHER,) * self.unseen + (MISSING,) * self.missing
+
+    @property
+    def domain(self) -> tuple[str, ...] | None:
+        """The values of a categorical attribute, those without a code last."""
+        return None if self.values is None else (*self.values, *self.others)
 
     def split(self, threshold: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Values of the domain at most, and above, the threshold; one of them is empty when it is out of range."""

@@ -1,28 +1,71 @@
-"""Forests and bags of scikit-learn as their trees: what each was given, and whether it counts draws."""
+"""Trees, forests and bags of scikit-learn: what each tree was given, and what it counts.
+
+A tree that was fitted with weights, or on a part of the rows, does not hold the records' counts. Its shares of classes
+are then only what it answers, and no statement: they are scores.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
+from maxent.models.formats.scikit_learn.class_weights import counts_without
+from maxent.models.formats.scikit_learn.drafts import Splits, counts_of, exact, splits_of
 from maxent.models.formats.scikit_learn.models import check_model
-from maxent.models.tables.frame import shorten
+from maxent.models.release import Boosting, Predicts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.tree import DecisionTreeClassifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A tree, the columns of the input that it was given, and its classes, both as indices into the ensemble's."""
+    """A tree of a model, and what its nodes say.
 
-    tree: DecisionTreeClassifier
-    features: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    Attributes
+    ----------
+    splits : Splits
+    features, classes : int64
+        The columns of the input, and the classes of the values, that it was given, as indices into the model's.
+    counts : int64, shape (n_nodes, n_classes), optional
+        Records of its classes, or draws.
+    rows : int64, shape (n_nodes,), optional
+        Records, or of draws how many different ones there are.
+    values : float64, shape (n_nodes, n_classes), optional
+        Terms of the scores of its classes.
+    weight : float
+        How much its values count.
+    tree : DecisionTreeClassifier, optional
+        Where how it was grown is of interest.
+    """
+
+    splits: Splits
+    features: IntArray
+    classes: IntArray
+    counts: IntArray | None = None
+    rows: IntArray | None = None
+    values: FloatArray | None = None
+    weight: float = 1.0
+    tree: DecisionTreeClassifier | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """The trees of a model, and how they predict together; ``draws`` with replacement are what each of them counts.
+
+    ``base`` are the scores before the first tree, of the one class that all trees add to or of each.
+    """
+
+    members: tuple[Member, ...]
+    predicts: Predicts | None = None
+    draws: int | None = None
+    boosting: Boosting | None = None
+    base: FloatArray | None = None
 
 
 def is_ensemble(model: object) -> bool:
@@ -35,46 +78,108 @@ def is_ensemble(model: object) -> bool:
     return bool(len(trees)) and all(isinstance(tree, DecisionTreeClassifier) for tree in trees)
 
 
-def members_of(source: str, model: Any) -> tuple[list[Member], int | None]:
-    """The trees of a tree or of a fitted ensemble, and how many draws with replacement each of these counts.
+def trees_of(source: str, model: Any, rows: int | None, *, weighted: bool = False) -> Ensemble:
+    """The trees of a tree, or of a fitted forest or bag.
 
-    Without a number they count every record once.
+    Parameters
+    ----------
+    source : str
+        What errors call the call.
+    model : DecisionTreeClassifier, forest or bag
+    rows : int, optional
+        How many rows ``fit`` was given.
+    weighted : bool
+        Whether the caller says with which whole weights a tree was fitted, so that it counts repeated records.
 
     Raises
     ------
     InvalidInput
-        Of ``source``, when a tree counts something else: records that weigh differently, or that were drawn without
-        replacement; or when it is none that can be published.
+        When it is none that can be published.
     """
     if not is_ensemble(model):
         check_model(source, model)
-        return [Member(model, np.arange(model.n_features_in_), np.arange(len(model.classes_)))], None
+        return _single(model, rows, weighted)
     if getattr(model, "n_outputs_", 1) != 1:
         raise invalid(source, "argument", "model", "one output: fit a forest per target", f"{model.n_outputs_} outputs")
-    if getattr(model, "class_weight", None) is not None:
-        expected = "None: with class weights neither labels nor counts are those of the records; fit again without"
-        raise invalid(source, "model", "class_weight", expected, shorten(model.class_weight))
-    every = np.arange(model.n_features_in_)
-    given = getattr(model, "estimators_features_", [every] * len(model.estimators_))
-    found = []
-    for tree, columns in zip(model.estimators_, given, strict=True):
+    for tree in model.estimators_:
         check_model(source, tree)
-        found.append(Member(tree, np.asarray(columns, np.int64), np.asarray(tree.classes_, np.int64)))
-    return found, _draws(source, model)
+    return _several(model, rows)
 
 
-def _draws(source: str, model: Any) -> int | None:
-    """The draws of each tree, which have to be those that the model was asked for."""
-    rows = int(model._n_samples)
-    drawn = int(getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None) or rows)
-    weights = {float(tree.tree_.weighted_n_node_samples[0]) for tree in model.estimators_}
-    if getattr(model, "_sample_weight", None) is not None or weights != {float(drawn)}:
-        expected = "no sample_weight, with which trees do not count records, or not equally probable ones; fit again"
-        found = "sample_weight" if weights == {float(drawn)} else f"trees that weigh {shorten(sorted(weights))}"
-        raise invalid(source, "model", "fit", expected, found)
-    if model.bootstrap:
-        return drawn
-    if drawn < rows:
-        expected = f"{rows}, all rows, or bootstrap=True: a part drawn without replacement cannot be stated; fit again"
-        raise invalid(source, "model", "max_samples", expected, shorten(model.max_samples))
-    return None
+def exact_splits(tree: Any) -> Splits:
+    """The tests of a ``tree_`` that compares in single precision."""
+    found = splits_of(tree)
+    return replace(found, threshold=exact(found.threshold))
+
+
+def sizes_of(trees: Sequence[Any], rows: int | None) -> list[IntArray] | list[None]:
+    """Records at the nodes of each ``tree_``, None where some may have had no weight."""
+    roots = {int(tree.n_node_samples[0]) for tree in trees}
+    whole = all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees)
+    if len(roots) > 1 or not (whole or rows in roots):
+        return [None] * len(trees)
+    return [np.asarray(tree.n_node_samples, np.int64) for tree in trees]
+
+
+def _single(model: Any, rows: int | None, weighted: bool) -> Ensemble:
+    tree = model.tree_
+    member = Member(exact_splits(tree), np.arange(model.n_features_in_), np.arange(len(model.classes_)), tree=model)
+    plain = weighted or np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples)
+    if plain and model.class_weight is None and not is_monotonic(model):
+        counts = counts_of(tree)
+        if counts is not None:
+            return Ensemble((replace(member, counts=counts),))
+    (sizes,) = sizes_of([tree], rows)
+    found = None if is_monotonic(model) else counts_without(model, tree)
+    if found is not None:
+        return _answering([replace(member, counts=found)])
+    return _answering([replace(member, rows=sizes)])
+
+
+def _several(model: Any, rows: int | None) -> Ensemble:
+    given = getattr(model, "estimators_features_", [np.arange(model.n_features_in_)] * len(model.estimators_))
+    members = [
+        Member(exact_splits(tree.tree_), np.asarray(columns, np.int64), np.asarray(tree.classes_, np.int64), tree=tree)
+        for tree, columns in zip(model.estimators_, given, strict=True)
+    ]
+    trees = [tree.tree_ for tree in model.estimators_]
+    known = getattr(model, "_n_samples", None)
+    asked = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None) or known
+    weights = {float(tree.weighted_n_node_samples[0]) for tree in trees}
+    drawn = int(asked) if asked is not None else int(min(weights)) if getattr(model, "max_samples", 0) is None else -1
+    part = not model.bootstrap and known is not None and drawn < int(known)
+    plain = not part and not any(tree.class_weight is not None or is_monotonic(tree) for tree in model.estimators_)
+    weighted = getattr(model, "_sample_weight", None) is not None
+    balanced = getattr(model, "class_weight", None) is not None
+    found: list[IntArray | None] = []
+    if plain and balanced and not model.bootstrap:
+        found = [counts_without(model, tree) for tree in trees]
+    elif plain and not balanced and not weighted and weights == {float(drawn)}:
+        found = [counts_of(tree) for tree in trees]
+    if not found or any(each is None for each in found):
+        sizes = [None] * len(trees) if model.bootstrap or part else sizes_of(trees, rows)
+        return _answering([replace(m, rows=n) for m, n in zip(members, sizes, strict=True)])
+    distinct = [np.asarray(tree.n_node_samples, np.int64) if model.bootstrap else None for tree in trees]
+    counted = [replace(m, counts=c, rows=n) for m, c, n in zip(members, found, distinct, strict=True)]
+    if balanced:
+        return _answering(counted)
+    return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
+
+
+def is_monotonic(tree: Any) -> bool:
+    """Whether a tree has monotonic constraints: it then stores shares clipped to those of the nodes above."""
+    asked = getattr(tree, "monotonic_cst", None)
+    return asked is not None and bool(np.any(asked))
+
+
+def _answering(members: Sequence[Member]) -> Ensemble:
+    """Trees whose shares of classes are what they answer, and not those of the records."""
+    scored = tuple(replace(m, values=_shares(m.tree)) for m in members)
+    return Ensemble(scored, "score", None, Boosting("share"))
+
+
+def _shares(model: Any) -> FloatArray:
+    """The shares of classes that each node answers with, shape (n_nodes, n_classes)."""
+    value = np.asarray(model.tree_.value[:, 0, :], np.float64)
+    total = value.sum(axis=1, keepdims=True)
+    return np.asarray(value / np.where(total > 0, total, 1.0))

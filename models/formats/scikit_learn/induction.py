@@ -24,7 +24,7 @@ from maxent.models.tables.frame import shorten
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
 
@@ -65,16 +65,9 @@ def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: 
     Raises
     ------
     InvalidInput
-        When the tree was not fitted on these rows, or shows weights that the caller does not give.
+        When the tree was not fitted on these rows, or with these weights.
     """
     weight = None if sample_weight is None else _weights(source, model, sample_weight)
-    if weight is None and not np.array_equal(model.tree_.weighted_n_node_samples, model.tree_.n_node_samples):
-        expected = (
-            "the weights that fit was given, whole numbers, as sample_weight (for a tree of a bootstrap "
-            "np.bincount(model.estimators_samples_[i], minlength=n_rows)); or fit again without weights"
-        )
-        found = f"{model.tree_.n_node_samples[0]} rows that weigh {model.tree_.weighted_n_node_samples[0]:g}"
-        raise invalid(source, "argument", "sample_weight", expected, f"none, but {found}")
     if X is None:
         return Fit(None if weight is None else len(weight), weight)
     whole = _check_rows(source, model, X, weight)
@@ -145,7 +138,7 @@ def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: 
         or encoding is None
         or model.splitter != "best"
         or model.max_features_ < model.n_features_in_
-        or (fit.whole is None and _missing_seen(model.tree_))
+        or (fit.whole is None and len(missing_seen(model.tree_)) > 0)
     ):
         return Induction("cart")
     compared = tuple(_compared(model.tree_, coding, fit.whole))
@@ -207,8 +200,16 @@ def fewest_records(model: DecisionTreeClassifier, fit: Fit) -> int:
     return max(records, int(lightest))
 
 
-def _missing_seen(tree: Any) -> bool:
-    """Whether some node sent missing values where it would not have without any: without, to the larger child."""
+def missing_seen(tree: Any) -> IntArray:
+    """The columns of a ``tree_`` with a test that sent missing values where it would not have without any.
+
+    Without any, they would go to the larger child; an infinite threshold sends them alone.
+    """
+    stored = getattr(tree, "missing_go_to_left", None)
+    if stored is None:
+        return np.zeros(0, np.int64)
     inner = np.flatnonzero(tree.children_left >= 0)
-    larger_left = tree.n_node_samples[tree.children_left[inner]] > tree.n_node_samples[tree.children_right[inner]]
-    return bool(np.any(tree.missing_go_to_left[inner].astype(bool) != larger_left))
+    rows = tree.n_node_samples
+    larger_left = rows[tree.children_left[inner]] > rows[tree.children_right[inner]]
+    odd = (stored[inner].astype(bool) != larger_left) | ~np.isfinite(tree.threshold[inner])
+    return np.unique(np.asarray(tree.feature[inner][odd], np.int64))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.tables.frame import shorten
 
 _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
@@ -17,35 +14,25 @@ _CHANGE_NUMBERS = ("Scaler", "Normalizer", "Transformer", "Discretizer", "PCA", 
 
 
 def check_model(source: str, model: object) -> None:
-    """Refuse a model whose tree does not hold the records' counts, naming the way out.
+    """Refuse a model that is no tree, naming the way out.
 
     Raises
     ------
     InvalidInput
-        Of ``source``, when the model is no single, fitted classification tree, or was fitted with class weights or
-        monotonic constraints.
+        Of ``source``, when the model is no single, fitted classification tree.
     """
     from sklearn.exceptions import NotFittedError
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(model, DecisionTreeClassifier):
-        raise invalid(source, "argument", "model", f"{_TREE}, or a forest of these{way_out(model)}", _kind(model))
+        raise invalid(source, "argument", "model", f"{_TREE}, or an ensemble of these{way_out(model)}", _kind(model))
     try:
         check_is_fitted(model)
     except NotFittedError:
         raise invalid(source, "argument", "model", f"{_TREE} (call fit first)", "not fitted") from None
     if model.n_outputs_ != 1:
         raise invalid(source, "argument", "model", "one output: fit a tree per target", f"{model.n_outputs_} outputs")
-    if model.class_weight is not None:
-        expected = "None: with class weights neither labels nor counts are those of the records; fit again without"
-        raise invalid(source, "model", "class_weight", expected, shorten(model.class_weight))
-    if model.monotonic_cst is not None and np.any(model.monotonic_cst):
-        # The tree then stores class shares clipped to its ancestors', from which the records' cannot be told.
-        expected = (
-            "None: with monotonic constraints the model does not hold the counts of the records; fit again without"
-        )
-        raise invalid(source, "model", "monotonic_cst", expected, shorten(model.monotonic_cst))
 
 
 def no_release(value: object) -> InvalidInput:
@@ -69,12 +56,24 @@ def no_release(value: object) -> InvalidInput:
 
 
 def _is_tree(value: object) -> bool:
-    """Whether a value is a tree, or a forest or bag, of scikit-learn."""
-    from sklearn import ensemble
+    """Whether a value is a tree, or an ensemble of trees, of scikit-learn."""
     from sklearn.tree import DecisionTreeClassifier
 
-    forests = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier, ensemble.BaggingClassifier)
-    return isinstance(value, (DecisionTreeClassifier, *forests))
+    return isinstance(value, (DecisionTreeClassifier, *_ensembles()))
+
+
+def _ensembles() -> tuple[type, ...]:
+    """The ensembles that can be published where they are of trees."""
+    from sklearn import ensemble
+
+    return (
+        ensemble.AdaBoostClassifier,
+        ensemble.BaggingClassifier,
+        ensemble.ExtraTreesClassifier,
+        ensemble.GradientBoostingClassifier,
+        ensemble.HistGradientBoostingClassifier,
+        ensemble.RandomForestClassifier,
+    )
 
 
 def is_model(value: object) -> bool:
@@ -100,32 +99,27 @@ def way_out(model: object) -> str:
 
 def _ways_out(model: Any) -> Iterator[str]:
     """Advice for a model, the most specific first."""
-    from sklearn import ensemble
     from sklearn.base import is_regressor
     from sklearn.pipeline import Pipeline
     from sklearn.tree import DecisionTreeClassifier
 
-    boosting = (
-        ensemble.AdaBoostClassifier,
-        ensemble.GradientBoostingClassifier,
-        ensemble.HistGradientBoostingClassifier,
-    )
     if isinstance(model, Pipeline):
         yield _of_pipeline(model)
     if isinstance(model, DecisionTreeClassifier):
         yield ""
     if is_regressor(model):
         yield ": a release is about classes; cut the target into intervals (pandas.cut) and fit one on these"
-    if isinstance(model, boosting) or type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
-        yield ": leaves of boosted trees hold scores, not counts of records; fit a single tree on the same table"
-    forests = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier, ensemble.BaggingClassifier)
-    if isinstance(model, forests) and not hasattr(model, "estimators_"):
-        yield ": call fit first"
-    elif isinstance(model, ensemble.BaggingClassifier):
-        yield ": a bag of trees; what it holds are others"
+    if type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
+        yield ": save the model as its tool does, as JSON or text, and give the path of the file to maxent.convert"
+    if isinstance(model, _ensembles()):
+        yield ": call fit first" if not _is_fitted(model) else ": one of trees; what it holds are others"
     elif not hasattr(model, "estimators_"):
         yield ""
     yield ": give one of its estimators_ that is one"
+
+
+def _is_fitted(model: object) -> bool:
+    return hasattr(model, "estimators_") or hasattr(model, "_predictors")
 
 
 def _of_pipeline(model: Any) -> str:

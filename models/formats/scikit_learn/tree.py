@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.arrays import BoolArray
+from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
-from maxent.models.formats.scikit_learn.ensemble import Member, members_of
-from maxent.models.formats.scikit_learn.induction import induction_of, read_fit
-from maxent.models.release import Attribute, Branch, Induction, Release, Target, Tree
+from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
+from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
+from maxent.models.formats.scikit_learn.nodes import boosting_of, nodes_of
+from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
+from maxent.models.release import Attribute, Induction, Release, Target, Tree
 from maxent.models.tables.frame import shorten
-from maxent.models.trees.draft import Draft, Publish, freeze
+from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.ensemble import (
+        AdaBoostClassifier,
+        BaggingClassifier,
+        ExtraTreesClassifier,
+        GradientBoostingClassifier,
+        HistGradientBoostingClassifier,
+        RandomForestClassifier,
+    )
     from sklearn.tree import DecisionTreeClassifier
+
+    Forest = RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier
+    Boosted = AdaBoostClassifier | GradientBoostingClassifier | HistGradientBoostingClassifier
 
 _SOURCE = "from_sklearn"
 
 
 def from_sklearn(
-    model: DecisionTreeClassifier | RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier,
+    model: DecisionTreeClassifier | Forest | Boosted,
     *,
     target: str,
     classes: Sequence[str] | None = None,
@@ -38,15 +50,16 @@ def from_sklearn(
     X: Any = None,
     sample_weight: Any = None,
 ) -> Release:
-    """Publish a fitted ``sklearn.tree.DecisionTreeClassifier``, or all trees of a forest or a bag of them.
+    """Publish a fitted ``sklearn.tree.DecisionTreeClassifier``, or all trees of an ensemble of trees.
 
     Parameters
     ----------
-    model : DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier or BaggingClassifier
-        Fitted on one output, one row per individual, without class weights or monotonic constraints, under which it
-        does not hold the records' counts, and without sample weights other than ``sample_weight``. Trees with
-        ``bootstrap`` count draws of their own from all records: the release then says `Release.resampled`, and nodes
-        with counts say `Node.distinct` too, which scikit-learn's exports call samples.
+    model : DecisionTreeClassifier, or a classifier of many trees
+        ``RandomForestClassifier``, ``ExtraTreesClassifier``, ``BaggingClassifier`` or ``AdaBoostClassifier`` of trees,
+        ``GradientBoostingClassifier`` or ``HistGradientBoostingClassifier``. Fitted on one output, one row per person.
+        Trees with ``bootstrap`` count draws of their own from all records: the release then says `Release.resampled`,
+        and nodes with counts say `Node.distinct` too, which scikit-learn's exports call samples. See Notes for models
+        that count something else.
     target : str
         Name of the sensitive attribute.
     classes : sequence of str, optional
@@ -84,24 +97,32 @@ def from_sklearn(
     Raises
     ------
     InvalidInput
-        When the model is not of this kind or not fitted, when its weighted counts are not whole records, when it was
-        fitted with weights that are not given, or not on ``X``, when names do not match it, or when a threshold does
-        not fit the encoding described.
+        When the model is not of this kind or not fitted, when it was fitted not on ``X`` or not with ``sample_weight``,
+        when names do not match it, when a threshold does not fit the encoding described, or when the scores before the
+        first tree of a boosted model depend on the row.
 
     Notes
     -----
-    scikit-learn compares values in single precision and considers no cut between values closer than 1e-7, which the
-    release cannot tell: numeric columns should keep their values apart in it (scale them, or round them in the table
-    too).
+    A tree that was fitted with other weights than ``sample_weight``, with monotonic constraints or, in a bag, on a part
+    of the rows without replacement, does not hold the records' counts: its shares of classes become scores (``value``),
+    from which the release predicts as the model does and which state nothing of the records. Sizes are stated where
+    they are surely of all records (give ``X``), and counts where ``class_weight`` alone tells them. Leaves of boosted
+    models state scores, and sizes where trees were grown from all records; the first tree of AdaBoost counts them.
+    `Boosting.rate` is stated where values are steps that all records, alike, decided on.
 
-    A model trained with missing values shows it only where they went to the smaller child or alone; a split that
-    sends them alone has an infinite threshold and is refused. In features that it does not test they leave no trace:
+    scikit-learn compares values of most models in single precision and considers no cut between values closer than
+    1e-7: numeric columns should keep their values apart in it. Thresholds of up to seven digits are stated as they are.
+
+    A model trained with missing values shows it only where they went to the smaller child or alone: give ``X``, so that
+    every attribute with some has them. In features that a tree does not test they leave no trace:
     without ``X`` the attributes of these are left out of the comparisons (`Induction.compared`), with ``X`` those that
     do have missing values. Without ``X`` and ``sample_weight`` a ``min_samples_leaf`` that is a fraction is read as the
     size of the smallest node, because rows of weight 0, which scikit-learn counts in the fraction, leave no trace
     either. Weights that add up to the number of rows at every node cannot be noticed: say so with ``sample_weight``.
     """
-    members, draws = members_of(_SOURCE, model)
+    given = _given(model, X)
+    ensemble = _ensemble(model, None if given is None else len(given), weighted=sample_weight is not None)
+    members = ensemble.members
     problems = list(_argument_problems(model, target, classes, features, private, publish))
     if sample_weight is not None and members[0].tree is not model:
         problems.append(Problem("argument", "sample_weight", "nothing, for several trees", shorten(sample_weight)))
@@ -109,49 +130,79 @@ def from_sklearn(
         raise InvalidInput(_SOURCE, problems)
     columns = [str(name) for name in (model.feature_names_in_ if features is None else features)]
     coding, problems = read_coding(columns, categories or {}, onehot or {})
-    attributes = {f.attribute: f.values for f in coding}
+    if not problems:
+        coding = _with_missing(model, members, coding, given)
+    attributes = {f.attribute: f for f in coding}
     problems += attribute_problems(attributes, target, private)
     if problems:
         raise InvalidInput(_SOURCE, problems)
     names = tuple(map(str, model.classes_ if classes is None else classes))
     trees = []
     for member in members:
-        counts, unsound = counts_of(member.tree.tree_)
-        if unsound:
-            raise InvalidInput(_SOURCE, unsound)
-        given = [coding[i] for i in member.features.tolist()]
-        drafts = _drafts(member, given, counts, len(names), draws)
+        own = [coding[i] for i in member.features.tolist()]
         induction = Induction("cart")
-        if draws is None:
-            fit = read_fit(_SOURCE, member.tree, X, sample_weight)
-            if len(given) == len(coding) and given == coding:  # else, which attributes a tree could compare is its own
-                induction = induction_of(member.tree, coding, fit)
-        trees.append(Tree(freeze(drafts, names, publish, inner_counts=inner_counts), induction))
+        # Of some of the columns, which attributes a tree could compare is its own.
+        alike = len(own) == len(coding) and own == coding
+        if alike and ensemble.predicts != "score" and ensemble.draws is None and member.tree is not None:
+            induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
+        nodes = nodes_of(member, own, names, publish, inner_counts=inner_counts, draws=ensemble.draws is not None)
+        of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]
+        trees.append(Tree(nodes, induction, member.weight, of))
     return Release(
         target=Target(target, names),
         attributes=tuple(
             Attribute(
                 name,
-                "numeric" if values is None else "categorical",
-                values,
+                "numeric" if feature.values is None else "categorical",
+                feature.domain,
                 "private" if name in private else "public",
+                feature.missing and feature.values is None,
             )
-            for name, values in attributes.items()
+            for name, feature in attributes.items()
         ),
         trees=tuple(trees),
-        resampled=draws,
-        predicts=None if len(trees) == 1 else "mean",
+        resampled=ensemble.draws,
+        predicts=ensemble.predicts,
+        boosting=boosting_of(ensemble, names),
     )
 
 
-def _drafts(
-    member: Member, coding: Sequence[Feature], counts: NDArray[np.int64], n_classes: int, draws: int | None
-) -> list[Draft]:
-    """The nodes of a tree, with the counts of all classes of its ensemble, and the different records where it drew."""
-    tree, complete = member.tree.tree_, np.zeros((len(counts), n_classes), np.int64)
-    complete[:, member.classes] = counts
-    distinct = None if draws is None else np.asarray(tree.n_node_samples)
-    return drafts_of(tree, tree.threshold, coding, complete, distinct)
+def _ensemble(model: Any, rows: int | None, *, weighted: bool) -> Ensemble:
+    """The trees of a model, whatever they hold."""
+    if is_boosted(model):
+        return boosted_of(_SOURCE, model, rows)
+    return trees_of(_SOURCE, model, rows, weighted=weighted)
+
+
+def _given(model: Any, X: Any) -> BoolArray | None:
+    """Which cells of the rows that ``fit`` was given are missing, shape (n_rows, n_features); None without them."""
+    if X is None:
+        return None
+    if hasattr(X, "tocsr"):  # sparse, which holds no missing values
+        found = np.zeros(X.shape, bool)
+    else:
+        from pandas import isna
+
+        found = np.asarray(isna(X if hasattr(X, "isna") else np.asarray(X)))
+    features = getattr(model, "n_features_in_", None)
+    if features is not None and (found.ndim != 2 or found.shape[1] != features):
+        expected = f"the rows that fit was given, {features} features"
+        raise invalid(_SOURCE, "argument", "X", expected, f"an array of shape {found.shape}")
+    return found
+
+
+def _with_missing(
+    model: Any, members: Sequence[Member], coding: Sequence[Feature], given: BoolArray | None
+) -> list[Feature]:
+    """What columns mean, with those that have missing values: where the data or the directions of the trees say so."""
+    if hasattr(model, "_predictors"):
+        return histogram_coding(_SOURCE, model, coding)
+    there = np.zeros(len(coding), bool) if given is None else given.any(axis=0)
+    for member in members:
+        if member.tree is not None:
+            there[member.features[missing_seen(member.tree.tree_)]] = True
+    absent = {feature.attribute for feature, here in zip(coding, there, strict=True) if here}
+    return [replace(feature, missing=True) if feature.attribute in absent else feature for feature in coding]
 
 
 def _argument_problems(
@@ -176,88 +227,3 @@ def _argument_problems(
         yield Problem("argument", "features", expected, "None")
     if classes is not None:
         yield from naming_problems("classes", classes, list(map(str, model.classes_)), len(model.classes_), "classes_")
-
-
-def counts_of(tree: Any) -> tuple[NDArray[np.int64], list[Problem]]:
-    """Records per node and class, shape (n_nodes, n_classes), and what is wrong with them."""
-    # Since scikit-learn 1.3 the values are shares of the node's weighted records.
-    records = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
-    whole = np.rint(records)
-    problems = []
-    if not np.allclose(records, whole, rtol=0, atol=1e-6):
-        node, column = np.argwhere(~np.isclose(records, whole, rtol=0, atol=1e-6))[0]
-        expected = "whole numbers of records: fit again without sample weights"
-        problems.append(Problem(f"model, node {node}", "tree_.value", expected, f"{records[node, column]:g}"))
-    return whole.astype(np.int64), problems
-
-
-def drafts_of(
-    tree: Any,
-    thresholds: NDArray[np.float64],
-    coding: Sequence[Feature],
-    counts: NDArray[np.int64],
-    distinct: NDArray[np.int64] | None = None,
-) -> list[Draft]:
-    """The nodes of a fitted ``tree_`` in depth-first order.
-
-    Parameters
-    ----------
-    tree : sklearn.tree._tree.Tree
-    thresholds : float64, shape (n_nodes,)
-        Where each node is split, in the codes of ``coding``.
-    coding : sequence of Feature
-        What each column of the input means.
-    counts : int64, shape (n_nodes, n_classes)
-        Records, or draws.
-    distinct : int64, shape (n_nodes,), optional
-        Different records among the draws.
-
-    Raises
-    ------
-    InvalidInput
-        When a threshold does not fit the encoding described.
-    """
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    tested = tree.feature.tolist()
-    labels = counts.argmax(axis=1).tolist()
-    drafts: list[Draft] = []
-    problems: dict[str, Problem] = {}
-    # A node to come: scikit-learn's number, the parent's position, and the values left of each categorical attribute.
-    domains = {f.attribute: f.values for f in coding if f.values is not None}
-    stack: list[tuple[int, int, dict[str, tuple[str, ...]]]] = [(0, -1, domains)]
-    while stack:
-        node, parent, reach = stack.pop()
-        draft, position = Draft(counts[node], labels[node]), len(drafts)
-        draft.distinct = None if distinct is None else int(distinct[node])
-        drafts.append(draft)
-        if parent >= 0:
-            drafts[parent].children.append(position)
-        if left[node] < 0:
-            continue
-        feature, threshold = coding[tested[node]], float(thresholds[node])
-        draft.attribute = feature.attribute
-        below = above = reach
-        if not math.isfinite(threshold):
-            expected = "a finite threshold: give missing values a number or a value of their own, and fit again"
-            problems.setdefault(feature.name, Problem(f"model, node {node}", feature.name, expected, f"{threshold}"))
-        elif feature.values is None:
-            draft.branches = (Branch(None, le=threshold), Branch(None, gt=threshold))
-        else:
-            low, high = (
-                tuple(v for v in reach[feature.attribute] if v in side) for side in map(set, feature.split(threshold))
-            )
-            if not low or not high:
-                expected = (
-                    f"codes 0 to {len(feature.values) - 1} of {shorten(list(feature.values))}"
-                    if feature.indicates is None
-                    else f"0 or 1, with exactly one 1 among the indicators of {shorten(feature.attribute)}"
-                )
-                found = f"a split at {threshold:g} that leaves a side without values"
-                problems.setdefault(feature.name, Problem(f"model, node {node}", feature.name, expected, found))
-                continue
-            draft.branches = (Branch(None, low), Branch(None, high))
-            below, above = reach | {feature.attribute: low}, reach | {feature.attribute: high}
-        stack += [(right[node], position, above), (left[node], position, below)]
-    if problems:
-        raise InvalidInput(_SOURCE, problems.values())
-    return drafts
