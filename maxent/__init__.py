@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maxent.api.comparisons.compare import compare as compare
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
+    from maxent.api.releases.export import export as export
     from maxent.attacks.audit import Audit as Audit
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from maxent.models.induction.inducers import id3 as id3
     from maxent.models.reading import Reading as Reading
     from maxent.models.release import Release as Release
+    from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.comparison import Comparison as Comparison
     from maxent.results.defended import Defended as Defended
@@ -49,6 +51,7 @@ _HOME = {
     "defend": "maxent.api.releases.defend",
     "Estimate": "maxent.results.estimate",
     "estimate": "maxent.api.adversary.estimate",
+    "export": "maxent.api.releases.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
     "from_sklearn": "maxent.models.formats.scikit_learn.tree",
@@ -58,6 +61,7 @@ _HOME = {
     "load_release": "maxent.models.formats.registry",
     "Reading": "maxent.models.reading",
     "Release": "maxent.models.release",
+    "ReleaseClassifier": "maxent.models.writers.classifier",
     "Sweep": "maxent.studies.sweep",
     "sweep": "maxent.studies.sweep",
     "UnreliableResult": "maxent.models.errors",

@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, Listed] = {
     "audit": Listed("adversary", "Attacks on single leaves: the people whom a release exposes."),
     "convert": Listed("releases", "A model that another tool wrote, as a release."),
     "predict": Listed("releases", "The class that a release predicts for each row of a table."),
+    "export": Listed("releases", "A release as an SQL query, rules, a table, a graph or a drawing."),
     "defend": Listed("releases", "A tree or a forest, grown from confidential records and defended."),
     "compare": Listed("comparisons", "Releases side by side: disclosure, attacks and accuracy."),
     "sweep": Listed("comparisons", "A study: a row of results for each data set, defense and adversary."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,15 +27,25 @@ def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> Floa
     n : int
         Records.
     """
-    classes = release.target.classes
+    total = np.tile(base_scores(release), (n, 1))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
+        for terms, place in zip(score_terms(release), reached, strict=True):
+            total += terms[place]
+    return np.asarray(np.nan_to_num(total, posinf=_LARGEST, neginf=-_LARGEST))
+
+
+def base_scores(release: Release) -> FloatArray:
+    """The scores of the classes before the first tree, shape (n_classes,)."""
     boosting = release.boosting or Boosting("none")
     named = {tree.of_class for tree in release.trees}
-    of = named.pop() if len(named) == 1 else None
-    total = np.tile(_by_class(boosting.base, of, classes), (n, 1))
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
-        for tree, place in zip(release.trees, reached, strict=True):
-            total += tree.weight * _values(tree, classes)[place]
-    return np.asarray(np.nan_to_num(total, posinf=_LARGEST, neginf=-_LARGEST))
+    return _by_class(boosting.base, named.pop() if len(named) == 1 else None, release.target.classes)
+
+
+def score_terms(release: Release) -> Iterator[FloatArray]:
+    """What each place of each tree adds to the scores, shape (n_places, n_classes)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for tree in release.trees:
+            yield tree.weight * _values(tree, release.target.classes)
 
 
 def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes: tuple[str, ...]) -> FloatArray:

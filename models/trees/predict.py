@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
-from maxent.models.release import Attribute, Node, Release, Tree
+from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import finite
 from maxent.models.tables.columns.missing_values import (
     OTHER,
@@ -26,11 +25,10 @@ from maxent.models.tables.columns.spellings import unknown_spellings
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
+from maxent.models.trees.answers import Removed as Removed
+from maxent.models.trees.answers import shares_of, terms_of
 from maxent.models.trees.ensembles import linked, sum_of_scores
-from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.routing import assign
-
-Removed = Literal["ancestor", "majority"]
 
 
 def predict_proba(
@@ -186,21 +184,6 @@ def read_codes(
     return np.array([index.get(text, other) for text in texts] + [absent], np.int64)[column.codes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """Class shares of the prediction at each place of a tree.
-
-    ``weights`` (n_places, n_classes) are those of the leaves below a place together, ``own`` (n_places,) says whether
-    a place is a leaf with an answer, ``label`` (n_places,) is the code of the label it states, else -1, and
-    ``substitute`` (n_places,) is the place that answers for one without an answer.
-    """
-
-    weights: FloatArray
-    own: BoolArray
-    label: IntArray
-    substitute: IntArray
-
-
 def _answer(
     release: Release,
     attributes: Sequence[Attribute],
@@ -215,22 +198,17 @@ def _answer(
     if release.predicts == "score":
         shares = linked(sum_of_scores(release, reached, n), release.boosting)
         return shares, shares.argmax(axis=1)
-    counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
-    added = counted and release.predicts is None
     total, instead = np.zeros((2, n, len(release.target.classes)))
-    label, heaviest = np.full(n, -1), max(tree.weight for tree in release.trees) or 1.0
-    for tree, place in zip(release.trees, reached, strict=True):
-        answers = _answers(tree, release.target.classes, removed)
-        weights = _votes(answers) if release.predicts == "vote" else answers.weights
-        weights = weights if added else tree.weight / heaviest * _shares(weights)
-        total += np.where(answers.own[place, None], weights[place], 0.0)
-        instead += weights[answers.substitute[place]]
-        label = answers.label[place]
+    label = np.full(n, -1)
+    for terms, place in zip(terms_of(release, removed), reached, strict=True):
+        total += terms.own[place]
+        instead += terms.instead[place]
+        label = terms.label[place]
     silent = ~total.any(axis=1)
     total[silent] = instead[silent]
     total[~total.any(axis=1)] = 1.0
     best = total.argmax(axis=1)
-    return _shares(total), best if len(release.trees) > 1 else np.where(label < 0, best, label)
+    return shares_of(total), best if len(release.trees) > 1 else np.where(label < 0, best, label)
 
 
 def places_of(
@@ -238,59 +216,3 @@ def places_of(
 ) -> list[IntArray]:
     """The place of each tree where records end, shape (n,) each, see `maxent.models.trees.routing.assign`."""
     return [np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns) for tree in release.trees]
-
-
-def _votes(answers: _Answers) -> FloatArray:
-    """One vote of each place that has an answer, shape (n_places, n_classes): for its label, or the likeliest class."""
-    best = np.where(answers.label < 0, answers.weights.argmax(axis=1), answers.label)
-    return np.eye(answers.weights.shape[1])[best] * (answers.weights.any(axis=1) | (answers.label >= 0))[:, None]
-
-
-def _shares(weights: FloatArray) -> FloatArray:
-    """Rows divided by their sums; those of zeros stay."""
-    total = weights.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(weights, total, out=np.zeros_like(weights), where=total > 0))
-
-
-def _answers(tree: Tree, classes: tuple[str, ...], removed: Removed) -> _Answers:
-    """The answers of a tree."""
-    places = number_places(tree)
-    n_places, code = len(places.children), {c: x for x, c in enumerate(classes)}
-    leaves, label = np.zeros((int(places.last[0]) + 1, len(classes))), np.full(n_places, -1)
-    answering = [leaf for leaf in tree.leaves if leaf.label is not None or leaf.rates is not None]
-    sized = all(leaf.n is not None or leaf.counts is not None for leaf in answering)
-    own = np.zeros(n_places, bool)
-    for place, node in enumerate(tree.nodes):
-        if node.is_leaf:
-            found = _leaf_weights(node, classes, sized)
-            leaves[places.first[place]], own[place] = found, any(found)
-            label[place] = -1 if node.label is None else code[node.label]
-    below = np.column_stack([places.first, places.last]).ravel()
-    weights = np.add.reduceat(leaves, below, axis=0)[::2]
-    return _Answers(weights, own, label, _substitutes(places, weights.sum(axis=1) > 0, removed))
-
-
-def _leaf_weights(leaf: Node, classes: tuple[str, ...], sized: bool) -> Sequence[float]:
-    """Records of each class that a leaf states, or their shares unless ``sized``; zeros when it states none."""
-    if leaf.counts is not None:
-        counts = [float(leaf.counts[c]) for c in classes]
-        return counts if sized else [count / max(sum(counts), 1.0) for count in counts]
-    if leaf.rates is not None:
-        return [leaf.rates.get(c, 0.0) * (float(leaf.n) if sized and leaf.n is not None else 1.0) for c in classes]
-    if leaf.label is None or leaf.n == 0:
-        return [0.0] * len(classes)
-    n = float(leaf.n) if sized and leaf.n is not None else 1.0
-    errors = n * (leaf.error_rate or 0.0)
-    return [n - errors if c == leaf.label else errors / (len(classes) - 1) for c in classes]
-
-
-def _substitutes(places: Places, answers: BoolArray, removed: Removed) -> IntArray:
-    """The place that answers for each place, shape (n_places,); ``answers`` says which have leaves with an answer."""
-    found = np.zeros(len(answers), np.int64)
-    if removed == "ancestor":
-        for place in places.top_down:
-            if answers[place]:
-                found[place] = place
-            for child in places.children[place]:
-                found[child] = found[place]
-    return found

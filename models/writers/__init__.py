@@ -1,0 +1,1 @@
+"""Writers of releases for use elsewhere: a module for each form."""

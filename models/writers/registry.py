@@ -1,0 +1,40 @@
+"""The writers of releases: the one place where they are listed."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from maxent.models.errors import invalid
+from maxent.models.text.hints import close_to
+from maxent.models.writers.dot import WRITER as DOT
+from maxent.models.writers.rule_table import WRITER as CSV
+from maxent.models.writers.rule_text import WRITER as RULES
+from maxent.models.writers.sql import WRITER as SQL
+from maxent.models.writers.svg import WRITER as SVG
+from maxent.models.writers.writer import Writer
+
+WRITERS = {writer.name: writer for writer in (SQL, RULES, CSV, DOT, SVG)}
+"""Name -> writer."""
+
+
+def writer_for(path: str | PathLike[str] | None, name: str | None) -> Writer:
+    """The writer of a name, else the one of a file's suffix.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none.
+    """
+    if name is not None:
+        if name not in WRITERS:
+            raise invalid(
+                "export", "argument", "to", f"one of {', '.join(WRITERS)}", repr(name) + close_to(name, WRITERS)
+            )
+        return WRITERS[name]
+    if path is None:
+        raise invalid("export", "argument", "to", f"one of {', '.join(WRITERS)}, or a file", "nothing")
+    for writer in WRITERS.values():
+        if fspath(path).lower().endswith(writer.suffix):
+            return writer
+    suffixes = ", ".join(writer.suffix for writer in WRITERS.values())
+    raise invalid("export", "argument", "to", f"a form, or a file that ends in {suffixes}", repr(fspath(path)))

@@ -1,0 +1,169 @@
+"""A tree as rules: what the records that end at each of its places have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxent.models.release import Attribute, Branch, Node, Release, Tree
+from maxent.models.tables.columns.missing_values import OTHER
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.routing import interval_of
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the tests on the way to a place ask of one attribute, all of them together.
+
+    Attributes
+    ----------
+    attribute : Attribute
+    values : tuple of str
+        Of a categorical attribute: the values that pass.
+    gt, le : float
+        Of a numeric one: the numbers that pass, ``gt < number <= le``; none where ``gt >= le``.
+    missing : bool
+        Of a numeric one: whether records without a number pass.
+    """
+
+    attribute: Attribute
+    values: tuple[str, ...] = ()
+    gt: float = -np.inf
+    le: float = np.inf
+    missing: bool = False
+
+    @property
+    def numbers(self) -> bool:
+        """Whether some number passes."""
+        return self.gt < self.le
+
+    def within(self, branch: Branch) -> Condition:
+        """The condition of those who take a branch, too."""
+        if self.attribute.values is not None:
+            taken = frozenset(branch.values or ())
+            return replace(self, values=tuple(value for value in self.values if value in taken))
+        low, high = interval_of(branch)
+        return replace(self, gt=max(self.gt, low), le=min(self.le, high), missing=self.missing and bool(branch.missing))
+
+    def __str__(self) -> str:
+        name = self.attribute.name
+        if self.attribute.values is not None:
+            return f"{name} in {{{', '.join(self.values)}}}"
+        parts = []
+        if self.numbers:
+            high = "" if self.le == np.inf else f" <= {number(self.le)}"
+            low = "" if self.gt == -np.inf or not high else f"{number(self.gt)} < "
+            parts.append(f"{low}{name}{high}" if high else f"{name} > {number(self.gt)}")
+        if self.numbers and self.gt == -np.inf and self.le == np.inf:
+            parts = [f"{name} is a number"]
+        if self.missing:
+            parts.append(f"{name} is missing")
+        return " or ".join(parts) or f"{name} has no value"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The records that end at a place of a tree: the place, its node, and their conditions.
+
+    The node of a removed leaf is the one above it.
+    """
+
+    place: int
+    node: Node
+    conditions: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(f"({c})" if " or " in str(c) else str(c) for c in self.conditions) or "always"
+
+
+def rules_of(release: Release, tree: Tree) -> Iterator[Rule]:
+    """The rule of each place that is no inner node, in depth-first order; removed leaves among them."""
+    places = number_places(tree)
+    for place, conditions in _conditions(release, places):
+        if not places.children[place]:
+            yield Rule(place, _node(places, place), tuple(conditions.values()))
+
+
+def stops_of(release: Release, tree: Tree) -> list[Rule]:
+    """The rule of each inner node at which a record can end, as no branch has its value or its leaf was removed.
+
+    The deepest are first: of the rules of leaves, and then of these, the first one that holds is the record's.
+    """
+    places = number_places(tree)
+    attributes = {attribute.name: attribute for attribute in release.attributes}
+    found = [
+        Rule(place, tree.nodes[place], tuple(conditions.values()))
+        for place, conditions in _conditions(release, places)
+        if places.children[place]
+        and _has_gap(attributes[tree.nodes[place].attribute or ""], tree.nodes[place].branches)
+    ]
+    return found[::-1]  # depth-first order has each place before those below it
+
+
+def _conditions(release: Release, places: Places) -> Iterator[tuple[int, Mapping[str, Condition]]]:
+    """The conditions of each place by attribute, in depth-first order."""
+    attributes = {
+        a.name: Condition(a, values=a.values or (), missing=a.missing and a.values is None) for a in release.attributes
+    }
+    known: dict[int, Mapping[str, Condition]] = {0: {}}
+    for place in places.top_down:
+        here = known.pop(place)
+        yield place, here
+        if not places.children[place]:
+            continue
+        node = places.tree.nodes[place]
+        name = node.attribute or ""
+        before = here.get(name, attributes[name])
+        for child, branch in zip(places.children[place], node.branches, strict=True):
+            known[child] = {**here, name: before.within(branch)}
+
+
+def _node(places: Places, place: int) -> Node:
+    return places.tree.nodes[place if place < places.n_nodes else int(places.parent[place])]
+
+
+def _has_gap(attribute: Attribute, branches: tuple[Branch, ...]) -> bool:
+    """Whether some value takes none of the branches."""
+    if any(branch.child is None for branch in branches):
+        return True
+    if attribute.values is not None:
+        return not any(OTHER in (branch.values or ()) for branch in branches)
+    return attribute.missing and not any(branch.missing for branch in branches)
+
+
+def number(value: float) -> str:
+    """A number as it is, in few characters."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def statements(node: Node) -> list[str]:
+    """What a node states, in words."""
+    said = [] if node.error_rate is None else [f"error rate {number(node.error_rate)}"]
+    said += [] if node.n is None else [f"n {node.n}"]
+    said += [] if node.distinct is None else [f"distinct {node.distinct}"]
+    for words, numbers in (("counts", node.counts), ("rates", node.rates)):
+        if numbers is not None:
+            said.append(f"{words} " + ", ".join(f"{c} {number(float(x))}" for c, x in numbers.items() if x))
+    if isinstance(node.value, Mapping):
+        said.append("value " + ", ".join(f"{c} {number(x)}" for c, x in node.value.items()))
+    elif node.value is not None:
+        said.append(f"value {number(node.value)}")
+    return said
+
+
+def branch_words(attribute: Attribute, branch: Branch) -> str:
+    """What a branch asks, without the name of the attribute."""
+    if attribute.values is not None:
+        return ", ".join(branch.values or ())
+    words = []
+    if branch.gt is not None and branch.le is not None:
+        words.append(f"in ({number(branch.gt)}, {number(branch.le)}]")
+    elif branch.le is not None:
+        words.append(f"<= {number(branch.le)}")
+    elif branch.gt is not None:
+        words.append(f"> {number(branch.gt)}")
+    elif not branch.missing:
+        words.append("a number")
+    return " or ".join([*words, *["missing"] * bool(branch.missing)])

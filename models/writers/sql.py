@@ -1,0 +1,252 @@
+"""A release as an SQL query that predicts as it does.
+
+The query is standard SQL with GREATEST, which DuckDB, PostgreSQL, Oracle, Snowflake and others have. Numbers have an
+exponent, so that they are doubles and not decimals. It is made of steps, each of which adds columns to the one before:
+
+- the leaf of each tree, or the inner node that has no branch for the record;
+- of several trees, the weight of each class, in the order in which `maxent.models.trees.predict` adds;
+- the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.models.errors import invalid
+from maxent.models.release import Attribute, Boosting, Release, Tree
+from maxent.models.tables.columns.column_names import own_names
+from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.trees.answers import shares_of, terms_of
+from maxent.models.trees.ensembles import base_scores, score_terms, states_shares
+from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
+from maxent.models.writers.writer import Wanted, Writer
+
+
+def write_sql(release: Release, wanted: Wanted) -> str:
+    """A query that adds to each row of a table its leaf in each tree, the predicted class, and its probabilities.
+
+    Names of columns of the query have a prefix where an attribute is called so.
+
+    Raises
+    ------
+    InvalidInput
+        When the table has no name.
+    """
+    if not wanted.table:
+        raise invalid("export", "argument", "table", "the name of a table", "''")
+    names = _Names.of(release)
+    trees = [_placed(release, tree, column) for tree, column in zip(release.trees, names.leaf, strict=True)]
+    steps = [_step("placed", _table(wanted.table), [part.case for part in trees])]
+    if len(release.trees) == 1 and release.predicts != "score":
+        last = _of_one_tree(release, trees[0], names)
+    else:
+        scores = release.predicts == "score"
+        steps += _scored(release, trees, names) if scores else _weighed(release, trees, names)
+        last = _shares(release, names)
+    title = f"-- {release.target.name}, predicted by {len(release.trees)} tree{'s' * (len(release.trees) > 1)}"
+    source = "placed" if len(steps) == 1 else "weighed"
+    with_ = "WITH " + ",\n".join(steps)
+    return f"{_comment(title)}\n{with_}\nSELECT t.*,\n  " + ",\n  ".join(last) + f"\nFROM {source} AS t\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Quoted names of the columns that the query adds."""
+
+    leaf: Sequence[str]
+    weight: Sequence[str]
+    share: Sequence[str]
+    predicted: str
+
+    @classmethod
+    def of(cls, release: Release) -> _Names:
+        several = len(release.trees) > 1
+        leaf = [f"leaf {i}" for i in range(1, len(release.trees) + 1)] if several else ["leaf"]
+        classes = release.target.classes
+        ours = [*leaf, *(f"weight({c})" for c in classes), *(f"P({c})" for c in classes), "predicted"]
+        names = [_quoted(name) for name in own_names(ours, [a.name for a in release.attributes])]
+        n, k = len(leaf), len(classes)
+        return cls(names[:n], names[n : n + k], names[n + k : n + 2 * k], names[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Where the records of a tree end: the column's CASE, and a place for each of its values."""
+
+    column: str
+    case: str
+    ends: Sequence[tuple[str, int]]
+
+    def chosen(self, of_place: Callable[[int], str]) -> str:
+        """A CASE of the column: an expression for each of the places."""
+        whens = "".join(f" WHEN {_text(name)} THEN {of_place(place)}" for name, place in self.ends)
+        return f"CASE {self.column}{whens} END"
+
+
+def _placed(release: Release, tree: Tree, column: str) -> _Placed:
+    rules = [rule for rule in rules_of(release, tree) if rule.place < len(tree.nodes)]
+    stops = stops_of(release, tree)
+    known = {a.name: a for a in release.attributes}
+    conditions = [*map(_rule, rules), *(_stop(rule, known[rule.node.attribute or ""]) for rule in stops)]
+    whens = "".join(
+        f"\n      WHEN {condition} THEN {_text(rule.node.id)}"
+        for condition, rule in zip(conditions, [*rules, *stops], strict=True)
+    )
+    ends = [(rule.node.id, rule.place) for rule in [*rules, *stops]]
+    if tree.root.is_leaf:
+        return _Placed(column, f"{_text(tree.root.id)} AS {column}", ends)
+    return _Placed(column, f"CASE{whens}\n    END AS {column}", ends)
+
+
+def _rule(rule: Rule) -> str:
+    return " AND ".join(map(_condition, rule.conditions)) or "TRUE"
+
+
+def _stop(rule: Rule, tested: Attribute) -> str:
+    """The condition of a record that stops at a node; where missing values are none of its attribute's, it has one."""
+    unknown = not tested.missing and MISSING not in (tested.values or ())
+    return (
+        " AND ".join([*map(_condition, rule.conditions), *[f"{_quoted(tested.name)} IS NOT NULL"] * unknown]) or "TRUE"
+    )
+
+
+def _condition(condition: Condition) -> str:
+    attribute = condition.attribute
+    name = _quoted(attribute.name)
+    if attribute.values is not None:
+        return _among(f"CAST({name} AS VARCHAR)", name, condition.values, attribute)
+    parts = []
+    if condition.numbers:
+        low = [] if isinf(condition.gt) else [f"{name} > {_number(condition.gt)}"]
+        high = [] if isinf(condition.le) else [f"{name} <= {_number(condition.le)}"]
+        parts.append(" AND ".join([*low, *high]) or f"{name} IS NOT NULL")
+    if condition.missing:
+        parts.append(f"{name} IS NULL")
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
+def _among(text: str, name: str, values: Sequence[str], attribute: Attribute) -> str:
+    """Whether a category is among values; `OTHER` stands for each that the attribute does not name."""
+    parts = []
+    if named := [value for value in values if value not in (MISSING, OTHER)]:
+        parts.append(f"{text} IN ({', '.join(map(_text, named))})")
+    if OTHER in values:
+        known = [value for value in attribute.values or () if value not in (MISSING, OTHER)]
+        parts.append(f"{text} NOT IN ({', '.join(map(_text, known))})" if known else f"{name} IS NOT NULL")
+    if MISSING in values:
+        parts.append(f"{name} IS NULL")
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
+def _of_one_tree(release: Release, placed: _Placed, names: _Names) -> list[str]:
+    """The prediction at each end of a single tree."""
+    (terms,) = terms_of(release)
+    weights = np.where(terms.own.any(axis=1, keepdims=True), terms.own, terms.instead)
+    weights[~weights.any(axis=1)] = 1.0
+    label = np.where(terms.label < 0, weights.argmax(axis=1), terms.label)
+    classes = release.target.classes
+    found = [f"{placed.chosen(lambda place: _text(classes[label[place]]))} AS {names.predicted}"]
+    if states_shares(release):
+        shares = shares_of(weights)
+        found += [
+            f"{placed.chosen(lambda place, share=share: _number(share[place]))} AS {name}"  # type: ignore[misc]
+            for share, name in zip(shares.T, names.share, strict=True)
+        ]
+    return found
+
+
+def _weighed(release: Release, trees: Sequence[_Placed], names: _Names) -> Iterator[str]:
+    """The steps that add up the weights of classes; where no tree has an answer, those that count instead."""
+    terms = [*terms_of(release)]
+    ends = [np.array([place for _, place in part.ends]) for part in trees]
+    if all(each.own[at].any(axis=1).all() for each, at in zip(terms, ends, strict=True)):
+        yield _step("weighed", "placed", _sums(trees, [t.own for t in terms], None, names.weight))
+        return
+    own, instead = ([f'"{words}{x}"' for x in range(len(names.weight))] for words in ("own ", "instead "))
+    columns = _sums(trees, [t.own for t in terms], None, own) + _sums(trees, [t.instead for t in terms], None, instead)
+    yield _step("answered", "placed", columns)
+    silent, mute = (" AND ".join(f"{name} = 0e0" for name in columns) for columns in (own, instead))
+    yield _step(
+        "weighed",
+        "answered",
+        [
+            f"CASE WHEN NOT ({silent}) THEN {mine} WHEN {mute} THEN 1e0 ELSE {theirs} END AS {name}"
+            for mine, theirs, name in zip(own, instead, names.weight, strict=True)
+        ],
+    )
+
+
+def _scored(release: Release, trees: Sequence[_Placed], names: _Names) -> Iterator[str]:
+    """The steps from places to the weights of classes by their scores."""
+    link = (release.boosting or Boosting("none")).link
+    scores = [f'"score {x}"' for x in range(len(names.weight))] if link != "none" else names.weight
+    values = [*score_terms(release)]
+    yield _step("scored" if link != "none" else "weighed", "placed", _sums(trees, values, base_scores(release), scores))
+    if link != "none":
+        best = _greatest(scores)
+        yield _step(
+            "weighed", "scored", [f"EXP({s} - {best}) AS {name}" for s, name in zip(scores, names.weight, strict=True)]
+        )
+
+
+def _sums(
+    trees: Sequence[_Placed], terms: Sequence[FloatArray], base: FloatArray | None, names: Sequence[str]
+) -> list[str]:
+    """A column for each class: the terms of all trees, added in their order."""
+    found = []
+    for x, name in enumerate(names):
+        parts = ["0e0" if base is None else _number(base[x])]
+        for placed, term in zip(trees, terms, strict=True):
+            added = term[:, x]
+            parts.append(placed.chosen(lambda place, added=added: _number(added[place])))  # type: ignore[misc]
+        found.append("\n    + ".join(parts) + f" AS {name}")
+    return found
+
+
+def _shares(release: Release, names: _Names) -> list[str]:
+    """The predicted class and, where they are stated, the probabilities: weights divided by their sum."""
+    classes = [_text(label) for label in release.target.classes]
+    whens = "".join(f" WHEN {name} THEN {label}" for name, label in zip(names.weight, classes, strict=True))
+    found = [f"CASE {_greatest(names.weight)}{whens} END AS {names.predicted}"]
+    if states_shares(release):
+        total = " + ".join(names.weight)
+        found += [f"{w} / ({total}) AS {name}" for w, name in zip(names.weight, names.share, strict=True)]
+    return found
+
+
+def _greatest(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"GREATEST({', '.join(names)})"
+
+
+def _step(name: str, source: str, columns: Sequence[str]) -> str:
+    return f"{name} AS (\n  SELECT t.*,\n    " + ",\n    ".join(columns) + f"\n  FROM {source} AS t\n)"
+
+
+def _table(name: str) -> str:
+    """A table as it is named, a schema before a dot."""
+    return ".".join(map(_quoted, name.split(".")))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
+
+
+def _comment(line: str) -> str:
+    return " ".join(line.split())
+
+
+WRITER = Writer("sql", ".sql", "an SQL query that predicts", write_sql)

@@ -1,0 +1,240 @@
+"""Releases as queries, rules, tables, graphs, drawings and classifiers: they say and predict what the release does."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from strategies import cases, thorough
+
+import maxent
+from maxent.__main__ import main
+from maxent.api.releases.predict import predict
+from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.release import Boosting
+from maxent.models.writers.registry import WRITERS
+
+EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/tree.json"))
+BRANCHES = [{"in": ["0"], "child": "E"}, {"in": ["2", "1"], "child": "F"}]
+RELEASE = {
+    "format": "maxent/1",
+    "target": {"name": "it's", "classes": ["no", "'yes'", "maybe"]},
+    "attributes": [
+        {"name": 'a "quoted" name', "type": "categorical", "values": ["x", "y's", "(missing)", "(other)"]},
+        {"name": "predicted", "type": "numeric", "missing": True},
+        {"name": "z", "type": "categorical", "values": ["0", "1", "2"]},
+    ],
+    "trees": [
+        {
+            "nodes": [
+                {
+                    "id": "top",
+                    "attribute": "predicted",
+                    "branches": [
+                        {"le": 0.1, "child": "it's"},
+                        {"gt": 0.1, "le": 2, "child": "M"},
+                        {"gt": 2, "missing": True, "child": "Z"},
+                    ],
+                },
+                {
+                    "id": "it's",
+                    "attribute": 'a "quoted" name',
+                    "branches": [
+                        {"in": ["x", "(missing)"], "child": "A"},
+                        {"in": ["y's"], "child": None},
+                        {"in": ["(other)"], "child": "B"},
+                    ],
+                },
+                {"id": "M", "attribute": "predicted", "branches": [{"le": 1, "child": "C"}, {"gt": 1, "child": "D"}]},
+                {
+                    "id": "Z",
+                    "attribute": "z",
+                    "branches": [{"in": ["0"], "child": "E"}, {"in": ["1", "2"], "child": "F"}],
+                },
+                {"id": "A", "counts": {"no": 3, "'yes'": 1}},
+                {"id": "B", "counts": {"no": 0, "'yes'": 4}},
+                {"id": "C", "counts": {"no": 1, "maybe": 7}},
+                {"id": "D", "counts": {}},
+                {"id": "E", "counts": {"'yes'": 3}},
+                {"id": "F", "counts": {"maybe": 1}},
+            ]
+        }
+    ],
+}
+
+
+def rows(release, n=60, seed=0):
+    """A row for values that are declared, and some that are not; missing ones where the release has them."""
+    rng = np.random.default_rng(seed)
+    columns = {}
+    for attribute in release.attributes:
+        if attribute.values is None:
+            cuts = [
+                b.le
+                for t in release.trees
+                for node in t.nodes
+                if node.attribute == attribute.name
+                for b in node.branches
+            ]
+            known = np.array([c for c in cuts if c is not None] or [0.0])
+            column = rng.choice(np.concatenate([known, np.nextafter(known, np.inf), known - 1, known + 1]), n)
+            columns[attribute.name] = np.where((rng.random(n) < 0.2) & attribute.missing, np.nan, column)
+        else:
+            values = [value for value in attribute.values if not value.startswith("(")]
+            missing = [None] * ("(missing)" in attribute.values)
+            columns[attribute.name] = rng.choice(np.array([*values, *missing, "unknown"], object), n)
+    return pd.DataFrame(columns)
+
+
+def queried(release, frame, table="data"):
+    database = duckdb.connect()
+    database.register("given", frame.assign(row=range(len(frame))))
+    database.execute("create table data as select * from given")
+    return database.execute(maxent.export(release, to="sql", table=table)).df().sort_values("row", ignore_index=True)
+
+
+def assert_same_predictions(release, frame):
+    expected, found = predict(release, frame).frame, queried(release, frame)
+    ours = [name for name in expected.columns[len(frame.columns) :] if not name.endswith("leaf")]
+    assert "maxent_predicted" in ours or "predicted" in ours
+    for name in ours:
+        if "P(" in name:
+            np.testing.assert_allclose(found[name].astype(float), expected[name].astype(float), atol=1e-15)
+        else:
+            assert found[name].tolist() == expected[name].tolist()
+    return expected, found
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_a_query_predicts_as_the_examples_do(path):
+    release = maxent.load_release(path)
+    expected, found = assert_same_predictions(release, rows(release))
+    assert ("1:" + found["leaf"]).tolist() == expected["leaf"].tolist()
+
+
+@given(cases(), st.integers(0, 99))
+@thorough(25)
+def test_a_query_predicts_as_any_release_does(case, seed):
+    assert_same_predictions(case.release, rows(case.release, 20, seed))
+
+
+@pytest.mark.parametrize("predicts", [None, "vote", "mean"])
+@pytest.mark.parametrize("n_trees", [1, 2])
+def test_a_query_treats_missing_unknown_and_removed_as_the_release_does(predicts, n_trees):
+    tree = parse_release(RELEASE, "r").trees[0]
+    release = replace(parse_release(RELEASE, "r"), trees=(tree,) * n_trees, predicts=predicts)
+    assert_same_predictions(release, rows(release, 200))
+
+
+@pytest.mark.parametrize("link", ["logit", "softmax", "none"])
+def test_a_query_adds_scores(link):
+    one = parse_release(RELEASE, "r")
+    classes = ("no", "yes") if link == "logit" else ("no", "'yes'", "maybe")
+    values = iter(np.random.default_rng(0).normal(size=100).tolist())
+
+    def scored(node):
+        value = next(values) if link == "logit" else {c: next(values) for c in classes}
+        return replace(node, counts=None, value=value) if node.is_leaf else node
+
+    nodes = [
+        n if n.attribute != "z" else replace(n, branches=(n.branches[0], replace(n.branches[1], values=("1", "2"))))
+        for n in one.trees[0].nodes
+    ]
+    of = "yes" if link == "logit" else None
+    trees = tuple(replace(one.trees[0], nodes=tuple(map(scored, nodes)), of_class=of) for _ in range(3))
+    target = replace(one.target, classes=classes)
+    release = replace(
+        one, target=target, trees=trees, predicts="score", boosting=Boosting(link, 0.1, 1.0, 0.3 if of else {"no": 0.2})
+    )
+    assert_same_predictions(release, rows(release, 200))
+
+
+def test_the_docs_list_every_form():
+    page = (Path(__file__).parents[2] / "docs/howto/export.md").read_text()
+    rows = [f"| `{writer.name}` | `{writer.suffix}` | {writer.words} |" for writer in WRITERS.values()]
+    assert re.findall(r"^\| `.*\|$", page, re.M)[1:] == rows
+
+
+def test_rules_state_what_leaves_state():
+    text = maxent.export(parse_release(RELEASE, "r"), to="rules")
+    assert text.startswith('it\'s, predicted from a "quoted" name, predicted, z\n')
+    assert "IF 0.1 < predicted <= 1\nTHEN no label (counts no 1, maybe 7)\n" in text
+    assert 'IF predicted <= 0.1 and a "quoted" name in {y\'s}\nTHEN a removed leaf\n' in text
+    assert "IF (predicted > 2 or predicted is missing) and z in {1, 2}\n" in text
+    assert text.count("IF ") == 7
+
+
+def test_a_table_of_rules_has_a_row_for_each_leaf(tmp_path):
+    maxent.export(EXAMPLES[0], tmp_path / "tree.csv")
+    release = maxent.load_release(EXAMPLES[0])
+    found = list(csv.DictReader(io.StringIO((tmp_path / "tree.csv").read_text())))
+    assert [row["leaf"] for row in found] == [leaf.id for leaf in release.trees[0].leaves]
+    assert [row["n"] for row in found] == [str(leaf.n) for leaf in release.trees[0].leaves]
+    one = list(csv.DictReader(io.StringIO(maxent.export(parse_release(RELEASE, "r"), to="csv"))))
+    assert [row["counts('yes')"] for row in one] == ["1", "", "4", "0", "0", "3", "0"]
+
+
+def test_a_graph_and_a_drawing_have_every_place():
+    release = parse_release(RELEASE, "r")
+    dot = maxent.export(release, to="dot")
+    assert len(re.findall(r"^  t1_\d+ \[", dot, re.M)) == 11
+    assert len(re.findall(r"->", dot)) == 10
+    assert '[label="a \\"quoted\\" name"]' in dot
+    drawn = ElementTree.fromstring(maxent.export(release, to="svg"))
+    assert len(drawn.findall(".//{*}rect")) == 11
+    assert len(drawn.findall(".//{*}path")) == 10
+    assert "removed" in [text.text for text in drawn.findall(".//{*}text")]
+
+
+def test_a_classifier_predicts_in_the_place_of_the_model():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 70, 300), "job": rng.integers(0, 5, 300)})
+    y = (X["age"] > 40).astype(int) + (X["job"] == 2)
+    model = make_pipeline(RandomForestClassifier(5, max_depth=4, bootstrap=False, random_state=0)).fit(X, y)
+    release = maxent.from_sklearn(model[-1], target="y", X=X)
+    place = make_pipeline(maxent.ReleaseClassifier(release, classes=[0, 1, 2]))
+    assert place.predict(X).tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(place.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    assert place.predict(X.to_numpy()).tolist() == place.predict(X).tolist()
+    assert place.score(X, y) == model.score(X, y)
+    assert_same_predictions(release, X)
+    with pytest.raises(maxent.InvalidInput, match="classes: expected 3 classes"):
+        maxent.ReleaseClassifier(release, classes=[0, 1]).predict(X)
+    with pytest.raises(maxent.InvalidInput, match="X: expected a column for each of 2 attributes"):
+        maxent.ReleaseClassifier(release).predict(X.to_numpy()[:, :1])
+
+
+def test_the_command_writes_files_and_refuses_what_it_does_not_know(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tree = str(EXAMPLES[0])
+    for name, writer in WRITERS.items():
+        assert main(["export", tree, "-o", f"tree{writer.suffix}"]) == 0
+        assert capsys.readouterr().out == f"tree{writer.suffix}: {writer.words}; 1 tree, 5 leaves\n"
+        assert main(["export", tree, "--to", name]) == 0
+        assert Path(f"tree{writer.suffix}").read_text() == capsys.readouterr().out
+    assert main(["export", tree, "-o", "query.sql", "--table", "people.all"]) == 0
+    assert 'FROM "people"."all" AS t' in Path("query.sql").read_text()
+    capsys.readouterr()
+    assert main(["export", tree, "--to", "dot", "--json"]) == 0
+    told = {"to": "dot", "file": None, "trees": 1, "leaves": 5, "text": Path("tree.dot").read_text()}
+    assert json.loads(capsys.readouterr().out) == told
+    for wrong, message in (
+        (["-o", "tree.doc"], "'tree.doc'"),
+        (["--to", "sqll"], "did you mean 'sql'?"),
+        (["--to", "sql", "-o", "tree.csv"], "a file name that ends in .sql"),
+        ([], "found nothing"),
+        (["--to", "sql", "--table", ""], "the name of a table"),
+    ):
+        assert main(["export", tree, *wrong]) == 2
+        assert message in capsys.readouterr().err
