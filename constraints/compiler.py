@@ -9,6 +9,7 @@ import numpy as np
 
 from maxent.constraints.cells import Cells, build_cells, place_sizes
 from maxent.constraints.impurity import PHI_OF
+from maxent.constraints.kinds.boosting.leaf_counts import leaf_counts, none
 from maxent.constraints.kinds.bootstrap.likelihood import likelihood_of
 from maxent.constraints.kinds.context import NOISES, Context, Noise
 from maxent.constraints.kinds.registry import KINDS
@@ -27,7 +28,6 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number, is_one_of
-from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 
@@ -110,6 +110,7 @@ def compile_program(
         impurity,
         enough=enough,
         noise=noise,
+        scored=leaf_counts(release, cells, table.counts, check) if "counts" in known else none(),
     )
     used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in known)
     constraints: list[Linear | Internal] = []
@@ -218,7 +219,7 @@ def _notes(
     context: Context, impurity: Impurity | None, confidence: float, countable: int, *, unfinished: bool
 ) -> list[str]:
     """Notes on how the release was read."""
-    notes = list(score_notes(context.release))
+    notes = list(context.scored.notes)
     if context.rates.note and "rate" in context.knowledge and not context.sampled:
         notes.append(context.rates.note)
     if unfinished:

@@ -65,7 +65,8 @@ class Node:
     ``error_rate`` is a share (0..1) of the node's records, ``n`` and ``counts`` are records, ``rates`` are shares of
     classes, 0 of one that is not named. Of a release that was resampled these are of draws, and ``distinct`` is how
     many different records were drawn. ``value`` is what a leaf of a boosted model adds to the score of the tree's
-    class, or to that of each class that it names.
+    class, or to that of each class that it names, and ``hessian`` the sum of the second derivatives of the loss that it
+    was computed with.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Node:
     rates: Mapping[str, float] | None = None
     distinct: int | None = None
     value: float | Mapping[str, float] | None = None
+    hessian: float | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -151,12 +153,25 @@ class Boosting:
         Learning rate, which the values of leaves contain, and L2 penalty under which they were found; None: not known.
     base : float or mapping of class to float
         The scores before the first tree.
+    l1 : float
+        L1 penalty under which values were found.
+    hessian : float
+        Factor of ``p (1 - p)`` in the second derivative of a record's loss; p is the probability of the tree's class.
+    penalties : mapping of attribute to float
+        L2 penalties of the leaves right below splits on some attributes, where they are others than ``l2``.
+
+    With a rate and a penalty, all leaves state ``-rate G / (H + l2)``: G and H are sums of the first and second
+    derivatives of the loss of all their records, before the first tree of the round. See
+    `maxent.constraints.kinds.boosting`.
     """
 
     link: Link
     rate: float | None = None
     l2: float | None = None
     base: float | Mapping[str, float] = 0.0
+    l1: float = 0.0
+    hessian: float = 1.0
+    penalties: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

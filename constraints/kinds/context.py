@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from maxent.constraints.cells import Cells
+from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, none
 from maxent.constraints.kinds.sampling import Counting
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear
@@ -44,8 +45,8 @@ class RegionBook:
 class Context:
     """Input of the emitters: the release, the table, the unknowns and the options of the compilation.
 
-    ``sizes`` are those of `maxent.constraints.cells.place_sizes`. ``enough`` is asked while there is more to state
-    whether to leave it out.
+    ``sizes`` are those of `maxent.constraints.cells.place_sizes`, ``scored`` are the counts that scores prove.
+    ``enough`` is asked while there is more to state whether to leave it out.
     """
 
     release: Release
@@ -62,6 +63,7 @@ class Context:
     regions: RegionBook = field(default_factory=RegionBook)
     enough: Callable[[], bool] = lambda: False
     noise: Noise = "intervals"
+    scored: LeafCounts = field(default_factory=none)
 
     @property
     def n_classes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, rate, size
+from maxent.constraints.kinds.boosting import statements as boosting
 from maxent.constraints.kinds.bootstrap import resampled
 from maxent.constraints.kinds.context import Kind
 from maxent.constraints.kinds.splits import split_choice
@@ -25,6 +26,7 @@ KINDS: dict[str, Kind] = {
         class_rates.KIND,
         counts.KIND,
         resampled.KIND,
+        boosting.KIND,
         size.KIND,
         marginal.KIND,
         split_choice.KIND,

@@ -212,7 +212,7 @@ def known_totals(program: Program) -> tuple[Totals, ...]:
     said: list[list[tuple[int, Linear]]] = [[] for _ in program.cells.trees]
     for constraint in program.linear:
         place = program.regions.places[constraint.region]
-        if place is not None and constraint.kind in ("counts", "rate", "rates", "marginal"):
+        if place is not None and constraint.kind in ("counts", "rate", "rates", "marginal", "boosting"):
             said[place[0]].append((place[1], constraint))
     return tuple(_known_in_tree(program, t, stated) for t, stated in enumerate(said))
 

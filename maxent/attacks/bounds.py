@@ -110,6 +110,16 @@ def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: 
     return bounds
 
 
+def narrowed(bounds: Bounds, places: IntArray, classes: IntArray, low: FloatArray, high: FloatArray) -> Bounds:
+    """Bounds with further ones of single classes, shapes (n,), which others then follow from."""
+    least, most = bounds.low.copy(), bounds.high.copy()
+    np.maximum.at(least, (places, classes), low)
+    np.minimum.at(most, (places, classes), high)
+    found = Bounds(least, most, bounds.label)
+    tighten(found)
+    return found
+
+
 def _read_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
     """Narrow the bounds, in place, by the rates of nodes whose counts are not all known."""
     low, high = bounds.low, bounds.high

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray, IntArray
-from maxent.models.nodes import state_scores
 from maxent.models.release import Boosting, Release, Tree
 from maxent.models.trees.places import number_places
 
@@ -100,10 +99,3 @@ def states_shares(release: Release) -> bool:
         for tree in release.trees
         for leaf in tree.leaves
     )
-
-
-def score_notes(release: Release) -> tuple[str, ...]:
-    """The note that scores are not compiled, where a release states some."""
-    if not any(state_scores(tree.nodes) for tree in release.trees):
-        return ()
-    return ("scores of leaves are not compiled yet: what they tell of the classes is left out",)

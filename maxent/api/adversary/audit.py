@@ -10,14 +10,15 @@ import numpy as np
 from maxent.api.adversary.audit_records import audit_covering, number_problems
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
-from maxent.attacks.bounds import stated_bounds
+from maxent.attacks.bounds import Bounds, narrowed, stated_bounds
 from maxent.attacks.differencing import Difference, difference
 from maxent.attacks.findings import TreeAudit, audit_tree
 from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import place_sizes
-from maxent.models.arrays import FloatArray
+from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts, none, unusable
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.nodes import Statements, statements_of
@@ -27,7 +28,6 @@ from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import check_flags, is_one_of
-from maxent.models.trees.ensembles import score_notes
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
@@ -208,11 +208,12 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
     rates = release_rates(release, sizes, rounding)
     differences = difference(release, places, said, rates, sizes)
+    scored = _scored(case)
     trees = tuple(
-        _audited(release, number, p, s, rates, sizes, links, case.facts, d, **options)
+        _audited(release, number, p, s, rates, sizes, links, case.facts, d, scored, **options)
         for number, (p, s, d) in enumerate(zip(places, said, differences, strict=True))
     )
-    notes = tuple(_notes(release, trees, rates, people))
+    notes = tuple(_notes(release, trees, rates, people, scored))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
     given = (int(options["min_size"]), int(options["background"]))
     return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
@@ -228,11 +229,13 @@ def _audited(
     links: Links | None,
     facts: Sequence[Fact] | None,
     found: Difference | None,
+    scored: LeafCounts,
     **options: int,
 ) -> TreeAudit:
     """The attacks on one tree."""
     leaves = places.published
     bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
+    bounds = _with_scores(bounds, leaves, scored, number)
     known = None
     if links is not None and facts is not None:
         possible = np.ones((len(places), len(release.target.classes)), bool)
@@ -241,11 +244,31 @@ def _audited(
     return audit_tree(places, leaves, bounds, found, known, **options)
 
 
+def _scored(case: Case) -> LeafCounts:
+    """The counts that the scores of a release prove of the people of a table."""
+    release, people = case.release, case.table
+    if people is not None:
+        return leaf_counts(release, case.cells(), people.counts)
+    if release.boosting is None:
+        return none()
+    return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
+
+
+def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: int) -> Bounds:
+    """Bounds of leaves of a tree, narrowed by what their values prove."""
+    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
+    if not len(mine):
+        return bounds
+    at = np.searchsorted(leaves, scored.place[mine])
+    return narrowed(bounds, at, scored.klass[mine], scored.low[mine], scored.high[mine])
+
+
 def _notes(
     release: Release,
     trees: Sequence[TreeAudit],
     rates: RateReader,
     people: QITable | None,
+    scored: LeafCounts,
 ) -> Iterator[str]:
     """Notes on how the release was read."""
     if release.sampling_rate < 1:
@@ -264,7 +287,7 @@ def _notes(
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if rates.note:
         yield rates.note
-    yield from score_notes(release)
+    yield from scored.notes
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""
         if tree.difference is not None and tree.difference.contradicted:

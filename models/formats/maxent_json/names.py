@@ -80,8 +80,8 @@ def cleaned_document(document: Mapping[str, object], source: str) -> dict[str, o
     if isinstance(trees, list):
         found["trees"] = [_tree(entry) for entry in trees]
     boosting = found.get("boosting")
-    if type(boosting) is dict and "base" in boosting:
-        found["boosting"] = boosting | {"base": _keys(boosting["base"])}
+    if type(boosting) is dict:
+        found["boosting"] = boosting | {key: _keys(boosting[key]) for key in ("base", "penalties") if key in boosting}
     if problems:
         raise InvalidInput(source, problems)
     return found

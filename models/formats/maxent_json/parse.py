@@ -41,7 +41,7 @@ from maxent.models.sparse_counts import complete_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
-_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct", "value")
+_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     counts = _counts(fields, names) if "counts" in fields.raw else None
     rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
-        for key in ("label", "error_rate", "value"):
+        for key in ("label", "error_rate", "value", "hessian"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
@@ -284,7 +284,8 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
     value = read_value(fields, "value", names)
-    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct, value)
+    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0)
+    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct, value, hessian)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

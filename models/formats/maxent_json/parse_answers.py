@@ -19,6 +19,8 @@ RATE = "a number from 0 to 1"
 WEIGHT = "a number, at least 0"
 SCORE = "a finite number"
 
+_BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties")
+
 SINGLE = 1e-6
 """By how much shares that were computed in single precision may miss a sum of 1."""
 
@@ -75,7 +77,7 @@ def _boosting(document: Fields, names: Names) -> Boosting | None:
         return None
     place = ("document", "boosting")
     raw = document.raw["boosting"]
-    fields = fields_of(document.problems, "boosting", raw, ("link", "rate", "lambda", "base"), key=place)
+    fields = fields_of(document.problems, "boosting", raw, _BOOSTING, key=place)
     if fields is None:
         return None
     link: Any = fields.choice("link", get_args(Link), None)
@@ -84,7 +86,32 @@ def _boosting(document: Fields, names: Names) -> Boosting | None:
     rate = fields.real("rate", "a number above 0", lambda rate: rate > 0)
     l2 = fields.real("lambda", WEIGHT, lambda penalty: penalty >= 0)
     base = read_value(fields, "base", names)
-    return Boosting(link, rate, l2, 0.0 if base is None else base)
+    l1 = fields.real("alpha", WEIGHT, lambda penalty: penalty >= 0)
+    hessian = fields.real("hessian", "a number above 0", lambda factor: factor > 0)
+    return Boosting(
+        link,
+        rate,
+        l2,
+        0.0 if base is None else base,
+        0.0 if l1 is None else l1,
+        1.0 if hessian is None else hessian,
+        _penalties(fields, names) if "penalties" in fields.raw else {},
+    )
+
+
+def _penalties(fields: Fields, names: Names) -> Mapping[str, float]:
+    """The L2 penalty below splits on each attribute that is named."""
+    raw = fields.raw["penalties"]
+    if not isinstance(raw, dict):
+        fields.refuse("penalties", "an object from attributes to penalties")
+        return {}
+    note_repeats(fields.problems, f"{fields.where}, penalties", raw)
+    unknown: list[object] = [key for key in raw if names.all_attributes and key not in names.attributes]
+    if unknown:
+        fields.wrong("penalties", f"attributes ({listing(names.attributes)})", listing_of(unknown))
+    inner = Fields(fields.problems, f"{fields.where}, penalties", raw, tuple(raw))
+    found = {str(key): inner.real(str(key), WEIGHT, lambda penalty: penalty >= 0) for key in raw}
+    return {key: penalty for key, penalty in found.items() if penalty is not None}
 
 
 def read_value(fields: Fields, key: str, names: Names) -> float | Mapping[str, float] | None:

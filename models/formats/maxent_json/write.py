@@ -36,7 +36,13 @@ def _answers(release: Content) -> dict[str, object]:
     boosting, labels = None, None if release.labels == "majority" else release.labels
     if release.boosting is not None:
         of, base = release.boosting, _by_class(release.boosting.base)
-        stated = _without_none(rate=_plain(of.rate), base=None if base == 0 else base)
+        stated = _without_none(
+            rate=_plain(of.rate),
+            base=None if base == 0 else base,
+            alpha=None if of.l1 == 0 else _plain(of.l1),
+            hessian=None if of.hessian == 1 else _plain(of.hessian),
+            penalties=_by_class(of.penalties) if of.penalties else None,
+        )
         boosting = {"link": of.link, **stated, **({} if of.l2 is None else {"lambda": _plain(of.l2)})}
     return _without_none(predicts=release.predicts, boosting=boosting, labels=labels)
 
@@ -118,7 +124,7 @@ def _node_entry(node: Node) -> dict[str, object]:
     counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
     entry.update(_without_none(counts=counts, rates=_by_class(node.rates), distinct=_plain(node.distinct)))
-    entry.update(_without_none(value=_by_class(node.value)))
+    entry.update(_without_none(value=_by_class(node.value), hessian=_plain(node.hessian)))
     return entry
 
 

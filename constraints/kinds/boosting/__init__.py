@@ -1,0 +1,1 @@
+"""Counts of classes that the scores of a boosted model state."""

@@ -1,0 +1,258 @@
+"""Numbers of people of a class in the leaves of a boosted model, from the values of the leaves.
+
+With p the probability of the tree's class before the round, a leaf states the value ``u = -rate G / (H + l2)``, where
+``G = sum (p - y)`` and ``H = hessian sum p (1 - p)`` over its records, y being 1 for those of the class, else 0
+(Chen & Guestrin 2016, eq. 5; after an L1 penalty G is nearer to 0 by it). The people of a leaf are known, and so is p
+of each: that leaves the sum of y, which is the number of people of the class.
+
+It is a whole number. The formula gives it up to an error that has a bound; where one whole number is within it, that is
+the number. Several make an interval. None proves that the values were not computed from these people in this way; then
+nothing is concluded from any tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.constraints.cells import Cells
+from maxent.constraints.kinds.boosting.scores import FEW, SINGLE, Before, before_each_tree, values
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.looking import Check, unchecked
+from maxent.models.release import Boosting, Node, Release
+
+STEPS = 12 * SINGLE
+"""Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
+
+PRINTED = 2e-6
+"""Relative error of a sum of second derivatives as a file states it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafCounts:
+    """Statements ``low <= m - slope M <= high``: m people of class ``klass`` in a place, M of all classes.
+
+    Arrays of shape (n,). ``slope`` is 0, and low and high are whole numbers, unless private attributes decide who is
+    in the place. ``lost`` says in words what could not be concluded.
+    """
+
+    tree: IntArray
+    place: IntArray
+    klass: IntArray
+    slope: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lost: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tree)
+
+    @property
+    def counts(self) -> int:
+        """Number of counts that are known exactly."""
+        return int(((self.slope == 0) & (self.low == self.high)).sum())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The statements in words, for a reader of results."""
+        if not len(self):
+            return self.lost
+        others = len(self) - self.counts
+        found = f"scores of leaves prove {self.counts:,} counts of a class in a leaf"
+        return (found + (f", and {others:,} intervals" if others else ""), *self.lost)
+
+
+def none(*lost: str) -> LeafCounts:
+    """No statement, and the reason."""
+    nothing, numbers = np.empty(0, np.int64), np.empty(0)
+    return LeafCounts(nothing, nothing, nothing, numbers, numbers, numbers, lost)
+
+
+def unusable(release: Release) -> str:
+    """Reason why the scores of a release state no counts, whatever the table; empty where they do."""
+    boosting = release.boosting
+    if boosting is None:
+        return ""
+    why = ""
+    if boosting.link not in ("logit", "softmax"):
+        why = "it is not known which probabilities they stood for"
+    elif boosting.rate is None or boosting.l2 is None:
+        lacking = [
+            name for name, value in (("learning rate", boosting.rate), ("L2 penalty", boosting.l2)) if value is None
+        ]
+        why = f"the release does not state the {' and the '.join(lacking)} that they were computed with"
+    elif release.sampled or any(tree.of_class is None for tree in release.trees):
+        why = "they are of a sample, or of several classes together"
+    return f"scores of leaves state no counts: {why}" if why else ""
+
+
+def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check = unchecked) -> LeafCounts:
+    """The counts that the scores of a release prove of the people of a table.
+
+    Parameters
+    ----------
+    release : Release
+    cells : Cells
+        The people in the leaves, from `maxent.constraints.cells.build_cells`.
+    counts : shape (n_distinct,)
+        Individuals of each quasi-identifier.
+    check : Check
+        Called for each tree.
+    """
+    boosting = release.boosting
+    if boosting is None:
+        return none()
+    if why := unusable(release):
+        return none(why)
+    found = []
+    certain: dict[int, tuple[float, float]] = {}
+    n_cells = np.bincount(cells.owner, minlength=len(counts))
+    for before in before_each_tree(release, boosting, cells):
+        check()
+        rows, wrong = _of_tree(release, boosting, cells, counts, n_cells, before)
+        if wrong:
+            return none(f"scores of leaves state no counts of these people: {wrong}")
+        found.append(rows)
+        total = rows.total
+        if total is not None:  # every tree holds the same people
+            low, high = certain.get(before.klass, (0.0, float(counts.sum())))
+            low, high = max(low, total[0]), min(high, total[1])
+            if low > high:
+                return none(
+                    f"scores of leaves state no counts of these people: trees up to {before.tree + 1} state different "
+                    f"numbers of {release.target.classes[before.klass]} in all"
+                )
+            certain[before.klass] = low, high
+    if not any(len(rows.place) for rows in found):
+        return none("scores of leaves state no counts: no tree has a split")
+    klass = [np.full(len(rows.place), before, np.int64) for rows, before in zip(found, _classes(release), strict=True)]
+    tree = [np.full(len(rows.place), t, np.int64) for t, rows in enumerate(found)]
+    return LeafCounts(
+        np.concatenate(tree),
+        np.concatenate([rows.place for rows in found]),
+        np.concatenate(klass),
+        np.concatenate([rows.slope for rows in found]),
+        np.concatenate([rows.low for rows in found]),
+        np.concatenate([rows.high for rows in found]),
+    )
+
+
+def _classes(release: Release) -> list[int]:
+    """The class of each tree."""
+    return [release.target.classes.index(tree.of_class or "") for tree in release.trees]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The statements of a tree; ``total`` are bounds on the people of the class in all leaves, None if not known."""
+
+    place: IntArray
+    slope: FloatArray
+    low: FloatArray
+    high: FloatArray
+    total: tuple[float, float] | None
+
+
+def _of_tree(
+    release: Release, boosting: Boosting, cells: Cells, counts: IntArray, n_cells: IntArray, before: Before
+) -> tuple[_Rows, str]:
+    """The statements of a tree, and what is wrong with one of them, empty if nothing is."""
+    tree, held = release.trees[before.tree], cells.trees[before.tree]
+    if len(tree.nodes) == 1:  # the value of a tree that did not grow may be any constant
+        return _Rows(*_arrays([]), None), ""
+    terms, spread = values(release, before.tree), before.spread
+    rows: list[tuple[int, float, float, float]] = []
+    whole = True
+    parents = {branch.child: node.attribute for node in tree.nodes for branch in node.branches}
+    for place, node in enumerate(tree.nodes):
+        inside = held.at(place)
+        if not node.is_leaf or not len(inside):
+            continue
+        u = float(terms[place])
+        penalty = boosting.penalties.get(parents.get(node.id) or "", boosting.l2 or 0.0)
+        rate = boosting.rate or 1.0
+        # m = sum of a over the people, and what is constant; a as low and as high as rounding may have made it.
+        slope = abs(u) * boosting.hessian / rate
+        a = before.share[inside] + np.sign(u) * slope * spread[inside]
+        off = before.off[inside] * (1 + slope) + slope * spread[inside] * STEPS + FEW * slope
+        fixed = u * penalty / rate + np.sign(u) * boosting.l1
+        free = abs(u) * penalty / rate * STEPS + boosting.l1 * (STEPS if u else 1.0)
+        owner = cells.owner[inside]
+        low, high = a - off, a + off
+        if len(n_cells) < len(cells.owner) and not _all_inside(owner, n_cells):
+            whole = False
+            rows += [
+                (place, float(high.max()), -np.inf, fixed + free),
+                (place, float(low.min()), fixed - free, np.inf),
+            ]
+            continue
+        several = len(n_cells) < len(cells.owner)
+        people, least, most, curve, blur = _by_owner(
+            owner, counts, low, high, spread[inside], before.off[inside], several=several
+        )
+        least, most, n = least + fixed - free, most + fixed + free, float(people)
+        wrong = _hessian_problem(node, boosting.hessian * curve, boosting.hessian * (blur + FEW * n))
+        if wrong:
+            return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {wrong}"
+        bottom, top = max(np.ceil(least), 0.0), min(np.floor(most), n)
+        if node.n is not None and node.n != people:
+            wrong = f"{node.n:,} records, but {people:,} individuals of the table reach it"
+        elif bottom > top:
+            name = release.target.classes[before.klass]
+            wrong = f"its value stands for {(least + most) / 2:.6g} of {people:,} people of class {name}"
+        if wrong:
+            return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {wrong}"
+        rows.append((place, 0.0, bottom, top))
+    place, slope, low, high = _arrays(rows)
+    complete = whole and not any(branch.child is None for node in tree.nodes for branch in node.branches)
+    return _Rows(place, slope, low, high, (float(low.sum()), float(high.sum())) if complete else None), ""
+
+
+def _arrays(rows: list[tuple[int, float, float, float]]) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Places, slopes and bounds of statements, apart."""
+    table = np.array(rows, np.float64).reshape(-1, 4)
+    return table[:, 0].astype(np.int64), table[:, 1], table[:, 2], table[:, 3]
+
+
+def _all_inside(owner: IntArray, n_cells: IntArray) -> bool:
+    """Whether all cells of each quasi-identifier with some of these cells are among them."""
+    owners, here = np.unique(owner, return_counts=True)
+    return bool((here == n_cells[owners]).all())
+
+
+def _by_owner(
+    owner: IntArray,
+    counts: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    spread: FloatArray,
+    off: FloatArray,
+    *,
+    several: bool,
+) -> tuple[int, float, float, float, float]:
+    """People, least and largest sum over them of ``low`` to ``high``, the middle of that of ``spread`` and its blur.
+
+    Each is of cells, shape (n,), and counts once for everybody of an owner: for the least, or the largest, of the
+    cells, where there are ``several``.
+    """
+    if not several:
+        w = counts[owner].astype(np.float64)
+        return int(counts[owner].sum()), float(w @ low), float(w @ high), float(w @ spread), float(w @ off)
+    order = np.argsort(owner, kind="stable")
+    first = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    w = counts[owner[order][first]].astype(np.float64)
+    least, most = np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
+    flat, steep = np.minimum.reduceat(spread[order], first), np.maximum.reduceat(spread[order], first)
+    blur = np.maximum.reduceat(off[order], first) + (steep - flat) / 2
+    return int(w.sum()), float(w @ least), float(w @ most), float(w @ ((flat + steep) / 2)), float(w @ blur)
+
+
+def _hessian_problem(node: Node, curve: float, blur: float) -> str:
+    """A sum of second derivatives that is not that of the people, in words; empty where it may be."""
+    if node.hessian is None or abs(node.hessian - curve) <= blur + PRINTED * max(node.hessian, curve) + FEW:
+        return ""
+    return (
+        f"a sum of second derivatives of {node.hessian:.6g}, but that of the table's people is {curve:.6g} (a sample "
+        "of the records, weights, or other people)"
+    )

@@ -1,0 +1,85 @@
+"""Boosted models of people, with values that are computed as tools compute them, in single or double precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from strategies import Case, Draw, People, Style, grow_anyhow, leaves_of, populations, publish
+
+from maxent.models.release import Boosting, Induction, Release, Target, Tree
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How values are computed: what `Boosting` states, what people weigh, and the type of all numbers."""
+
+    rate: float = 0.3
+    l2: float = 1.0
+    l1: float = 0.0
+    factor: float = 1.0
+    penalties: tuple[tuple[str, float], ...] = ()
+    base: float = 0.0
+    weights: tuple[float, ...] | None = None
+    number: Any = np.float32
+    hessians: bool = True
+
+
+def boosted(people: People, trees: list[Tree], rule: Rule) -> Release:
+    """A release of trees, in rounds of one for each class (of two: one), with values and sums of derivatives."""
+    n, k, real = len(people), len(people.classes), rule.number
+    logit = k <= 2
+    weight = np.ones(n) if rule.weights is None else np.resize(np.array(rule.weights), n)
+    scores = np.zeros((n, k), real)
+    scores[:, 1 if logit else slice(None)] = rule.base
+    made: list[Tree] = []
+    for t, tree in enumerate(trees):
+        klass = 1 if logit else t % k
+        if logit or klass == 0:
+            odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+            shares = (odds / odds.sum(axis=1, keepdims=True)).astype(real)
+        p = shares[:, klass]
+        g = ((p - (people.y == klass)) * weight).astype(real).astype(np.float64)
+        h = (rule.factor * p * (1 - p) * weight).astype(real).astype(np.float64)
+        at = leaves_of(Release(Target("Y", people.classes), people.attributes, (tree,)), people.frame)[:, 0]
+        above = {branch.child: node.attribute for node in tree.nodes for branch in node.branches}
+        nodes = []
+        for i, node in enumerate(tree.nodes):
+            if not node.is_leaf:
+                nodes.append(node)
+                continue
+            penalty = dict(rule.penalties).get(above.get(node.id) or "", rule.l2)
+            total, curve = float(g[at == i].sum()), float(h[at == i].sum())
+            pull = np.sign(total) * max(abs(total) - rule.l1, 0.0)
+            value = real(0.0) if curve + penalty == 0 else real(rule.rate) * real(-pull / (curve + penalty))
+            scores[at == i, klass] += value
+            nodes.append(replace(node, value=float(value), hessian=float(real(curve)) if rule.hessians else None))
+        made.append(replace(tree, nodes=tuple(nodes), of_class=people.classes[klass]))
+    link: Any = "logit" if logit else "softmax"
+    how = Boosting(link, rule.rate, rule.l2, rule.base, rule.l1, rule.factor, dict(rule.penalties))
+    return Release(Target("Y", people.classes), people.attributes, tuple(made), predicts="score", boosting=how)
+
+
+RULES = st.builds(
+    Rule,
+    rate=st.sampled_from((1.0, 0.3, 0.1, 0.033)),
+    l2=st.sampled_from((0.0, 1.0, 0.5, 10.0)),
+    l1=st.sampled_from((0.0, 0.0, 0.0, 0.5)),
+    factor=st.sampled_from((1.0, 2.0, 1.5)),
+    penalties=st.sampled_from(((), (("A0", 4.0),))),
+    base=st.sampled_from((0.0, -1.25)),
+    number=st.sampled_from((np.float32, np.float64)),
+    hessians=st.booleans(),
+)
+
+
+@st.composite
+def models(draw: Draw, *, private: int = 0, rules: Any = RULES) -> Case:
+    """People, and a boosted model of them."""
+    people = draw(populations(rows=(2, 60), public=(1, 3), private=(0, private), classes=(2, 3)))
+    n = draw(st.integers(1, 4)) * (1 if len(people.classes) <= 2 else len(people.classes))
+    style = Style(leaf="nothing")
+    trees = [publish(draw, people, grow_anyhow(draw, people), style, Induction()) for _ in range(n)]
+    return Case(people, boosted(people, trees, draw(rules)))
