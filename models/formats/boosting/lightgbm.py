@@ -13,6 +13,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.boosting.lightgbm_training import Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.proof import check_leaves, counts_in_leaves
 from maxent.models.formats.training_columns import TrainingColumns, read_training
@@ -38,9 +39,10 @@ _MOST_NAMED = 2**20
 _LOST = (
     "counts and labels of leaves: LightGBM stores scores, and hessians, which are no numbers of records",
     "which splits competed",
-    "the learning rate and the penalties of scores: the first tree adds the mean of the classes, and splits of "
-    "categories have a penalty of their own",
 )
+PARAMETERS = ("rate", "lambda")
+"""The names of what the caller may give: the learning rate and the L2 penalty."""
+
 _ADVICE = "the table that LightGBM was trained with, whole"
 _SERIAL = {"tree_learner": {"serial", "feature"}, "device_type": {"cpu", "gpu"}, "boosting": {"gbdt", "dart"}}
 
@@ -53,12 +55,21 @@ class Column:
     names: Mapping[int, str] | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Grown:
+    """A tree as the file has it: its nodes, and the rate that its values contain, None where it is not stated."""
+
+    nodes: Sequence[Node]
+    shrinkage: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The statements of a model about all trees.
 
     ``averages`` is whether scores are means of the iterations, no sums. ``infos`` are the codes of categories that a
-    column has, () of one without two values, None of numbers; ``size`` is that of the file, in characters.
+    column has, -1 for none of them, () of one without two values, None of numbers; ``size`` is that of the file, in
+    characters.
     """
 
     source: str
@@ -132,7 +143,7 @@ def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -
             found.append(Column(Attribute(name, "categorical", (*values, MISSING)), dict(enumerate(values))))
         elif codes is None:
             found.append(Column(Attribute(name, "numeric", missing=True)))
-        elif codes:
+        elif any(code >= 0 for code in codes):
             numbers = {code: str(code) for code in sorted(set(codes)) if code >= 0}
             domain = (*numbers.values(), OTHER, MISSING)
             found.append(Column(Attribute(name, "categorical", domain), numbers))
@@ -228,13 +239,13 @@ def bag_of(parameters: Mapping[str, str]) -> str:
 def converted(
     head: Header,
     columns: Sequence[Column | None],
-    trees: Sequence[Sequence[Node]],
-    bag: str,
+    trees: Sequence[Grown],
+    parameters: Mapping[str, str],
     version: str,
     wanted: Wanted,
     reader: Reader,
 ) -> Converted:
-    """The release of trees; ``bag`` is `bag_of` the file, though a training table that leaves agree with proves sizes.
+    """The release of trees, with sizes where `bag_of` has no doubt, or where leaves agree with a training table.
 
     Raises
     ------
@@ -249,10 +260,25 @@ def converted(
     if not trees or len(trees) % head.per_iteration:
         expected = f"{head.per_iteration} for each iteration, at least one"
         raise invalid(head.source, "document", "trees", expected, f"{len(trees)}")
+    bag = bag_of(parameters)
     weight = _slope(head) / (len(trees) // head.per_iteration if head.averages else 1)
+    bins = {
+        column.attribute.name: len(codes)
+        for column, codes in zip(columns, head.infos, strict=True)
+        if column is not None and codes is not None
+    }
+    rates = [tree.shrinkage if len(tree.nodes) > 1 else None for tree in trees]  # that of a constant says nothing
+    trained = Trained(rates, parameters, bins, head.link, weight, head.per_iteration)
+    how, grown, doubt = Boosting(head.link), [tree.nodes for tree in trees], ""
+    if (bag and parameters) or head.averages:
+        doubt = bag or "trees predict by their mean"
+    else:
+        how, grown, doubt = stated_training(trained, grown, classes, wanted)
+    if doubt:
+        how, grown = Boosting(head.link), [tuple(replace(node, hessian=None) for node in tree) for tree in grown]
     made = [
         Tree(tuple(nodes), weight=weight, of_class=classes[i % head.per_iteration] if several else classes[1])
-        for i, nodes in enumerate(trees)
+        for i, nodes in enumerate(grown)
     ]
     if len({tree.root.n for tree in made if tree.root.n is not None}) > 1:
         bag = bag or "trees have different numbers of records"
@@ -260,7 +286,6 @@ def converted(
 
     def release(of: Sequence[Tree]) -> Release:
         known = {column.attribute.name: column.attribute for column in columns if column is not None}
-        how = Boosting(head.link)
         return assemble(head.source, of, classes, wanted, training, known=known, predicts="score", boosting=how)
 
     found = release(made)
@@ -275,6 +300,8 @@ def converted(
     lost = [*_LOST]
     if bag:
         lost.append(f"sizes of leaves: {bag}")
+    if doubt:
+        lost.append(f"what scores say of counts: {doubt}")
     if head.link == "none":
         lost.append("probabilities: each class against the rest has a score of its own")
     if any(column is not None and OTHER in (column.attribute.values or ()) for column in columns):

@@ -11,7 +11,15 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import json_object, uncollected
 from maxent.models.files.text_files import read_text
-from maxent.models.formats.boosting.lightgbm import MISSING_TYPES, Nodes, bag_of, columns_of, converted, header
+from maxent.models.formats.boosting.lightgbm import (
+    MISSING_TYPES,
+    PARAMETERS,
+    Grown,
+    Nodes,
+    columns_of,
+    converted,
+    header,
+)
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.release_reader import model_reader
@@ -44,8 +52,11 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         wanted,
     )
     maker = Nodes(head, columns_of(head, document.raw.get("pandas_categorical"), None))
-    trees = [tuple(_nodes(tree, maker)) for tree in document.children("tree_info")]
-    return converted(head, maker.columns, trees, bag_of({}), f"(model {version})", wanted, reader)
+    trees = [
+        Grown(tuple(_nodes(tree, maker)), tree.number("shrinkage") if "shrinkage" in tree.raw else None)
+        for tree in document.children("tree_info")
+    ]
+    return converted(head, maker.columns, trees, {}, f"(model {version})", wanted, reader)
 
 
 def _infos(document: Values, names: Sequence[str]) -> list[tuple[int, ...] | None]:
@@ -57,7 +68,7 @@ def _infos(document: Values, names: Sequence[str]) -> list[tuple[int, ...] | Non
             found.append(())
             continue
         codes = infos.child(name).wholes("values").tolist()
-        found.append(tuple(code for code in codes if code >= 0) if codes else None)
+        found.append(tuple(codes) if codes else None)
     return found
 
 
@@ -76,7 +87,10 @@ def _nodes(tree: Values, maker: Nodes) -> Iterator[Node]:
                 node.refuse("leaf_coeff", "leaves with one score: train without linear_tree")
             n = node.whole("leaf_count") if "leaf_count" in node.raw else 0
             sized = n > 0 or "leaf_index" in node.raw  # of a tree without splits not all versions count the records
-            yield Node(name, n=n if sized else None, value=node.number("leaf_value"))
+            hessian = node.number("leaf_weight") if "leaf_weight" in node.raw else None
+            if hessian is not None and hessian < 0:
+                node.refuse("leaf_weight", "a number, at least 0")
+            yield Node(name, n=n if sized else None, value=node.number("leaf_value"), hessian=hessian)
             continue
         left, right = node.child("left_child"), node.child("right_child")
         below, feature, kind = (_id(left), _id(right)), node.whole("split_feature"), node.text("decision_type")
@@ -112,4 +126,5 @@ READER = model_reader(
     (),
     convert,
     lambda head: re.match(r'\{\s*"name"\s*:\s*"tree"\s*,\s*"version"\s*:\s*"v[0-9]+"', head.text) is not None,
+    parameters=PARAMETERS,
 )

@@ -16,8 +16,9 @@ from maxent.models.files.json_files import json_object
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
+    PARAMETERS,
+    Grown,
     Nodes,
-    bag_of,
     codes_in,
     columns_of,
     converted,
@@ -64,8 +65,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     maker = Nodes(head, columns_of(head, _pandas(source, end), stated))
     trees = []
     for number, part in enumerate(body.split("\nTree=")[1:], 1):
-        trees.append(tuple(_nodes(Lines(source, f"tree {number}", _keyed(part)), maker)))
-    return converted(head, maker.columns, trees, bag_of(parameters), f"(model {version})", wanted, reader)
+        lines = Lines(source, f"tree {number}", _keyed(part))
+        rate = lines.floats("shrinkage", 1).tolist() if "shrinkage" in lines.raw else [None]
+        trees.append(Grown(tuple(_nodes(lines, maker)), rate[0]))
+    return converted(head, maker.columns, trees, parameters, f"(model {version})", wanted, reader)
 
 
 def _keyed(text: str) -> dict[str, str]:
@@ -127,7 +130,7 @@ def _info(about: Lines, text: str) -> tuple[int, ...] | None:
         return ()
     if _CODES.fullmatch(text) is None:
         raise invalid(about.source, about.where, "feature_infos", "[LEAST:MOST], codes or none", repr(text[:40]))
-    return tuple(code for code in map(int, text.split(":")) if code >= 0)
+    return tuple(map(int, text.split(":")))
 
 
 def _stated(text: str) -> Sequence[int] | None:
@@ -156,6 +159,9 @@ def _nodes(tree: Lines, maker: Nodes) -> Iterator[Node]:
         yield Node("L0", n=count[0] if len(count) == 1 and count[0] > 0 else None, value=float(values[0]))
         return
     sizes, inner = tree.wholes("leaf_count", n), tree.wholes("internal_count", n - 1)
+    hessian = tree.floats("leaf_weight", n).tolist() if "leaf_weight" in tree.raw else [None] * n
+    if any(total is not None and total < 0 for total in hessian):
+        raise invalid(tree.source, tree.where, "leaf_weight", "numbers that are at least 0", "others")
     tested, kinds = tree.wholes("split_feature", n - 1), tree.wholes("decision_type", n - 1)
     thresholds = tree.floats("threshold", n - 1, finite=False)
     left, right = tree.wholes("left_child", n - 1), tree.wholes("right_child", n - 1)
@@ -167,7 +173,7 @@ def _nodes(tree: Lines, maker: Nodes) -> Iterator[Node]:
             raise invalid(tree.source, tree.where, "left_child", "nodes that are each below one other", f"{at}")
         seen.add(at)
         if at < 0:
-            yield Node(_id(at), n=int(sizes[~at]), value=float(values[~at]))
+            yield Node(_id(at), n=int(sizes[~at]), value=float(values[~at]), hessian=hessian[~at])
             continue
         where, below = f"{tree.where}, split {at}", (_id(int(left[at])), _id(int(right[at])))
         kind, feature, threshold = int(kinds[at]), int(tested[at]), float(thresholds[at])
@@ -212,4 +218,5 @@ READER = model_reader(
     (),
     convert,
     lambda head: re.match(r"tree\r?\nversion=v[0-9]+\r?\n", head.text) is not None,
+    parameters=PARAMETERS,
 )

@@ -30,8 +30,8 @@ LINKS: Mapping[str, Link] = {
 }
 """What the scores of an objective become."""
 
-PARAMETERS = ("rate", "lambda")
-"""The names of what the caller may give: the learning rate and the L2 penalty."""
+PARAMETERS = ("rate", "lambda", "alpha")
+"""The names of what the caller may give: the learning rate, and the L2 and L1 penalties."""
 
 _LOST = (
     "counts, sizes and labels of leaves: XGBoost stores scores, and sums of hessians, which are no numbers of records",
@@ -52,7 +52,8 @@ class Model:
     """A model but for its trees, which ``grown`` makes of columns.
 
     ``groups`` are the classes to which trees add, by number, ``iterations`` when each was trained, and ``weights`` how
-    much each counts. ``dropped`` is whether trees were trained without some of those before (DART).
+    much each counts. ``dropped`` is whether trees were trained without some of those before (DART), ``doubt`` why
+    values are not those of the formula that gives counts, empty where the file has no reason.
     """
 
     source: str
@@ -69,6 +70,7 @@ class Model:
     lost: tuple[str, ...] = ()
     rate: float | None = None
     l2: float | None = None
+    doubt: str = ""
 
 
 def link_of(source: str, where: str, objective: str) -> Link:
@@ -142,11 +144,14 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
         sums of hessians do not prove the order of the names.
     """
     problems: list[Problem] = []
-    rate, l2 = wanted.number("rate", problems), wanted.number("lambda", problems)
+    rate, l2, l1 = (wanted.number(name, problems) for name in PARAMETERS)
     if problems:
         raise InvalidInput("options", problems)
     rate, l2 = model.rate if rate is None else rate, model.l2 if l2 is None else l2
-    boosting = Boosting(model.link, rate, l2, model.base)
+    if model.doubt:
+        rate = l2 = l1 = None
+    # The second derivatives of a softmax are doubled.
+    boosting = Boosting(model.link, rate, l2, model.base, l1 or 0.0, 2.0 if model.link == "softmax" else 1.0)
     coded = [column for column in model.columns if of_codes(column)]
     named = [column for column in coded if training is not None and _may_have_names(training, column)]
     if training is not None and named:
@@ -154,11 +159,11 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
     else:
         release = _release(model, boosting, model.columns, model.grown(model.columns), wanted, training)
     lost = [*_LOST, *model.lost]
-    lost += [
-        f"the {name}, which --param gives"
-        for name, value in (("learning rate", rate), ("L2 penalty", l2))
-        if value is None
-    ]
+    if model.doubt:
+        lost.append(f"what scores say of counts: {model.doubt}")
+    else:
+        named = (("learning rate", rate), ("L2 penalty", l2))
+        lost += [f"the {name}, which --param gives" for name, value in named if value is None]
     if coded and not named:
         shown = ", ".join(column.name for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         lost.append(f"the names of categories of {shown}: they are codes, as a table for predictions has to have them")

@@ -25,6 +25,7 @@ from maxent.models.formats.boosting.xgboost import (
 )
 from maxent.models.formats.boosting.xgboost import converted as released
 from maxent.models.formats.boosting.xgboost_columns import codes_by_node, columns_of
+from maxent.models.formats.boosting.xgboost_training import Weights, training_of
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.release_reader import model_reader
@@ -71,6 +72,9 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
         booster.refuse("tree_info", f"classes from 0 to {n_classes - 1}")
     iterations = _iterations(booster, group, n_classes if link == "softmax" else 1)
     best, rate, l2 = _said(learner)
+    doubt = _doubt(learner.child("objective"), booster, dropped=drops is not None)
+    if not doubt and "alpha" not in wanted.parameters:
+        rate, l2 = training_of(map(_weights, booster.children("trees")), rate, l2) or (rate, l2)
     weights, lost = [1.0] * n if drops is None else drops, []
     if best is not None and best < iterations[-1]:
         if "scikit_learn" in learner.child("attributes").raw:
@@ -85,7 +89,7 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
     version = ".".join(map(str, document.wholes("version").tolist())) if "version" in document.raw else ""
     model = Model(
         source, link, classes, columns, group.tolist(), iterations.tolist(), weights, drops is not None, base, grown,
-        f"XGBoost {version}".strip(), tuple(lost), rate, l2,
+        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt,
     )  # fmt: skip
     return released(model, wanted, training)
 
@@ -100,6 +104,31 @@ def _booster(learner: Values) -> tuple[Values, list[float] | None]:
     if name != "gbtree":
         booster.refuse("name", "gbtree or dart, which have trees")
     return booster.child("model"), None
+
+
+def _doubt(objective: Values, model: Values, *, dropped: bool) -> str:
+    """Reason why values are not those of the formula, whatever the rate; empty where the file has none."""
+    if dropped:
+        return "trees were dropped while others were grown (dart)"
+    params = model.raw.get("gbtree_model_param")
+    if isinstance(params, dict) and str(params.get("num_parallel_tree", "1")) not in ("0", "1"):
+        return "several trees were grown for a class in each round (num_parallel_tree)"
+    loss = objective.raw.get("reg_loss_param")
+    weighted = isinstance(loss, dict) and "scale_pos_weight" in loss
+    if weighted and objective.child("reg_loss_param").number("scale_pos_weight") != 1:
+        return "one of the classes has more weight (scale_pos_weight)"
+    return ""
+
+
+def _weights(tree: Values) -> Weights | None:
+    """The weights of the nodes of a tree, None where a file does not have them."""
+    if "base_weights" not in tree.raw or "sum_hessian" not in tree.raw:
+        return None
+    left = tree.wholes("left_children")
+    n = len(left)
+    values = _conditions(tree, left >= 0)
+    weight = np.where(left < 0, values, tree.floats("base_weights", n))
+    return Weights(left, tree.wholes("right_children", n), weight, tree.floats("sum_hessian", n))
 
 
 def _iterations(model: Values, group: IntArray, n_groups: int) -> IntArray:
@@ -147,6 +176,8 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
     kinds = tree.wholes("split_type", n) if "split_type" in tree.raw else np.zeros(n, np.int64)
     values = _conditions(tree, kinds == 1)
     covers = tree.floats("sum_hessian", n) if "sum_hessian" in tree.raw else None
+    if covers is not None and (covers < 0).any():
+        tree.refuse("sum_hessian", "sums that are at least 0")
     if tree.child("tree_param").raw.get("size_leaf_vector", "0") not in ("0", "1", 0, 1):
         tree.refuse("tree_param", "leaves with one score: train with multi_strategy='one_output_per_tree'")
     listed = codes_by_node(tree)
@@ -160,7 +191,8 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
         seen.add(at)
         order.append(at)
         if left[at] < 0:
-            nodes.append(Node(str(at), value=float(np.float32(values[at]))))
+            cover = None if covers is None else float(covers[at])
+            nodes.append(Node(str(at), value=float(np.float32(values[at])), hessian=cover))
             continue
         if not 0 <= tested[at] < len(columns):
             tree.refuse("split_indices", f"columns from 0 to {len(columns) - 1}")

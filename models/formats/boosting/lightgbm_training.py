@@ -1,0 +1,186 @@
+"""Learning rate, penalties and first score that the values of LightGBM's leaves were computed with.
+
+A leaf has the value ``-rate G / (H + lambda_l2)``. LightGBM adds the score before the first tree to the values of the
+first tree of each class (``boost_from_average``). There the G of all records is 0, so that the mean of these values,
+weighted by the divisors, is that score. Right below a split of many categories ``cat_l2`` is added to the penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, isfinite
+
+from maxent.models.formats.conversion import Wanted
+from maxent.models.release import Boosting, Link, Node
+
+Forest = Sequence[Sequence[Node]]
+
+_OFF = 1e-5
+"""By how much a sum of second derivatives may be off, as a share."""
+
+_PLAIN = {
+    "max_delta_step": "a limit of steps",
+    "path_smooth": "smoothing along paths",
+    "linear_tree": "linear leaves",
+    "use_quantized_grad": "gradients that were rounded",
+    "is_unbalance": "weights of classes (is_unbalance)",
+}
+"""Parameters that have to be 0, or not there, and what they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """What the file says of the training, in its own words.
+
+    ``shrinkage`` are the rates of the trees, None where they are not stated; ``parameters`` those at the end of the
+    text, none of JSON; ``bins`` how many bins each column of categories has; ``slope`` the factor of scores of two
+    classes.
+    """
+
+    shrinkage: Sequence[float | None]
+    parameters: Mapping[str, str]
+    bins: Mapping[str, int]
+    link: Link
+    slope: float
+    per_iteration: int
+
+
+def stated_training(
+    trained: Trained, trees: Forest, classes: Sequence[str], wanted: Wanted
+) -> tuple[Boosting, Forest, str]:
+    """The rule of the scores, the trees without the first score, and why counts do not follow, empty where they do."""
+    plain = Boosting(trained.link)
+    doubt = _doubt(trained)
+    if doubt:
+        return plain, trees, doubt
+    rate, l2 = _rate(trained, wanted), _given("lambda", wanted, trained.parameters, "lambda_l2")
+    if rate is None or l2 is None:
+        return plain, trees, "the file does not state the learning rate and the L2 penalty, which --param gives"
+    penalties = _penalties(trained, trees, l2)
+    if penalties is None:
+        return plain, trees, "JSON does not state the penalty of splits of categories (cat_l2): save the model as text"
+    base = _base(trained, trees, l2, penalties, rate)
+    if base is None:
+        return plain, trees, "the scores before the first tree are not known"
+    k, slope = trained.per_iteration, trained.slope
+    without = [tuple(_moved(node, base[i], slope) for node in tree) for i, tree in enumerate(trees[:k])]
+    others = [tuple(_moved(node, 0.0, slope) for node in tree) for tree in trees[k:]]
+    square = slope**2
+    boosting = Boosting(
+        trained.link,
+        rate,
+        l2 / square,
+        slope * base[0] if k == 1 else dict(zip(classes, base, strict=True)),
+        _number(trained.parameters, "lambda_l1", 0.0) / slope,
+        1.0 if k == 1 else k / (k - 1),
+        {name: penalty / square for name, penalty in penalties.items()},
+    )
+    return boosting, [*without, *others], ""
+
+
+def _doubt(trained: Trained) -> str:
+    """Reason why values are not those of the formula, by what the file says; empty where it has none."""
+    said = trained.parameters
+    if trained.link == "none":
+        return "each class against the rest has a score of its own"
+    if not said:
+        return ""
+    if said.get("boosting") != "gbdt":
+        return f"boosting is {said.get('boosting', 'not stated')[:40]}"
+    for key, words in _PLAIN.items():
+        if _number(said, key, 0.0) != 0:
+            return f"values were found under {words}"
+    if _number(said, "scale_pos_weight", 1.0) != 1:
+        return "one of the classes has more weight (scale_pos_weight)"
+    if any(part.strip() not in ("", "0") for part in said.get("monotone_constraints", "").split(",")):
+        return "values were limited by monotone constraints"
+    if said.get("device_type") != "cpu" and said.get("gpu_use_dp") != "1":
+        return "sums were computed in single precision (gpu_use_dp)"
+    return ""
+
+
+def _number(said: Mapping[str, str], key: str, default: float) -> float:
+    """A parameter that is a number, NaN for another text."""
+    try:
+        return float(said.get(key, default))
+    except ValueError:
+        return float("nan")
+
+
+def _given(name: str, wanted: Wanted, said: Mapping[str, str], key: str) -> float | None:
+    """What the caller gives, or else the file states."""
+    found = _number(wanted.parameters, name, _number(said, key, float("nan")))
+    return found if isfinite(found) and found >= 0 else None
+
+
+def _rate(trained: Trained, wanted: Wanted) -> float | None:
+    """The learning rate: the same for all trees, but 1 where the first score was added."""
+    found = _given("rate", wanted, trained.parameters, "learning_rate")
+    later = {rate for rate in trained.shrinkage[trained.per_iteration :] if rate is not None}
+    if found is None and len(later) == 1:
+        found = later.pop()
+    if not found or any(abs(rate - found) > _OFF * found for rate in later):
+        return None
+    return found
+
+
+def _penalties(trained: Trained, trees: Forest, l2: float) -> Mapping[str, float] | None:
+    """L2 penalties right below splits of columns of categories, None where they are not known."""
+    tested = {node.attribute for tree in trees for node in tree if node.attribute in trained.bins}
+    if not tested:
+        return {}
+    more, most = (_number(trained.parameters, key, float("nan")) for key in ("cat_l2", "max_cat_to_onehot"))
+    if not (isfinite(more) and isfinite(most)):
+        return None
+    return {name: l2 + more for name in sorted(map(str, tested)) if trained.bins[name] > most}
+
+
+def _base(
+    trained: Trained, trees: Forest, l2: float, penalties: Mapping[str, float], rate: float
+) -> Sequence[float] | None:
+    """The score of each class before its first tree, None where it cannot be told from the values."""
+    k = trained.per_iteration
+    first = trees[:k]
+    none = [0.0] * k
+    grown = [i for i, tree in enumerate(first) if len(tree) > 1]  # others hold a constant, which may be any
+    shrunk = [abs((trained.shrinkage[i] or 0.0) - rate) <= _OFF * rate for i in grown]
+    averaged = trained.parameters.get("boost_from_average") != "0" and not (all(shrunk) and grown and rate != 1)
+    if not averaged or _number(trained.parameters, "lambda_l1", 0.0) != 0:
+        return none if _agrees(trained, first, none) else None
+    found = []
+    for tree in first:
+        above = {branch.child: node.attribute for node in tree for branch in node.branches}
+        leaves = [node for node in tree if node.is_leaf]
+        if len(leaves) == 1:
+            found.append(float(leaves[0].value or 0.0))  # type: ignore[arg-type]
+            continue
+        divisors = [(leaf.hessian or 0.0) + penalties.get(above.get(leaf.id) or "", l2) for leaf in leaves]
+        if not sum(divisors) > 0:
+            return None
+        of = zip(leaves, divisors, strict=True)
+        found.append(sum(float(leaf.value or 0.0) * by for leaf, by in of) / sum(divisors))  # type: ignore[arg-type]
+    return next((base for base in (found, none) if _agrees(trained, first, base)), None)
+
+
+def _agrees(trained: Trained, first: Forest, base: Sequence[float]) -> bool:
+    """Whether the sums of second derivatives of the first trees are those of records that all have these scores."""
+    if max(map(abs, base)) > 500:
+        return False
+    k, slope = trained.per_iteration, trained.slope
+    total = sum(map(exp, base))
+    for score, tree in zip(base, first, strict=True):
+        share = 1 / (1 + exp(-slope * score)) if k == 1 else exp(score) / total
+        each = slope**2 * share * (1 - share) * (1.0 if k == 1 else k / (k - 1))
+        for leaf in (node for node in tree if node.is_leaf and len(tree) > 1):
+            if leaf.hessian is None or leaf.n is None or abs(leaf.hessian - leaf.n * each) > _OFF * leaf.n * each:
+                return False
+    return True
+
+
+def _moved(node: Node, by: float, slope: float) -> Node:
+    """A node without the first score in its value, and with second derivatives by the score that predicts."""
+    if not node.is_leaf:
+        return node
+    hessian = None if node.hessian is None else node.hessian / slope**2
+    return replace(node, value=float(node.value or 0.0) - by, hessian=hessian)  # type: ignore[arg-type]
