@@ -90,6 +90,16 @@ def check_leaves(source: str, release: Release, training: TrainingColumns, advic
     return proven
 
 
+def reached_as_stated(release: Release, training: TrainingColumns) -> bool:
+    """Whether as many rows of a training table reach each leaf as it states."""
+    return all(
+        node.n is None or node.n == sum(here)
+        for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True)
+        for node, here in zip(tree.nodes, counts.tolist(), strict=True)
+        if node.is_leaf
+    )
+
+
 def _shown(counts: Sequence[int]) -> str:
     return ", ".join(map(str, counts[:8])) + (", ..." if len(counts) > 8 else "")
 

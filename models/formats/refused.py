@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ def _is_r_data(head: Head) -> bool:
     return unpacked(head)[:2] in (b"X\n", b"A\n", b"RD") or head.name.endswith((".rds", ".rda", ".rdata"))
 
 
+def _starts(head: Head, pattern: str) -> bool:
+    return re.match(pattern, head.text) is not None
+
+
 REFUSED = (
     Refusal(
         "a pickle, which could run any code and is not loaded",
@@ -59,6 +64,17 @@ REFUSED = (
         "a serialised object of Java",
         lambda head: head.start.startswith(b"\xac\xed\0\5"),
         "save the text that Weka prints of the model",
+    ),
+    Refusal(
+        "a tree of R's party, whose print has no labels",
+        lambda head: _starts(head, r"\s*Conditional inference tree with [0-9]+ terminal nodes"),
+        "grow it with partykit::ctree in place of party::ctree, and save what R prints of that",
+    ),
+    Refusal(
+        "what R prints of a forest, which has no trees",
+        lambda head: _starts(head, r"\s*(Ranger result\n|Call:\n randomForest\()"),
+        'save its trees as tables, in a folder: write.csv(ranger::treeInfo(model, k), "tree1.csv"), for each k, or '
+        "randomForest::getTree(model, k, labelVar = TRUE)",
     ),
     Refusal(
         "CatBoost's binary format",

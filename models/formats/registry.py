@@ -29,6 +29,7 @@ from maxent.models.formats.r.partykit_print import READER as PARTYKIT_PRINT
 from maxent.models.formats.r.rpart_frame import READER as RPART_FRAME
 from maxent.models.formats.r.rpart_print import READER as RPART_PRINT
 from maxent.models.formats.r.rpart_summary import READER as RPART_SUMMARY
+from maxent.models.formats.r_forests.reader import READER as R_FOREST
 from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
@@ -54,6 +55,7 @@ READERS = (
     RPART_SUMMARY,
     RPART_PRINT,
     PARTYKIT_PRINT,
+    R_FOREST,
     RECORDS,
 )
 """Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""

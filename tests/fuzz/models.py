@@ -49,6 +49,8 @@ def case(number: int) -> Case:
         call += [dice.choice(["--classes", "--features", "--qi"]), dice.choice(names)]
     if dice.chance(0.1):
         call += ["--param", dice.choice(["rate=0.3", "rate=nan", "rate=x", "lambda=-1", "other=1"])]
+    if reader == "r-forest" and dice.chance(0.5):
+        call += ["--param", "levels=sorted"]
     told = dice.chance(0.5)
     files = {name: content, TABLE: (SEEDS / TABLE).read_bytes()}
     return Case(files, (*call, "--json") if told else tuple(call), as_json=told, secret=secret)

@@ -100,11 +100,16 @@ def archive(path):
         file.writestr("schema.json", "secret")
 
 
+PARTY = "\n\t Conditional inference tree with 2 terminal nodes\n\nsecret"
 UNKNOWN = {
     "a pickle, which could run any code and is not loaded": lambda path: path.write_bytes(pickle.dumps(["secret"])),
     "a zip archive": archive,
     "R data": lambda path: path.write_bytes(b"RDX3\nsecret"),
     "XML or HTML": lambda path: path.write_text("\ufeff<PMML>secret", encoding="utf-8"),
+    "a tree of R's party, whose print has no labels": lambda path: path.write_text(PARTY, encoding="utf-8"),
+    "what R prints of a forest, which has no trees": lambda path: path.write_text(
+        "\nCall:\n randomForest(x)\n", "utf-8"
+    ),
     "a JSON object": lambda path: path.write_text('{"learner": "secret"}', encoding="utf-8"),
     "a JSON list": lambda path: path.write_text(' ["secret"]', encoding="utf-8"),
     "binary data": lambda path: path.write_bytes(b"secret\0\xff\xfe"),

@@ -15,8 +15,8 @@ from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.boosting.lightgbm_training import Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.proof import check_leaves, counts_in_leaves
-from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.formats.proof import check_leaves, reached_as_stated
+from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
@@ -293,7 +293,7 @@ def converted(
         rows = replace(training, classes=())
         if not bag:
             check_leaves(head.source, found, rows, _ADVICE, empty=True)
-        elif _reached_as_stated(found, rows):
+        elif reached_as_stated(found, rows):
             bag = ""
     if bag:
         found = release([_unsized(tree) for tree in made])
@@ -309,16 +309,6 @@ def converted(
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost))
-
-
-def _reached_as_stated(release: Release, training: TrainingColumns) -> bool:
-    """Whether as many rows of a training table reach each leaf as it states."""
-    return all(
-        node.n is None or node.n == sum(here)
-        for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True)
-        for node, here in zip(tree.nodes, counts.tolist(), strict=True)
-        if node.is_leaf
-    )
 
 
 def _unsized(tree: Tree) -> Tree:

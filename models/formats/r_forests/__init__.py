@@ -1,0 +1,1 @@
+"""Forests and boosted trees of R: tables with a row for each node."""

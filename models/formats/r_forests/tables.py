@@ -1,0 +1,130 @@
+"""Tables of trees as R's ``write.csv`` writes them: one a tree, a folder of them, or one with a column ``tree``."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from maxent.models.errors import invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import MAX_BYTES
+from maxent.models.files.text_files import read_text
+from maxent.models.tables.frame import shorten
+
+ABSENT = ("", "NA")
+_TREES = re.compile(r"tree[-_.]?([0-9]{1,6})\.csv", re.IGNORECASE)
+_DIGITS = 14
+"""So many digits of a number, one less than write.csv writes, show that none is lacking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a tree: for each its line in the file, and its cells; ``names`` has where those of a column are."""
+
+    source: str
+    names: Mapping[str, int]
+    rows: Sequence[tuple[int, Sequence[str]]]
+
+    def cell(self, at: int, name: str) -> str:
+        """The cell of a row in a column, nothing where there is no such column."""
+        return self.rows[at][1][self.names[name]] if name in self.names else ""
+
+    def column(self, name: str) -> list[str]:
+        """The cells of a column."""
+        return [self.cell(at, name) for at in range(len(self.rows))]
+
+    def whole(self, at: int, name: str) -> int:
+        """A cell that is a whole number, not below -1."""
+        cell = self.cell(at, name)
+        if re.fullmatch("-1|[0-9]{1,15}", cell) is None:
+            raise invalid(self.source, self.place(at), name, "a whole number", shorten(cell))
+        return int(cell)
+
+    def number(self, at: int, name: str) -> float:
+        """A cell that is a number."""
+        cell = self.cell(at, name)
+        try:
+            found = float(cell)
+        except ValueError:
+            found = float("nan")
+        if not isfinite(found):
+            raise invalid(self.source, self.place(at), name, "a number", shorten(cell))
+        return found
+
+    def place(self, at: int) -> str:
+        """What problems call a row."""
+        return f"line {self.rows[at][0]}"
+
+
+def tree_files(names: Sequence[str]) -> list[str]:
+    """The files of trees among the names in a folder, by their numbers: ``tree1.csv``, ``tree2.csv``."""
+    found = [(int(match[1]), name) for name in names if (match := _TREES.fullmatch(name)) is not None]
+    return [name for _, name in sorted(found)]
+
+
+def read_tables(path: str | os.PathLike[str]) -> list[Table]:
+    """The tables of the trees in a file, or of the files of a folder.
+
+    Raises
+    ------
+    InvalidInput
+        When one cannot be read, has other columns than the first, or no row.
+    """
+    folder = Path(path)
+    files = [folder / name for name in tree_files(os.listdir(folder))] if folder.is_dir() else [folder]
+    numbers = [int(match[1]) for file in files if (match := _TREES.fullmatch(file.name)) is not None]
+    if folder.is_dir() and numbers != list(range(1, len(files) + 1)):
+        raise invalid(shown_path(path), "folder", "files", "tree1.csv, tree2.csv, ..., each once", shorten(numbers))
+    found: list[Table] = []
+    size = 0
+    for file in files:
+        size += file.stat().st_size if folder.is_dir() else 0
+        if size > MAX_BYTES:
+            raise invalid(shown_path(path), "folder", "size", f"at most {MAX_BYTES // 2**20} MiB", "larger files")
+        found += _tables(file)
+        if found[-1].names != found[0].names:
+            raise invalid(found[-1].source, "file", "header", "the columns of the first tree", "others")
+    return found
+
+
+def _tables(file: Path) -> list[Table]:
+    source = shown_path(file)
+    rows = read_csv(file)
+    header = tuple(re.sub("[ .]", " ", name) if "pred." not in name else name for name in rows[0][1])
+    if len({*header}) < len(header):
+        raise invalid(source, "file", "header", "columns of different names", "one twice")
+    names = {name: i for i, name in enumerate(header)}
+    if len(rows) < 2:
+        raise invalid(source, "file", "content", "a row for each node", "none")
+    if "tree" not in names:
+        return [Table(source, names, rows[1:])]
+    groups: dict[str, list[tuple[int, list[str]]]] = {}
+    for line, row in rows[1:]:
+        groups.setdefault(row[names["tree"]], []).append((line, row))
+    return [Table(source, names, group) for group in groups.values()]
+
+
+def read_csv(file: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a file with the numbers of their lines, its header first, each as long as the header."""
+    source = shown_path(file)
+    reader = csv.reader(read_text(file).split("\n"), strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise invalid(source, "file", "content", "CSV of R's write.csv", str(error)) from None
+    if not rows:
+        raise invalid(source, "file", "content", "CSV of R's write.csv", "an empty file")
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            raise invalid(source, f"line {line}", "cells", f"{len(rows[0][1])}, as in the header", str(len(row)))
+    return rows
+
+
+def are_whole(numbers: Sequence[float]) -> bool:
+    """Whether no digit of a number was lost to the 15 that write.csv writes."""
+    return all(float(f"{number:.{_DIGITS}g}") == number for number in numbers)
