@@ -19,8 +19,6 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.formats.boosting.catboost_json import READER as CATBOOST_JSON
 from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
-from maxent.models.formats.boosting.xgboost_json import READER as XGBOOST_JSON
-from maxent.models.formats.boosting.xgboost_ubj import READER as XGBOOST_UBJ
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
@@ -35,6 +33,11 @@ from maxent.models.formats.release_reader import Records, ReleaseReader, read_he
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
 from maxent.models.formats.weka.trees import READER as WEKA
+from maxent.models.formats.xgboost.dump_json import READER as XGBOOST_DUMP_JSON
+from maxent.models.formats.xgboost.dump_table import READER as XGBOOST_TABLE
+from maxent.models.formats.xgboost.dump_text import READER as XGBOOST_DUMP
+from maxent.models.formats.xgboost.saved_json import READER as XGBOOST_JSON
+from maxent.models.formats.xgboost.saved_ubj import READER as XGBOOST_UBJ
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
@@ -46,6 +49,9 @@ READERS = (
     MAXENT_JSON,
     XGBOOST_JSON,
     XGBOOST_UBJ,
+    XGBOOST_DUMP,
+    XGBOOST_DUMP_JSON,
+    XGBOOST_TABLE,
     LIGHTGBM_TEXT,
     LIGHTGBM_JSON,
     CATBOOST_JSON,

@@ -16,9 +16,9 @@ import pytest
 
 from maxent.constraints.cells import build_cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.models.formats.boosting.xgboost_training import Weights, training_of
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.xgboost.training import Weights, training_of
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Release
 from maxent.models.tables.qi_table import read_qi

@@ -25,6 +25,36 @@ _ROUNDING = 1e-4
 """By how much a sum may be off, in parts of it, and besides: tools compute in single precision."""
 
 
+def follows_gradients(release: Release, iterations: Sequence[int], training: TrainingColumns) -> bool:
+    """Whether the first trees raise the scores of the records of their classes: else classes are in another order."""
+    boosting = release.boosting
+    reached, y = training_places(release, training)
+    if boosting is None or not training.classes:
+        return False
+    scores = _starts(release, len(y))
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    residuals = np.eye(scores.shape[1])[y] - odds / odds.sum(axis=1, keepdims=True)
+    classes, told = release.target.classes, False
+    for t, tree in enumerate(release.trees):
+        if iterations[t] == iterations[0]:
+            of = classes.index(tree.of_class or classes[-1])
+            along = float((residuals[:, of] * _values(tree)[reached[t]]).sum())
+            if along < 0:
+                return False
+            told = told or along > 0
+    return told or all(not _values(tree).any() for tree in release.trees)
+
+
+def _starts(release: Release, n: int) -> FloatArray:
+    """The scores before the first tree, shape (n, n_classes); 0 of the first of two classes."""
+    boosting, classes = release.boosting, release.target.classes
+    base = 0.0 if boosting is None else boosting.base
+    starts = [float(base) if isinstance(base, float | int) else base.get(c, 0.0) for c in classes]
+    if boosting is not None and boosting.link == "logit":
+        starts[0] = 0.0
+    return np.tile(np.array(starts), (n, 1))
+
+
 def agrees(
     release: Release, covers: Sequence[FloatArray], iterations: Sequence[int], training: TrainingColumns
 ) -> bool:
@@ -48,9 +78,7 @@ def agrees(
     except InvalidInput:
         return False
     classes = release.target.classes
-    base = boosting.base
-    starts = [base.get(c, 0.0) if not isinstance(base, float | int) else float(base) for c in classes]
-    scores = np.tile(np.array([0.0, starts[1]] if boosting.link == "logit" else starts), (len(y), 1))
+    scores = _starts(release, len(y))
     factor = 1.0 if boosting.link == "logit" else 2.0
     weights = np.ones(len(y))
     for iteration, group in groupby(range(len(covers)), key=lambda t: iterations[t]):

@@ -14,9 +14,9 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.boosting.hessians import agrees
-from maxent.models.formats.boosting.xgboost_columns import of_codes
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.formats.xgboost.columns import of_codes
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.trees.thresholds import single_less_than
@@ -167,7 +167,7 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
     if coded and not named:
         shown = ", ".join(column.name for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         lost.append(f"the names of categories of {shown}: they are codes, as a table for predictions has to have them")
-    if wanted.classes is None:
+    if wanted.classes is None and model.classes == class_names(wanted, len(model.classes)):
         lost.append("the names of the classes, which --classes gives")
     return Converted(release, model.tool, tuple(lost))
 

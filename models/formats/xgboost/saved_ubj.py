@@ -7,10 +7,10 @@ from os import PathLike
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import uncollected
 from maxent.models.files.ubjson import read_ubjson_object
-from maxent.models.formats.boosting.xgboost import PARAMETERS
-from maxent.models.formats.boosting.xgboost_json import converted
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.xgboost.model import PARAMETERS
+from maxent.models.formats.xgboost.saved_json import converted
 from maxent.models.reading import Reader
 
 _START = b"{L\0\0\0\0\0\0\0\x07learner{"

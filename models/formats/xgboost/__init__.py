@@ -1,0 +1,1 @@
+"""Models of XGBoost: files that it saves, and dumps of its trees."""
