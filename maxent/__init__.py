@@ -67,7 +67,7 @@ _HOME = {
     "UnreliableResult": "maxent.models.errors",
 }
 
-_MODULES = ("disclosure", "privacy")
+_MODULES = ("datasets", "disclosure", "privacy")
 """Modules that ``import maxent`` gives, too."""
 
 __all__ = sorted(_HOME)

@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, Listed] = {
     "sweep": Listed("comparisons", "A study: a row of results for each data set, defense and adversary."),
     "explain": Listed("adversary", "Every constraint of a release, with its node."),
     "bench": Listed("comparisons", "One problem on several solver back ends, side by side."),
+    "fetch": Listed("releases", "A public data set by name, for examples and measurements."),
     "backends": Listed("comparisons", "Installed solver back ends, and the problems that each can solve."),
 }
 """Name -> where it is. The module of this name has the ``command``, and its ``EXAMPLES``."""

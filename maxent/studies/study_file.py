@@ -14,6 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
 
+from maxent.models.datasets.download import DATA, cache_folder
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
@@ -47,9 +48,6 @@ MOST_BYTES = 1_000_000
 
 MOST = 100_000
 """Points of a block of a study."""
-
-DATA = "MAXENT_DATA"
-"""Environment variable with a folder of data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = Non
         A TOML file, see docs/sweep.md.
     data : path, optional
         The folder to look for files in first; then that of the study file, then the one in the environment variable
-        MAXENT_DATA.
+        MAXENT_DATA, then the cache of fetched data sets.
 
     Raises
     ------
@@ -117,7 +115,9 @@ def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = Non
         raise invalid(source, "file", "content", expected, "neither of them (is it the right file?)")
     problems: list[Problem] = []
     top = Table(document, (), line_numbers(text), problems)
-    folders = [Path(folder) for folder in (data, Path(path).parent, os.environ.get(DATA)) if folder]
+    cached = cache_folder()
+    searched = (data, Path(path).parent, os.environ.get(DATA), cached if cached.is_dir() else None)
+    folders = [Path(folder) for folder in searched if folder]
     about = top.table("study")
     name = about.take("name", "a text", is_text) or Path(path).stem
     about.take("description", "a text", is_text)

@@ -144,6 +144,9 @@ def folder(tmp_path, monkeypatch):
     for name in ("tree.json", "qi.csv", "truth.csv", "model.txt"):
         shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/adult.csv").write_text("age,class\n39,<=50K\n", encoding="utf-8")
+    monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     for example in examples_of("defend"):
         assert main(shlex.split(example)[1:]) == 0

@@ -1,0 +1,1 @@
+"""Public data sets by name: what they are, and where a copy is."""

@@ -1,0 +1,191 @@
+"""The data sets that have a name: the one place where they are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from maxent.models.errors import invalid
+from maxent.models.text.hints import close_to
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file that a data set is made of, as its source has it.
+
+    Attributes
+    ----------
+    url : str
+    size : int
+        Bytes.
+    sha256 : str
+        Of the file, in hexadecimal digits.
+    fold : str, optional
+        What the column ``fold`` says of its rows, where the source divides them.
+    """
+
+    url: str
+    size: int
+    sha256: str
+    fold: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.url.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A public data set.
+
+    Attributes
+    ----------
+    name : str
+    words : str
+        What it is about.
+    target : str
+        The column of the class.
+    rows : int
+    columns : tuple of str
+        In the order of the source.
+    parts : tuple of Part
+        None where no source has it for everybody.
+    source : str
+        Whom to cite.
+    """
+
+    name: str
+    words: str
+    target: str
+    rows: int
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    source: str
+
+    @property
+    def file(self) -> str:
+        """The name of its table: CSV with a header."""
+        return f"{self.name}.csv"
+
+    def table(self, contents: Sequence[bytes]) -> str:
+        """Its table, made of the contents of its parts."""
+        folds = any(part.fold is not None for part in self.parts)
+        lines = [",".join([*self.columns, *["fold"] * folds])]
+        for part, content in zip(self.parts, contents, strict=True):
+            more = [] if part.fold is None else [part.fold]
+            lines += [",".join([*cells, *more]) for cells in _cells(content.decode("ascii"))]
+        return "\n".join(lines) + "\n"
+
+
+def _cells(text: str) -> Iterator[list[str]]:
+    """The cells of each row; UCI's test set of Adult begins with a remark, and ends its rows with a full stop."""
+    for line in text.splitlines():
+        if line and not line.startswith("|"):
+            yield [cell.strip() for cell in line.removesuffix(".").split(",")]
+
+
+_ADULT = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
+    "capital-loss,hours-per-week,native-country,class"
+)
+_NURSERY = "parents,has_nurs,form,children,housing,finance,social,health,assessment"
+_MUSHROOM = (
+    "class,cap-shape,cap-surface,cap-color,bruises,odor,gill-attachment,gill-spacing,gill-size,gill-color,stalk-shape,"
+    "stalk-root,stalk-surface-above-ring,stalk-surface-below-ring,stalk-color-above-ring,stalk-color-below-ring,"
+    "veil-type,veil-color,ring-number,ring-type,spore-print-color,population,habitat"
+)
+_CONTRACEPTIVE = (
+    "wife_age,wife_education_level,husband_education_level,num_children,isMuslim,isNotWorking,husband_occupation,"
+    "standard_of_living,isNotExposedToMedia,contraceptive_method_used"
+)
+
+DATA_SETS = {
+    each.name: each
+    for each in (
+        DataSet(
+            "adult",
+            "incomes above and below 50K, from a census; fold divides training and test rows",
+            "class",
+            48842,
+            tuple(_ADULT.split(",")),
+            (
+                Part(
+                    _UCI + "adult/adult.data",
+                    3974305,
+                    "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+                    "train",
+                ),
+                Part(
+                    _UCI + "adult/adult.test",
+                    2003153,
+                    "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+                    "test",
+                ),
+            ),
+            "Becker and Kohavi 1996, UCI Machine Learning Repository, doi:10.24432/C5XW20 (CC BY 4.0)",
+        ),
+        DataSet(
+            "nursery",
+            "applications for nursery schools, and how they were ranked",
+            "assessment",
+            12960,
+            tuple(_NURSERY.split(",")),
+            (
+                Part(
+                    _UCI + "nursery/nursery.data",
+                    1059371,
+                    "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
+                ),
+            ),
+            "Rajkovic 1989, UCI Machine Learning Repository, doi:10.24432/C5P88W (CC BY 4.0)",
+        ),
+        DataSet(
+            "mushroom",
+            "mushrooms, edible (e) and poisonous (p)",
+            "class",
+            8124,
+            tuple(_MUSHROOM.split(",")),
+            (
+                Part(
+                    _UCI + "mushroom/agaricus-lepiota.data",
+                    373704,
+                    "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
+                ),
+            ),
+            "UCI Machine Learning Repository 1981, doi:10.24432/C5959T (CC BY 4.0)",
+        ),
+        DataSet(
+            "contraceptive",
+            "contraceptive methods of married women in Indonesia, 1987",
+            "contraceptive_method_used",
+            1473,
+            tuple(_CONTRACEPTIVE.split(",")),
+            (
+                Part(
+                    _UCI + "cmc/cmc.data",
+                    30962,
+                    "ad2a49da55df24b061a994ecc4d90c856aba35acd05138851aa251c4f06303c9",
+                ),
+            ),
+            "Lim 1997, UCI Machine Learning Repository, doi:10.24432/C59W2D (CC BY 4.0)",
+        ),
+    )
+}
+"""Name -> data set."""
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of a name.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none.
+    """
+    if name not in DATA_SETS:
+        found = repr(name) + close_to(str(name), DATA_SETS)
+        raise invalid("fetch", "argument", "name", f"one of {', '.join(DATA_SETS)}", found)
+    return DATA_SETS[name]
