@@ -18,6 +18,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.formats.boosting.catboost_json import READER as CATBOOST_JSON
 from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
+from maxent.models.formats.boosting.lightgbm_table import READER as LIGHTGBM_TABLE
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
@@ -54,6 +55,7 @@ READERS = (
     XGBOOST_TABLE,
     LIGHTGBM_TEXT,
     LIGHTGBM_JSON,
+    LIGHTGBM_TABLE,
     CATBOOST_JSON,
     EXPORT_TEXT,
     WEKA,

@@ -1,8 +1,8 @@
 """Whether scores are of a training table: sums of hessians at leaves follow from the scores of the trees before.
 
-The hessian of a record is p (1 - p) of a logistic loss, and twice that of each class of a softmax, as XGBoost has it
-(Chen and Guestrin, 2016, section 2.2); p is what the trees of all iterations before predict. A table, a base score and
-an order of categories that give the sums that a file states at all leaves are those of the training.
+The hessian of a record is p (1 - p) times `Boosting.hessian` (Chen and Guestrin, 2016, section 2.2); p is what the
+trees of all iterations before predict. A table, a base score and an order of categories that give the sums that a file
+states at all leaves are those of the training.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ _ROUNDING = 1e-4
 """By how much a sum may be off, in parts of it, and besides: tools compute in single precision."""
 
 
-def follows_gradients(release: Release, iterations: Sequence[int], training: TrainingColumns) -> bool:
-    """Whether the first trees raise the scores of the records of their classes: else classes are in another order."""
+def follows_gradients(
+    release: Release, iterations: Sequence[int], training: TrainingColumns, first: FloatArray | None = None
+) -> bool:
+    """Whether the first trees raise the scores of the records of their classes: else classes are in another order.
+
+    ``first`` are the scores before the first tree, where they are not the base, shape (n_classes,).
+    """
     boosting = release.boosting
     reached, y = training_places(release, training)
     if boosting is None or not training.classes:
         return False
-    scores = _starts(release, len(y))
+    scores = _starts(release, len(y)) if first is None else np.tile(first, (len(y), 1))
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     residuals = np.eye(scores.shape[1])[y] - odds / odds.sum(axis=1, keepdims=True)
     classes, told = release.target.classes, False
@@ -56,7 +61,11 @@ def _starts(release: Release, n: int) -> FloatArray:
 
 
 def agrees(
-    release: Release, covers: Sequence[FloatArray], iterations: Sequence[int], training: TrainingColumns
+    release: Release,
+    covers: Sequence[FloatArray],
+    iterations: Sequence[int],
+    training: TrainingColumns,
+    first: FloatArray | None = None,
 ) -> bool:
     """Whether the sums of hessians at all leaves are those of a training table.
 
@@ -69,6 +78,8 @@ def agrees(
     iterations : sequence of int, one per tree, not decreasing
     training : TrainingColumns
         With the target, classes may have weights of their own (``scale_pos_weight``), which the first root tells.
+    first : shape (n_classes,), optional
+        The scores before the first tree, where its values contain them.
     """
     boosting = release.boosting
     if boosting is None or boosting.link == "none":
@@ -79,11 +90,11 @@ def agrees(
         return False
     classes = release.target.classes
     scores = _starts(release, len(y))
-    factor = 1.0 if boosting.link == "logit" else 2.0
     weights = np.ones(len(y))
     for iteration, group in groupby(range(len(covers)), key=lambda t: iterations[t]):
         members = list(group)
-        hessian = factor * np.maximum(_hessians(scores), _SMALLEST)
+        before = scores if first is None or iteration != iterations[0] else np.tile(first, (len(y), 1))
+        hessian = boosting.hessian * np.maximum(_hessians(before), _SMALLEST)
         if iteration == iterations[0] and boosting.link == "logit" and training.classes:
             weights = _class_weights(hessian[:, 1], y == 1, float(covers[members[0]][0]))
         for t in members:
