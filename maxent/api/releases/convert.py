@@ -9,6 +9,7 @@ from typing import Any
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
@@ -32,7 +33,8 @@ def convert(
     ----------
     model : path or fitted model
         A file or a folder that a tool wrote, in a format of docs/models.md; or a tree, a forest or a boosted model of
-        scikit-learn, as `maxent.from_sklearn` takes it, which has more arguments.
+        scikit-learn, as `maxent.from_sklearn` takes it, which has more arguments; or a ``Pipeline`` that ends in one,
+        which needs ``train``.
     target : str, optional
         The name of the sensitive attribute; by default what the file says, else ``class``.
     classes : sequence of str, optional
@@ -43,7 +45,8 @@ def convert(
         The quasi-identifiers; all other attributes are private. By default all are public.
     train : DataFrame or path, optional
         The training table, for domains of attributes that the file lacks. Nothing that it states of the records
-        becomes part of the release.
+        becomes part of the release. Of a model that is there, the DataFrame that ``fit`` was given: scalers, encoders,
+        imputers, binners and selection of columns are undone, so that splits are in its columns and values.
     parameters : mapping, optional
         What else the file lacks, by name, as its format asks for it.
     reading : Reading, optional
@@ -62,12 +65,23 @@ def convert(
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if isinstance(model, (str, PathLike)):
         return converted(model, wanted, reading).release
-    if wanted.train is not None or wanted.parameters:
-        name = "parameters" if wanted.train is None else "train"
-        raise InvalidInput(
-            "options", [Problem(ARGUMENT, name, "None: a model that is there has what it needs", "a value")]
-        )
-    release = from_sklearn(model, target=target or UNNAMED, classes=wanted.classes, features=wanted.features)
+    if wanted.parameters:
+        expected = "None: a model that is there has what it needs"
+        raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
+    if wanted.train is None and not is_pipeline(model):
+        return _without_table(model, wanted)
+    if not hasattr(wanted.train, "columns"):
+        expected = "the DataFrame that fit was given: with it the steps of a pipeline are undone"
+        raise InvalidInput("options", [Problem(ARGUMENT, "train", expected, shorten(wanted.train))])
+    if wanted.features is not None:
+        expected = "None: the columns of train= are those of the release"
+        raise InvalidInput("options", [Problem(ARGUMENT, "features", expected, shorten(wanted.features))])
+    return release_of(model, wanted.train, target=wanted.target or UNNAMED, classes=wanted.classes, qi=wanted.qi)
+
+
+def _without_table(model: Any, wanted: Wanted) -> Release:
+    """A model of scikit-learn as a release of what it holds."""
+    release = from_sklearn(model, target=wanted.target or UNNAMED, classes=wanted.classes, features=wanted.features)
     if wanted.qi is None:
         return release
     names = [attribute.name for attribute in release.attributes]
@@ -75,7 +89,7 @@ def convert(
         raise InvalidInput("options", [Problem(ARGUMENT, "qi", f"attributes ({', '.join(names)})", shorten(unknown))])
     private = [name for name in names if name not in wanted.qi]
     return from_sklearn(
-        model, target=target or UNNAMED, classes=wanted.classes, features=wanted.features, private=private
+        model, target=release.target.name, classes=wanted.classes, features=wanted.features, private=private
     )
 
 

@@ -9,8 +9,6 @@ from maxent.models.errors import InvalidInput, invalid
 
 _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
-_CHANGE_NUMBERS = ("Scaler", "Normalizer", "Transformer", "Discretizer", "PCA", "SVD", "Features")
-"""Endings of the names of scikit-learn's steps after which thresholds are no longer those of the table's numbers."""
 
 
 def check_model(source: str, model: object) -> None:
@@ -104,7 +102,7 @@ def _ways_out(model: Any) -> Iterator[str]:
     from sklearn.tree import DecisionTreeClassifier
 
     if isinstance(model, Pipeline):
-        yield _of_pipeline(model)
+        yield ": maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"
     if isinstance(model, DecisionTreeClassifier):
         yield ""
     if is_regressor(model):
@@ -120,33 +118,6 @@ def _ways_out(model: Any) -> Iterator[str]:
 
 def _is_fitted(model: object) -> bool:
     return hasattr(model, "estimators_") or hasattr(model, "_predictors")
-
-
-def _of_pipeline(model: Any) -> str:
-    """Advice for a pipeline: the step that can be published, and the effect of the steps before it."""
-    before = [type(step).__name__ for step in _steps(model.steps[:-1])]
-    if changed := [name for name in before if name.endswith(_CHANGE_NUMBERS)]:
-        return (
-            f": give the tree alone, fitted without {', '.join(dict.fromkeys(changed))}, which a tree does not need: "
-            "its thresholds have to be numbers of the adversary's table"
-        )
-    encoders = [
-        f"{argument} what {name} did"
-        for name, argument in (("OneHotEncoder", "onehot="), ("OrdinalEncoder", "categories="))
-        if name in before
-    ]
-    say = f", and say in {' and in '.join(encoders)}" if encoders else ""
-    return f": give its last step, model[-1], with features=list(model[:-1].get_feature_names_out()){say}"
-
-
-def _steps(named: list[Any]) -> Iterator[object]:
-    """The steps of a pipeline, and those inside pipelines and column transformers among them."""
-    for _, step, *_ in named:
-        inside = getattr(step, "steps", None) or getattr(step, "transformers", None)
-        if inside is None:
-            yield step
-        else:
-            yield from _steps(inside)
 
 
 def _kind(model: object) -> str:
