@@ -134,7 +134,7 @@ class LinearEntropy:
     @cached_property
     def tangled(self) -> bool:
         """Whether so many rows are about one owner's masses that those alone fill a Hessian too large to factor."""
-        about: IntArray = np.diff(sparse.csc_matrix(abs(self.matrix) @ self._membership).indptr)
+        about: IntArray = np.diff(sparse.csc_matrix(abs(self.matrix) @ self.membership).indptr)
         return int(about.max(initial=0)) > OVERLAPPING_FACTOR
 
     def bend(self, masses: FloatArray, change: FloatArray) -> float:
@@ -156,12 +156,12 @@ class LinearEntropy:
             # Centred before they are multiplied: as a difference of products, what is left of a mass near its owner's
             # total would be rounding.
             picked = chosen.toarray()
-            sums = (self._membership.T @ (picked * masses).T).T
+            sums = (self.membership.T @ (picked * masses).T).T
             root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
             dense: FloatArray = root @ root.T
             return dense
         weighted = chosen @ sparse.diags_array(masses)
-        pooled = weighted @ self._membership
+        pooled = weighted @ self.membership
         product = weighted @ chosen.T - pooled @ sparse.diags_array(1 / self._positive_total) @ pooled.T
         dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
         return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
@@ -231,7 +231,7 @@ class LinearEntropy:
         return np.where(self._total > 0, self._total, 1.0)
 
     @cached_property
-    def _membership(self) -> sparse.csr_matrix:
+    def membership(self) -> sparse.csr_matrix:
         """1 where a mass (row) is of an owner (column)."""
         n = len(self.owner)
         return sparse.csr_matrix((np.ones(n), (np.arange(n), self.owner)), shape=(n, len(self.total)))

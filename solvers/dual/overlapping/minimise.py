@@ -1,10 +1,10 @@
 """Maximum entropy under very many overlapping counts, such as the counts of several trees.
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
-infinite. So the face of the feasible masses is found first, and proved (`face.py`). Over it the dual has a minimum,
-which Newton's method finds in a few steps from where proportional fitting gets (`proportional_fitting.py`). Intervals
-mostly leave every mass room: these are solved without their face where that can be, on the few that bind
-(`binding_rows.py`).
+infinite. So the face of the feasible masses is found first, from equations that are independent
+(`independent_sums.py`), and proved (`face.py`). Over it the dual has a minimum, which Newton's method finds in a few
+steps from where proportional fitting gets (`proportional_fitting.py`). Intervals mostly leave every mass room: these
+are solved without their face where that can be, on the few that bind (`binding_rows.py`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
@@ -27,14 +27,15 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
 from maxent.solvers.dual.overlapping.binding_rows import minimise_binding, missed_by
 from maxent.solvers.dual.overlapping.face import find_face
+from maxent.solvers.dual.overlapping.independent_sums import independent_rows
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.forecast import foretell
 
 SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
 """Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely."""
 
-PER_FITTING = 40.0
-"""How many times as long as these first rounds it all takes: 30 to 50 on the forests of docs/benchmarks.md."""
+PER_FITTING = 15.0
+"""How many times as long as these first rounds it all takes: 10 to 20 on the larger forests of docs/benchmarks.md."""
 
 SOFTNESS = 1e-5
 """That of the first Newton step, see `maxent.solvers.dual.newton.minimise`."""
@@ -112,6 +113,10 @@ def minimise_overlapping(
     y = np.zeros(len(single))
     y[rows] = start
     keep(y, problem.masses(y))
+    told = independent_rows(several, clock)
+    if told is not None:
+        rows, start = rows[told.rows], told.multipliers(several, start)[told.rows]
+        several = _of_rows(problem, rows)
     face = find_face(several, clock)
     if face is None:
         return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
