@@ -39,6 +39,12 @@ def _is_pickle(head: Head) -> bool:
     )
 
 
+def _is_treelite(head: Head) -> bool:
+    """Versions 3 and 4 begin with their three numbers, of 32 bits each."""
+    start = head.start[:12]
+    return len(start) == 12 and start[0] in (3, 4) and not any(start[i] for i in (1, 2, 3, 5, 6, 7, 9, 10, 11))
+
+
 def _is_r_data(head: Head) -> bool:
     return unpacked(head)[:2] in (b"X\n", b"A\n", b"RD") or head.name.endswith((".rds", ".rda", ".rdata"))
 
@@ -79,7 +85,12 @@ REFUSED = (
     Refusal(
         "CatBoost's binary format",
         lambda head: head.start.startswith(b"CBM1"),
-        "save the model as JSON: save_model of the model does, with the format json",
+        "save the model as JSON: save_model of the model does, with the format json and the training pool",
+    ),
+    Refusal(
+        "a checkpoint of treelite, which only its own library can take apart",
+        _is_treelite,
+        "in Python, write treelite.Model.deserialize(path).dump_as_json() into a file",
     ),
 )
 """All of them; a file is refused by the first that recognises it, after all readers have been asked."""

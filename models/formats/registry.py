@@ -20,6 +20,7 @@ from maxent.models.formats.boosting.catboost_json import READER as CATBOOST_JSON
 from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
 from maxent.models.formats.boosting.lightgbm_table import READER as LIGHTGBM_TABLE
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
+from maxent.models.formats.boosting.treelite_json import READER as TREELITE_JSON
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
@@ -57,6 +58,7 @@ READERS = (
     LIGHTGBM_JSON,
     LIGHTGBM_TABLE,
     CATBOOST_JSON,
+    TREELITE_JSON,
     EXPORT_TEXT,
     WEKA,
     RPART_FRAME,

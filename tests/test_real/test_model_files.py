@@ -32,7 +32,7 @@ from maxent.models.trees.predict import places_of, predict, predict_proba, read_
 FOLDER = Path(os.environ.get("MAXENT_DATA", "/nonexistent")) / "models"
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 BEGIN, END = "<!-- files -->\n", "<!-- /files -->"
-NUMBERED = {"xgb17_iris"}
+NUMBERED = {"treelite_rf_wine", "xgb17_iris"}
 """Items whose models have no names of columns: they are told those of the table, in its order."""
 
 PART = re.compile(r"tree(_?[0-9].*)\.(txt|dot|csv)|tree_.*0\.dot")
