@@ -24,6 +24,7 @@ from maxent.models.formats.boosting.treelite_json import READER as TREELITE_JSON
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
+from maxent.models.formats.pmml.reader import READER as PMML
 from maxent.models.formats.published_records import READER as RECORDS
 from maxent.models.formats.r.partykit_print import READER as PARTYKIT_PRINT
 from maxent.models.formats.r.rpart_frame import READER as RPART_FRAME
@@ -59,6 +60,7 @@ READERS = (
     LIGHTGBM_TABLE,
     CATBOOST_JSON,
     TREELITE_JSON,
+    PMML,
     EXPORT_TEXT,
     WEKA,
     RPART_FRAME,

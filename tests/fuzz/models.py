@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from xml.etree.ElementTree import ParseError
 
 from fuzz.case import Case, Dice
 from fuzz.mutations.documents import as_json, changed
+from fuzz.mutations.markup import as_xml
 from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from maxent.models.formats.registry import READERS
 
@@ -38,7 +40,7 @@ def case(number: int) -> Case:
         content = damaged(content, dice, dice.choice([1, 1, 2, 5]))
     elif kind < 19:
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
-            content = _as_json(content, dice) if content[:1] in b"{[" else _as_lines(content, dice)
+            content = _changed(content, dice)
     call = ["convert", name, "-o", "out.json"]
     if dice.chance(0.5):
         call += ["--target", "Salary", "--train", TABLE]
@@ -54,6 +56,18 @@ def case(number: int) -> Case:
     told = dice.chance(0.5)
     files = {name: content, TABLE: (SEEDS / TABLE).read_bytes()}
     return Case(files, (*call, "--json") if told else tuple(call), as_json=told, secret=secret)
+
+
+def _changed(content: bytes, dice: Dice) -> bytes:
+    """A document with a change of the kind that it is of."""
+    if content[:1] in b"{[":
+        return _as_json(content, dice)
+    if content[:1] == b"<" and dice.chance(0.7):
+        try:
+            return as_xml(content, dice)
+        except ParseError:
+            return damaged(content, dice)
+    return _as_lines(content, dice)
 
 
 def _as_json(content: bytes, dice: Dice) -> bytes:

@@ -105,7 +105,7 @@ UNKNOWN = {
     "a pickle, which could run any code and is not loaded": lambda path: path.write_bytes(pickle.dumps(["secret"])),
     "a zip archive": archive,
     "R data": lambda path: path.write_bytes(b"RDX3\nsecret"),
-    "XML or HTML": lambda path: path.write_text("\ufeff<PMML>secret", encoding="utf-8"),
+    "XML or HTML": lambda path: path.write_text("\ufeff<html>secret", encoding="utf-8"),
     "a tree of R's party, whose print has no labels": lambda path: path.write_text(PARTY, encoding="utf-8"),
     "what R prints of a forest, which has no trees": lambda path: path.write_text(
         "\nCall:\n randomForest(x)\n", "utf-8"

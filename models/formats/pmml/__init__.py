@@ -1,0 +1,1 @@
+"""PMML: trees and ensembles of trees, whoever wrote them."""

@@ -1,0 +1,1 @@
+"""What expressions of PMML compute of one column of a table."""
