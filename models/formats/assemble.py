@@ -110,9 +110,11 @@ def _attributes(
     """Every attribute that is tested or declared, by name, with its domain."""
     named: dict[str, dict[str, None]] = {}
     numeric: dict[str, bool] = {}
+    testing: dict[str, list[Node]] = {}
     for node in (node for tree in trees for node in tree.nodes if node.attribute is not None):
         title = node.attribute or ""
         values = named.setdefault(title, {})
+        testing.setdefault(title, []).append(node)
         for branch in node.branches:
             values.update(dict.fromkeys(branch.values or ()))
             numeric[title] = numeric.get(title, False) or branch.le is not None or branch.gt is not None
@@ -126,15 +128,15 @@ def _attributes(
         if named.get(title) or (not numeric.get(title) and _is_categorical(declared, trained)):
             domain = dict.fromkeys((declared.values if declared else None) or ())
             domain |= named.get(title, {})
-            if trained is not None and trained.values is not None and _has_rest(trees, title):
+            if trained is not None and trained.values is not None and _has_rest(testing.get(title, ())):
                 domain = dict.fromkeys(sorted({*domain, *trained.values}) if declared is None else domain)
                 domain |= dict.fromkeys(trained.values)
-            if _takes_others(trees, title, domain, known=declared is not None or trained is not None):
+            if _takes_others(testing.get(title, ()), domain, known=declared is not None or trained is not None):
                 domain[OTHER] = None
             found[title] = Attribute(title, "categorical", tuple(domain))
         else:
             missing = declared is not None and declared.missing
-            found[title] = Attribute(title, "numeric", missing=missing or _takes_missing(trees, title))
+            found[title] = Attribute(title, "numeric", missing=missing or _takes_missing(testing.get(title, ())))
     return found
 
 
@@ -143,22 +145,20 @@ def _is_categorical(*stated: Attribute | None) -> bool:
     return next((attribute.type == "categorical" for attribute in stated if attribute is not None), False)
 
 
-def _has_rest(trees: Sequence[Tree], title: str) -> bool:
-    """Whether some branch takes whatever values of an attribute the others leave; else all that are there are named."""
-    nodes = [node for tree in trees for node in tree.nodes if node.attribute == title]
+def _has_rest(nodes: Sequence[Node]) -> bool:
+    """Whether some branch takes whatever values the others leave; else all that are there are named."""
     return not nodes or any(_is_rest(branch) for node in nodes for branch in node.branches)
 
 
-def _takes_others(trees: Sequence[Tree], title: str, domain: Mapping[str, None], *, known: bool) -> bool:
+def _takes_others(nodes: Sequence[Node], domain: Mapping[str, None], *, known: bool) -> bool:
     """Whether some branch takes the rest of a domain that is not known, or of which there is no rest."""
-    nodes = [n for tree in trees for n in tree.nodes if n.attribute == title and any(map(_is_rest, n.branches))]
-    taken = ({value for branch in node.branches for value in branch.values or ()} for node in nodes)
-    return bool(nodes) and (not known or any(values >= domain.keys() for values in taken))
+    resting = [node for node in nodes if any(map(_is_rest, node.branches))]
+    taken = ({value for branch in node.branches for value in branch.values or ()} for node in resting)
+    return bool(resting) and (not known or any(values >= domain.keys() for values in taken))
 
 
-def _takes_missing(trees: Sequence[Tree], title: str) -> bool:
-    """Whether some branch takes missing numbers of an attribute."""
-    nodes = (node for tree in trees for node in tree.nodes if node.attribute == title)
+def _takes_missing(nodes: Sequence[Node]) -> bool:
+    """Whether some branch takes missing numbers."""
     return any(branch.missing or _is_rest(branch) for node in nodes for branch in node.branches)
 
 

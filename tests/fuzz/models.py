@@ -53,6 +53,8 @@ def case(number: int) -> Case:
         call += ["--param", dice.choice(["rate=0.3", "rate=nan", "rate=x", "lambda=-1", "other=1"])]
     if reader == "r-forest" and dice.chance(0.5):
         call += ["--param", "levels=sorted"]
+    if reader == "c50-tree" and dice.chance(0.5):
+        call += ["--classes", "<=50K,>50K"]
     told = dice.chance(0.5)
     files = {name: content, TABLE: (SEEDS / TABLE).read_bytes()}
     return Case(files, (*call, "--json") if told else tuple(call), as_json=told, secret=secret)

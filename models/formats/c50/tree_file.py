@@ -1,0 +1,225 @@
+"""The file of a tree that C5.0 saves, ``model.tree``: a node on each line, with the numbers of cases of each class.
+
+A test of numbers, and of all values, has a first branch for values that are not applicable. Numbers are compared in
+single precision. A case without a value goes down all branches in parts, as many as cases of the training took each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from maxent.models.errors import invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.text_files import read_text
+from maxent.models.formats.assemble import assemble
+from maxent.models.formats.c50.names import Names, read_names
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.missing.fractions import Part, fractional_tree
+from maxent.models.formats.proof import check_leaves
+from maxent.models.formats.release_reader import Head, model_reader
+from maxent.models.formats.training_columns import read_training
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Branch, Labels, Node
+from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import LARGEST_COUNT
+from maxent.models.trees.thresholds import single_at_most
+
+_HEAD = re.compile(r'id="See5/C5\.0 ([^"]{0,80})"\s*\n\s*entries="([0-9]{1,6})"')
+_CELL = re.compile(r'([a-z]+)=("(?:[^"\\]|\\.)*"(?:,"(?:[^"\\]|\\.)*")*)(?:\s+|$)')
+_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ADVICE = "the table that C5.0 built the tree from, whole: not a sample of it, and without weights"
+_CRITERION = "the criterion, so that nothing follows from the choice of splits"
+_FRACTIONS = "counts and sizes of leaves below tests of values that cases lack: such cases are counted there in parts"
+_UNDECIDED = "classes of records without values where branches are as likely"
+_WEIGHTS = "counts and sizes: cases were weighted"
+_ABSENT = "N/A"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A node: its line, kind, class, cases of each class, test, and the values of each branch."""
+
+    line: int
+    kind: int
+    label: str
+    cases: tuple[float, ...]
+    attribute: str
+    forks: int
+    cut: float
+    values: tuple[tuple[str, ...], ...]
+
+
+def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a file, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    version, rows = _rows(source, read_text(path))
+    beside = Path(path).with_suffix(".names")
+    names = read_names(beside) if beside.is_file() else None
+    training = read_training(wanted, reader)
+    classes = names.classes if names is not None else wanted.classes
+    said = wanted.classes or (training.classes if training is not None else ())
+    if classes is None or (said and {*said} != {*classes}):
+        expected = f"the names file {beside.name} beside it, or classes= in the order of C5.0"
+        raise invalid(source, "document", "classes", expected, "none" if classes is None else shorten(list(said)))
+    parts = _parts(source, rows, classes, names)
+    tested = dict.fromkeys(row.attribute for row in rows if row.kind)
+    whole = all(number.is_integer() for row in rows for number in row.cases)
+    if training is not None:
+        may_lack = [name for name in tested if name in training.gaps]
+        weighted = not whole and not may_lack
+    else:
+        may_lack, weighted = ([] if whole else list(tested)), False
+    tree, undecided = fractional_tree(source, parts, classes, frozenset(may_lack), weighted=weighted)
+    labels: Labels = "decided" if weighted or may_lack else "majority"
+    known = _declared(names, tested)
+    target = None if names is None else names.target
+    release = assemble(
+        source, [tree], classes, wanted, training, target=target, known=known, predicts="label", labels=labels
+    )
+    if training is not None and not weighted:
+        check_leaves(source, release, training, _ADVICE, empty=True)
+    lost = [_CRITERION]
+    lost += [_WEIGHTS] if weighted else []
+    lost += [_FRACTIONS] if may_lack else []
+    lost += [_UNDECIDED] if undecided else []
+    return Converted(release, f"C5.0 {version.split(' ')[0]}".strip(), tuple(lost))
+
+
+def _declared(names: Names | None, tested: dict[str, None]) -> dict[str, Attribute]:
+    """The attributes that are tested, with the values that the names file lists."""
+    if names is None:
+        return {}
+    found = {name: names.attributes.get(name) for name in names.attributes if name in tested}
+    return {name: Attribute(name, "categorical", values) for name, values in found.items() if values is not None}
+
+
+def _rows(source: str, text: str) -> tuple[str, list[_Row]]:
+    """The version of C5.0, and the nodes in depth-first order."""
+    head = _HEAD.match(text)
+    if head is None:
+        raise invalid(source, "document", "content", "a tree that C5.0 saved", "other text")
+    lines = list(enumerate(text.split("\n"), 1))[2:]
+    if any(line.startswith("rules=") for _, line in lines[:2]):
+        expected = "a tree: grow it without -r (in R with rules = FALSE), as rules of which several apply are no tree"
+        raise invalid(source, "line 3", "content", expected, "rules")
+    if head[2] != "1":
+        expected = "one tree: grow it without -b (in R with trials = 1), as boosted trees weigh the cases anew"
+        raise invalid(source, "line 2", "entries", expected, head[2])
+    return head[1], [_row(source, number, line) for number, line in lines if line.strip()]
+
+
+def _row(source: str, number: int, line: str) -> _Row:
+    """One line."""
+    cells: dict[str, str] = {}
+    values: list[tuple[str, ...]] = []
+    end = 0
+    for match in _CELL.finditer(line):
+        if match.start() != end or (match[1] != "elts" and match[1] in cells):
+            break
+        end = match.end()
+        texts = tuple(re.sub(r"\\(.)", r"\1", each) for each in _TEXT.findall(match[2]))
+        values += [texts] if match[1] == "elts" else []
+        cells[match[1]] = texts[0]
+    kind = cells.get("type", "")
+    if end != len(line) or kind not in ("0", "1", "2", "3") or "class" not in cells:
+        raise invalid(source, f"line {number}", "text", 'a node, such as type="0" class="a" freq="3,1"', shorten(line))
+    if {"low", "high", "mid"} & cells.keys():
+        expected = "one threshold of each test: grow the tree without -p (in R with fuzzyThreshold = FALSE)"
+        raise invalid(source, f"line {number}", "cut", expected, "a range of thresholds")
+    try:
+        cases = tuple(map(float, cells["freq"].split(","))) if "freq" in cells else ()
+        cut, forks = float(cells.get("cut", 0)), int(cells.get("forks", 0))
+    except ValueError:
+        cases, cut, forks = (-1.0,), 0.0, 0
+    if any(not 0 <= each <= LARGEST_COUNT for each in cases) or not isfinite(cut):
+        raise invalid(source, f"line {number}", "freq, cut, forks", "numbers", shorten(line))
+    inner = kind != "0"
+    expected_forks = {"0": 0, "2": 3, "3": len(values)}.get(kind, forks)
+    if forks != expected_forks or inner != ("att" in cells) or (inner and (forks < 2 or not cases)):
+        expected = "a test with its attribute, its branches and its cases"
+        raise invalid(source, f"line {number}", "text", expected, shorten(line))
+    return _Row(number, int(kind), cells["class"], cases, cells.get("att", ""), forks, cut, tuple(values))
+
+
+def _parts(source: str, rows: Sequence[_Row], classes: Sequence[str], names: Names | None) -> list[Part]:
+    """The nodes with their branches, as `fractional_tree` takes them."""
+    children: list[list[int]] = [[] for _ in rows]
+    open_: list[int] = []
+    for at, row in enumerate(rows):
+        while open_ and len(children[open_[-1]]) == rows[open_[-1]].forks:
+            open_.pop()
+        if at and not open_:
+            raise invalid(source, f"line {row.line}", "text", "the end of the file, as the tree is complete", "a node")
+        if open_:
+            children[open_[-1]].append(at)
+        open_.append(at)
+        if row.label not in classes or len(row.cases) not in (0, len(classes)):
+            expected = f"one of {len(classes)} classes, and cases of each ({shorten(list(classes))})"
+            raise invalid(source, f"line {row.line}", "class", expected, shorten(row.label))
+    if not rows or any(len(below) != row.forks for below, row in zip(children, rows, strict=True)):
+        raise invalid(source, "document", "content", "all nodes of the tree", "the end of the file")
+    return [
+        Part(
+            str(at + 1),
+            *_test(source, rows, at, children[at], names),
+            _stated(row, classes),
+            _shares(row),
+            sum(row.cases),
+        )
+        for at, row in enumerate(rows)
+    ]
+
+
+def _shares(row: _Row) -> tuple[tuple[float, float], ...]:
+    """Cases of each class, as the least and largest number that were printed so with six digits."""
+    return tuple((each * (1 - 5e-6), each * (1 + 5e-6)) for each in row.cases)
+
+
+def _stated(row: _Row, classes: Sequence[str]) -> Node:
+    """What the file says of a leaf, if its cases are whole records."""
+    if not all(each.is_integer() for each in row.cases):
+        return Node("", label=row.label)
+    counts = dict(zip(classes, map(int, row.cases or (0.0,) * len(classes)), strict=True))
+    return Node("", label=row.label, n=sum(counts.values()), counts=counts)
+
+
+def _test(
+    source: str, rows: Sequence[_Row], at: int, below: Sequence[int], names: Names | None
+) -> tuple[str | None, tuple[tuple[Branch, int], ...], tuple[str, ...]]:
+    """The attribute, the branches with their children, and the values that no branch takes."""
+    row = rows[at]
+    if not row.kind:
+        return None, (), ()
+    if row.kind == 2:
+        if any(rows[below[0]].cases):
+            expected = "numbers: values that are not applicable (N/A) have no place among numbers"
+            raise invalid(source, f"line {row.line}", "att", expected, shorten(row.attribute))
+        most = single_at_most(float(np.float32(row.cut)))
+        return row.attribute, ((Branch(None, le=most), below[1]), (Branch(None, gt=most), below[2])), ()
+    listed = None if names is None else names.attributes.get(row.attribute)
+    if row.kind == 1:
+        if listed is None or len(listed) != row.forks - 1:
+            expected = f"{row.forks - 1} values of {shorten(row.attribute)} in the names file beside it"
+            raise invalid(source, f"line {row.line}", "att", expected, "none" if listed is None else str(len(listed)))
+        values: Iterator[tuple[str, ...]] = iter([(_ABSENT,), *((value,) for value in listed)])
+    else:
+        values = iter(row.values)
+    sides = list(zip(values, below, strict=True))
+    used = [(tuple(v for v in taken if v != _ABSENT or any(rows[child].cases)), child) for taken, child in sides]
+    kept = tuple((Branch(None, values=taken), child) for taken, child in used if taken)
+    named = {value for taken, _ in sides for value in taken}
+    return row.attribute, kept, tuple(value for value in listed or () if value not in named)
+
+
+def _recognise(head: Head) -> bool:
+    return _HEAD.match(head.text) is not None
+
+
+READER = model_reader("c50-tree", "a tree that C5.0 saved, with its names file beside it", (), convert, _recognise)

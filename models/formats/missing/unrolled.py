@@ -1,0 +1,167 @@
+"""Trees in which a missing value has no branch of its own: other columns decide then, or all branches in parts.
+
+A release has one place for each record, so that the ways of records without a value become branches of their own, below
+which the tree goes on. What a leaf states is of the records that the tool counts there: it stands where none of them
+lacks a value above the leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from maxent.models.errors import invalid
+from maxent.models.release import Branch, Node, Tree
+from maxent.models.tables.columns.missing_values import MISSING
+from maxent.models.trees.routing import interval_of
+
+_LEAST, _TIMES = 2000, 10
+"""Nodes that an unrolled tree may have: so many, and so many times those of the tool's tree."""
+
+_WORK = 20_000_000
+"""Values that may be looked at on all ways together."""
+
+State = TypeVar("State")
+_Known = frozenset[str] | tuple[float, float] | None
+"""What is known of a value on the way from the root: one of some names, in an interval, or (None) missing."""
+
+_Task = tuple[State, tuple[int, int] | None, Mapping[str, _Known], bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[State]):
+    """A test: its branches, and what each leads to; and what a record without a value leads to.
+
+    ``lacking`` is whether some record that the tool counts below had no value. ``id`` is the tool's.
+    """
+
+    id: str
+    attribute: str
+    branches: tuple[tuple[Branch, State], ...]
+    missing: State
+    lacking: bool
+
+
+def unrolled(
+    source: str,
+    start: State,
+    step: Callable[[State], Question[State] | Node],
+    may_lack: frozenset[str],
+    size: int,
+    better: str,
+) -> Tree:
+    """The tree of a start and of the steps from it.
+
+    Parameters
+    ----------
+    source : str
+        What problems call the file.
+    start : State
+    step : callable
+        The question of a state, or the leaf that it is.
+    may_lack : frozenset of str
+        Attributes of which records may lack the value.
+    size : int
+        Nodes of the tool's tree.
+    better : str
+        The way to a better export.
+
+    Raises
+    ------
+    InvalidInput
+        When there would be too many nodes.
+    """
+    nodes: list[Node] = []
+    drawn: dict[int, list[Branch]] = {}
+    numbered = work = 0
+    most = _LEAST + _TIMES * size
+    # What is to come: a state, the node that waits for its id and the branch, what is known, whether the way is the
+    # tool's own, and whether all records are counted there.
+    stack: list[tuple[State, tuple[int, int] | None, Mapping[str, _Known], bool, bool]] = [
+        (start, None, {}, True, True)
+    ]
+    while stack:
+        state, above, known, own, whole = stack.pop()
+        found = step(state)
+        while not own and isinstance(found, Question) and (only := _only(found, known)) is not None:
+            found = step(only[0])
+        work += len(known)
+        if len(nodes) >= most or work > _WORK:
+            expected = f"a tree of at most {most} nodes where records may lack values ({better})"
+            raise invalid(source, "document", "missing values", expected, "more ways")
+        if own:
+            name = found.id
+        else:
+            numbered += 1
+            name = f"m{numbered}"
+        if above is not None:
+            at, number = above
+            drawn[at][number] = replace(drawn[at][number], child=name)
+        if isinstance(found, Node):
+            nodes.append(replace(found, id=name) if whole and own else Node(name, label=found.label))
+            continue
+        lacks = found.attribute in may_lack and (own or found.attribute not in known)
+        branches, below = _branches(found, known if not own else {}, lacks=lacks)
+        drawn[len(nodes)] = branches
+        nodes.append(Node(name, found.attribute))
+        for i in reversed(range(len(branches))):
+            next_state, what, goes_on = below[i]
+            learned = {**known, found.attribute: what} if what != () and may_lack else known
+            counted = whole and not found.lacking
+            stack.append((next_state, (len(nodes) - 1, i), learned, own and goes_on, counted))
+    return Tree(tuple(replace(node, branches=tuple(drawn.get(at, ()))) for at, node in enumerate(nodes)))
+
+
+def _only(question: Question[State], known: Mapping[str, _Known]) -> tuple[State] | None:
+    """The state of the one answer that what is known leaves, None where there are several."""
+    if question.attribute not in known:
+        return None
+    what = known[question.attribute]
+    if what is None:
+        return (question.missing,)
+    left = [state for branch, state in question.branches if _meets(branch, what)]
+    return (left[0],) if len(left) == 1 else None
+
+
+def _meets(branch: Branch, what: _Known) -> bool:
+    """Whether a branch takes some value of those that are known to be possible."""
+    if isinstance(what, frozenset):
+        return not what.isdisjoint(branch.values or ())
+    low, high = interval_of(branch)
+    return what is not None and max(low, what[0]) < min(high, what[1])
+
+
+def _branches(
+    question: Question[State], known: Mapping[str, _Known], *, lacks: bool
+) -> tuple[list[Branch], list[tuple[State, _Known | tuple[()], bool]]]:
+    """The branches of a test, and for each its state, what is known in it, and whether it is the tool's own."""
+    branches: list[Branch] = []
+    below: list[tuple[State, _Known | tuple[()], bool]] = []
+    what = known.get(question.attribute, ())
+    waits = lacks
+    for branch, state in question.branches:
+        if what != () and not _meets(branch, what):
+            continue
+        taken = waits and state == question.missing
+        waits = waits and not taken
+        numeric = branch.values is None
+        learned: _Known = _interval(branch, what) if numeric else frozenset(branch.values or ())
+        if taken:
+            branch = (
+                replace(branch, missing=True) if numeric else replace(branch, values=(*(branch.values or ()), MISSING))
+            )
+        branches.append(branch)
+        below.append((state, () if taken else learned, True))
+    if waits:
+        numeric = question.branches[0][0].values is None
+        branches.append(Branch(None, missing=True) if numeric else Branch(None, values=(MISSING,)))
+        below.append((question.missing, None, False))
+    return branches, below
+
+
+def _interval(branch: Branch, what: object) -> tuple[float, float]:
+    low, high = interval_of(branch)
+    if isinstance(what, tuple) and len(what) == 2:
+        return max(low, what[0]), min(high, what[1])
+    return low, high
