@@ -88,6 +88,26 @@ REFUSED = (
         "save the model as JSON: save_model of the model does, with the format json and the training pool",
     ),
     Refusal(
+        "CatBoost's program of a model",
+        lambda head: re.match(r"###  Model data\r?\nclass catboost_model", head.text) is not None,
+        "save the model as JSON: save_model of the model does, with the format json and the training pool",
+    ),
+    Refusal(
+        "XGBoost's old binary format",
+        lambda head: head.start.startswith(b"binf") and b"gb" in head.start[:400],
+        "load it with XGBoost up to 2.1 and save it anew: booster.save_model('model.json')",
+    ),
+    Refusal(
+        "a drawing of one of XGBoost's trees, without those before it",
+        lambda head: re.match(r"digraph \{\s*graph \[ rankdir=", head.text) is not None,
+        "save the model, booster.save_model('model.json'), or dump all trees, dump_model with with_stats=True",
+    ),
+    Refusal(
+        "a print of ydf, which rounds and leaves out where missing values of the training went",
+        lambda head: re.match(r'(Type: "[A-Z_]+"\r?\nTask: |Tree #0\r?\n\s*\S.* \[score=)', head.text) is not None,
+        "save the model in a folder: model.save of the model",
+    ),
+    Refusal(
         "a checkpoint of treelite, which only its own library can take apart",
         _is_treelite,
         "in Python, write treelite.Model.deserialize(path).dump_as_json() into a file",

@@ -42,6 +42,7 @@ from maxent.models.formats.xgboost.dump_table import READER as XGBOOST_TABLE
 from maxent.models.formats.xgboost.dump_text import READER as XGBOOST_DUMP
 from maxent.models.formats.xgboost.saved_json import READER as XGBOOST_JSON
 from maxent.models.formats.xgboost.saved_ubj import READER as XGBOOST_UBJ
+from maxent.models.formats.ydf.folder import READER as YDF
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
@@ -62,6 +63,7 @@ READERS = (
     CATBOOST_JSON,
     TREELITE_JSON,
     PMML,
+    YDF,
     EXPORT_TEXT,
     WEKA,
     C50_TREE,

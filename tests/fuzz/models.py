@@ -22,10 +22,15 @@ TABLE = "train.csv"
 
 @cache
 def seeds() -> tuple[tuple[str, str, bytes], ...]:
-    """The reader, the name and the content of every seed, sorted: files are called by their reader, and a number."""
+    """The reader, the name and the content of every seed, sorted: files are called by their reader, and a number.
+
+    Each file of a folder that is called by a reader is a seed, whose case has the other files as they are.
+    """
     names = {reader.name for reader in READERS if reader.convert is not None}
-    found = [(path.stem.partition(".")[0], path.name, path.read_bytes()) for path in sorted(SEEDS.iterdir())]
-    return tuple((reader, name, content) for reader, name, content in found if reader in names)
+    paths = [path for path in sorted(SEEDS.rglob("*")) if path.is_file()]
+    found = [(path.relative_to(SEEDS).as_posix(), path.read_bytes()) for path in paths]
+    read = [(re.split("[./]", name)[0], name, content) for name, content in found]
+    return tuple((reader, name, content) for reader, name, content in read if reader in names)
 
 
 def case(number: int) -> Case:
@@ -41,7 +46,8 @@ def case(number: int) -> Case:
     elif kind < 19:
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
             content = _changed(content, dice)
-    call = ["convert", name, "-o", "out.json"]
+    folder = name.partition("/")[0] if "/" in name else ""
+    call = ["convert", folder or name, "-o", "out.json"]
     if dice.chance(0.5):
         call += ["--target", "Salary", "--train", TABLE]
     if dice.chance(0.2):
@@ -56,7 +62,8 @@ def case(number: int) -> Case:
     if reader == "c50-tree" and dice.chance(0.5):
         call += ["--classes", "<=50K,>50K"]
     told = dice.chance(0.5)
-    files = {name: content, TABLE: (SEEDS / TABLE).read_bytes()}
+    others = {other: same for _, other, same in seeds() if folder and other.startswith(f"{folder}/")}
+    files = {**others, name: content, TABLE: (SEEDS / TABLE).read_bytes()}
     return Case(files, (*call, "--json") if told else tuple(call), as_json=told, secret=secret)
 
 

@@ -110,6 +110,14 @@ UNKNOWN = {
     "what R prints of a forest, which has no trees": lambda path: path.write_text(
         "\nCall:\n randomForest(x)\n", "utf-8"
     ),
+    "CatBoost's program of a model": lambda path: path.write_text("###  Model data\nclass catboost_model", "utf-8"),
+    "XGBoost's old binary format": lambda path: path.write_bytes(b"binf" + b"\0" * 99 + b"secret gbtree"),
+    "a drawing of one of XGBoost's trees, without those before it": lambda path: path.write_text(
+        "digraph {\n    graph [ rankdir=TB ]", "utf-8"
+    ),
+    "a print of ydf, which rounds and leaves out where missing values of the training went": lambda path: (
+        path.write_text("Tree #0\n'secret' in ['a'] [score=0.1]", "utf-8")
+    ),
     "a JSON object": lambda path: path.write_text('{"learner": "secret"}', encoding="utf-8"),
     "a JSON list": lambda path: path.write_text(' ["secret"]', encoding="utf-8"),
     "binary data": lambda path: path.write_bytes(b"secret\0\xff\xfe"),

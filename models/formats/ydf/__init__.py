@@ -1,0 +1,1 @@
+"""Model folders of ydf (Yggdrasil, TensorFlow Decision Forests)."""
