@@ -23,6 +23,7 @@ from maxent.models.formats.maxent_json.read import parse_release, validate_relea
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Tree
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.truth_and_facts import read_truth
 
 
 def check(case: Case) -> None:
@@ -207,3 +208,35 @@ def test_rules_that_cannot_be_are_refused(entry: dict[str, Any], field: str, mes
     document["trees"][0]["nodes"][1]["hessian"] = -1
     with pytest.raises(InvalidInput, match="hessian"):
         parse_release(document, "release")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["gradient", "histogram"])
+def test_counts_of_scikit_learn_are_those_of_its_people(kind: str, n_classes: int) -> None:
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+
+    random = np.random.default_rng(n_classes)
+    frame = pd.DataFrame({"x": random.integers(0, 9, 150), "z": random.normal(size=150).round(1)})
+    y = np.minimum((frame["x"] + 3 * frame["z"] + random.normal(size=150) * 3 > 4) + (frame["x"] > 6), n_classes - 1)
+    model: Any = (
+        GradientBoostingClassifier(n_estimators=4, random_state=0)
+        if kind == "gradient"
+        else HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5, l2_regularization=0.5)
+    )
+    release = maxent.from_sklearn(model.fit(frame, y), target="Y", X=frame)
+    qi = read_qi(frame, release)
+    cells = build_cells(release, qi)
+    truth = read_truth(frame.assign(Y=y.astype(str)), release, qi)
+    found = leaf_counts(release, cells, qi.counts)
+    assert len(found) == sum(len(tree.leaves) for tree in release.trees), found.lost
+    rows = zip(found.tree.tolist(), found.place.tolist(), found.klass.tolist(), strict=True)
+    counts = [int(truth[cells.owner[cells.trees[t].at(place)], x].sum()) for t, place, x in rows]
+    assert found.low.tolist() == found.high.tolist() == counts
+
+
+def test_a_quotient_of_almost_nothing_proves_nothing() -> None:
+    # With scores of 60 both derivatives of those of class a vanish: tools write 0, whoever is there.
+    release = boosted(crowd(), [stump(), stump()], Rule(base=60.0, l2=0.0, hessians=False, number=np.float64))
+    zero = tuple(replace(node, value=0.0) if node.is_leaf else node for node in release.trees[0].nodes)
+    case = Case(crowd(), replace(release, trees=(replace(release.trees[0], nodes=zero),)))
+    assert not len(proved(case))

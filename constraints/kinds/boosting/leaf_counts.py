@@ -25,6 +25,9 @@ from maxent.models.release import Boosting, Node, Release
 STEPS = 12 * SINGLE
 """Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
 
+VANISHED = 1e-9
+"""Divisor below which tools write 0 in place of a quotient."""
+
 PRINTED = 2e-6
 """Relative error of a sum of second derivatives as a file states it."""
 
@@ -180,14 +183,16 @@ def _of_tree(
         free = abs(u) * penalty / rate * STEPS + boosting.l1 * (STEPS if u else 1.0)
         owner = cells.owner[inside]
         low, high = a - off, a + off
-        if len(n_cells) < len(cells.owner) and not _all_inside(owner, n_cells):
+        if u == 0 and boosting.hessian * spread[inside].max() + penalty < VANISHED:
             whole = False
-            rows += [
-                (place, float(high.max()), -np.inf, fixed + free),
-                (place, float(low.min()), fixed - free, np.inf),
-            ]
             continue
         several = len(n_cells) < len(cells.owner)
+        if several and not _all_inside(owner, n_cells):
+            whole = False
+            if np.isfinite(off).all():
+                rows.append((place, float(high.max()), -np.inf, fixed + free))
+                rows.append((place, float(low.min()), fixed - free, np.inf))
+            continue
         people, least, most, curve, blur = _by_owner(
             owner, counts, low, high, spread[inside], before.off[inside], several=several
         )
