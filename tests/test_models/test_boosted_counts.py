@@ -1,7 +1,8 @@
 """What files of boosting tools say of the training, and the counts that follow: those of the people of the training.
 
 The files in ``boosted_files`` are of XGBoost 3.2 (3 rounds, rate 0.2, lambda 2) and LightGBM 4.7 (2 rounds, rate 0.1,
-lambda 0.5, ``cat_l2`` 10), of the people of `people`.
+lambda 0.5, ``cat_l2`` 10) and CatBoost 1.2 (3 trees, rate 0.2, penalty 3; without most of its parameters), of the
+people of `people`.
 """
 
 from __future__ import annotations
@@ -159,6 +160,48 @@ def test_files_of_lightgbm_that_say_why_not(tmp_path: Path, old: str, new: str, 
     assert (rule(found).rate, rule(found).l2) == (None, None)
     assert any("what scores say of counts" in sentence and reason in sentence for sentence in found.lost), found.lost
     assert not len(proved(found.release)[0])
+
+
+def test_files_of_catboost_state_their_rule_and_their_counts() -> None:
+    found = read(FILES / "catboost-binary.json")
+    assert (rule(found).rate, rule(found).l2) == (pytest.approx(0.2), 3.0)
+    counts, truth = proved(found.release)
+    assert counts.low.tolist() == counts.high.tolist() == truth
+    assert len(counts) == sum(len(tree.leaves) for tree in found.release.trees) - 1  # one that nobody reaches
+    assert not any("scores say" in sentence for sentence in found.lost)
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "reason"),
+    [
+        ("boosting_options", {"boosting_type": "Ordered"}, "ordered boosting"),
+        ("boosting_options", {"model_shrink_rate": 0.1}, "model_shrink_rate"),
+        ("boosting_options", {"langevin": True}, "noise"),
+        ("boosting_options", {"learning_rate": 0}, "learning rate"),
+        ("tree_learner_options", {"leaf_estimation_method": "Gradient"}, "no Newton steps"),
+        ("tree_learner_options", {"leaf_estimation_iterations": 10}, "several steps"),
+        ("tree_learner_options", {"monotone_constraints": {"0": 1}}, "monotone"),
+        ("data_processing_options", {"class_weights": [1, 3]}, "weights"),
+        ("loss_function", {"type": "CrossEntropy"}, "the loss is CrossEntropy"),
+    ],
+)
+def test_files_of_catboost_that_say_why_not(tmp_path: Path, group: str, changes: Any, reason: str) -> None:
+    document = json.loads((FILES / "catboost-binary.json").read_text(encoding="utf-8"))
+    document["model_info"]["params"][group] |= changes
+    (tmp_path / "model.json").write_text(json.dumps(document), encoding="utf-8")
+    found = read(tmp_path / "model.json")
+    assert rule(found).rate is None
+    assert any("scores say" in sentence and reason in sentence for sentence in found.lost), found.lost
+    assert not len(proved(found.release)[0])
+
+
+def test_weights_show_in_the_first_tree_of_catboost(tmp_path: Path) -> None:
+    document = json.loads((FILES / "catboost-binary.json").read_text(encoding="utf-8"))
+    document["oblivious_trees"][0]["leaf_weights"][0] += 1
+    (tmp_path / "model.json").write_text(json.dumps(document), encoding="utf-8")
+    counts, _ = proved(read(tmp_path / "model.json").release)
+    assert not len(counts)
+    assert "tree 1, leaf L0: a sum of second derivatives" in counts.lost[0]
 
 
 def test_a_wrong_rate_or_penalty_shows(tmp_path: Path) -> None:

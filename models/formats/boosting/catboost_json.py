@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import exp
 from os import PathLike
 
 from maxent.models.errors import invalid
@@ -12,6 +13,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.boosting.catboost_columns import Columns, columns_of
+from maxent.models.formats.boosting.catboost_training import training_of
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import counts_in_leaves
@@ -33,12 +35,14 @@ _LINKS: Mapping[str, Link] = {
 _LOST = (
     "counts and labels of leaves: CatBoost stores scores",
     "which splits competed",
-    "the learning rate and the penalties of scores: steps of CatBoost are several, and may be shortened",
 )
 _CTR = (
     "tests of columns of the table: a CTR is a number that CatBoost makes of the classes of the training records "
     "(train with one_hot_max_size, at least the number of categories)"
 )
+
+_STEEP = 30.0
+"""Score from which on second derivatives are too small to be of use."""
 
 _Tested = tuple[str, tuple[Branch, ...]]
 
@@ -65,15 +69,21 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if not read:
         document.refuse("oblivious_trees", "at least one tree")
     of = classes[1] if link == "logit" else None
+    trained = training_of(about.child("params"), loss, scale)
+    rate, l2 = (None, None) if isinstance(trained, str) else trained
+    how = Boosting(link, rate, l2, base)
+    if rate is not None:
+        read[0] = (_with_hessians(read[0], base), read[0][1])
     trees = [Tree(nodes, weight=scale, of_class=of) for nodes, _ in read]
 
     def release(of: Sequence[Tree]) -> Release:
-        how = Boosting(link, base=base)
         return assemble(source, of, classes, wanted, training, known=columns.known, predicts="score", boosting=how)
 
     found = release(trees)
     sized = None if training is None else _sized(found, [weights for _, weights in read], training)
     lost = [*_LOST, *columns.lost]
+    if isinstance(trained, str):
+        lost.append(f"what scores say of counts: {trained}")
     if sized is None:
         lost.append("sizes of leaves: their weights are records where a table (train=) shows so")
     if link == "none":
@@ -200,6 +210,18 @@ def _test(split: Values, columns: Columns, below: tuple[str, str]) -> _Tested:
     if kind == "OnlineCtr":
         raise invalid(split.source, split.where, "split_type", _CTR, "OnlineCtr")
     split.refuse("split_type", "FloatFeature or OneHotFeature")
+
+
+def _with_hessians(read: _Read, base: object) -> tuple[Node, ...]:
+    """The nodes of the first tree, with the sums of second derivatives of records that all have the same score."""
+    nodes, weights = read
+    share = 1 / (1 + exp(-base)) if isinstance(base, float) and abs(base) < _STEEP else 0.0
+    return tuple(
+        replace(node, hessian=weights[node.id] * share * (1 - share))
+        if share and weights.get(node.id, -1.0) >= 0
+        else node
+        for node in nodes
+    )
 
 
 def _sized(release: Release, weights: Sequence[Mapping[str, float]], training: TrainingColumns) -> Release | None:
