@@ -20,12 +20,20 @@ Labels = Literal["majority", "decided"]
 Link = Literal["logit", "softmax", "share", "none"]
 
 
+Numbers = tuple[float, float]
+"""The least and the largest number that a class stands for; infinite where there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The sensitive attribute: its name and its classes, in the order of every result."""
+    """The sensitive attribute: its name and its classes, in the order of every result.
+
+    ``numbers`` says of a numeric one what each class stands for.
+    """
 
     name: str
     classes: tuple[str, ...]
+    numbers: tuple[Numbers, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,8 @@ class Node:
     classes, 0 of one that is not named. Of a release that was resampled these are of draws, and ``distinct`` is how
     many different records were drawn. ``value`` is what a leaf of a boosted model adds to the score of the tree's
     class, or to that of each class that it names, and ``hessian`` the sum of the second derivatives of the loss that it
-    was computed with.
+    was computed with. ``mean`` and ``variance`` are those of a numeric target in the node's records; the squares are
+    divided by n.
     """
 
     id: str
@@ -80,6 +89,8 @@ class Node:
     distinct: int | None = None
     value: float | Mapping[str, float] | None = None
     hessian: float | None = None
+    mean: float | None = None
+    variance: float | None = None
 
     @property
     def is_leaf(self) -> bool:

@@ -14,6 +14,7 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
+from maxent.models.tables.columns.numeric_classes import class_names
 from maxent.models.tables.frame import (
     Frame,
     Source,
@@ -123,7 +124,7 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
             codes[:, j] = _fact_codes(frame, table.attributes[j], table.levels[j], problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     if target.name in frame.columns:
-        classes = categorical(frame, target.name, target.classes, problems, key="classes")
+        classes = categorical(class_names(frame, target), target.name, target.classes, problems, key="classes")
     counts = whole(frame, "count", 1, problems) if counted else np.ones(len(frame.lines), dtype=np.int64)
     if problems:
         raise InvalidInput(frame.source, problems)
@@ -182,7 +183,7 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
         weights = np.append(shares, np.nan)[frame.columns["probability"].codes]
     classes = np.arange(0)
     if target.name in frame.columns:
-        classes = categorical(frame, target.name, target.classes, problems, key="classes")
+        classes = categorical(class_names(frame, target), target.name, target.classes, problems, key="classes")
         order = np.argsort(classes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
             if len(rows) > 1 and (index := int(classes[rows[0]])) >= 0:

@@ -13,6 +13,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
+from maxent.models.tables.columns.numeric_classes import class_names
 from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.training import Training
@@ -113,7 +114,7 @@ def read_cases(
     columns = tuple(read_column(frame, attribute, problems) for attribute in present)
     y = np.zeros(0, np.int64)
     if target.name in frame.columns:
-        y = read_codes(frame, target.name, target.classes, problems, key="classes")
+        y = read_codes(class_names(frame, target), target.name, target.classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
     return Cases(tuple(present), columns, y, counts)

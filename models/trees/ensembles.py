@@ -8,6 +8,7 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.release import Boosting, Release, Tree
+from maxent.models.trees.means import predicts_numbers
 from maxent.models.trees.places import number_places
 
 _LARGEST = 1e300
@@ -89,6 +90,8 @@ def _shares(scores: FloatArray) -> FloatArray:
 
 def states_shares(release: Release) -> bool:
     """Whether the probabilities that a release predicts follow from its statements."""
+    if predicts_numbers(release):
+        return False
     if release.predicts == "score":
         return release.boosting is not None and release.boosting.link != "none"
     if release.predicts == "vote" and len(release.trees) > 1:

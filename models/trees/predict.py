@@ -28,6 +28,7 @@ from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.answers import Removed as Removed
 from maxent.models.trees.answers import shares_of, terms_of
 from maxent.models.trees.ensembles import linked, sum_of_scores
+from maxent.models.trees.means import predicted_classes, predicted_numbers, predicts_numbers
 from maxent.models.trees.routing import assign
 
 
@@ -40,7 +41,8 @@ def predict_proba(
     its label and the rest in equal parts for the other classes; without an error rate, with its label. The trees of a
     forest whose leaves state counts answer with the shares of their summed counts [1]_, others with the mean of their
     answers. A release that says how it ``predicts`` does that: by the mean of the trees' answers, by the shares of
-    their votes, each weighted by `Tree.weight`, or by the sum of their scores.
+    their votes, each weighted by `Tree.weight`, or by the sum of their scores. Where leaves state means of a numeric
+    target, the class is that of the mean.
 
     A record may reach a place without an answer: a removed leaf, one without records, one that states nothing, or an
     inner node that has no branch for its value. It gets the answer that the leaves below the nearest ancestor give
@@ -198,6 +200,9 @@ def _answer(
     if release.predicts == "score":
         shares = linked(sum_of_scores(release, reached, n), release.boosting)
         return shares, shares.argmax(axis=1)
+    if predicts_numbers(release):
+        codes = predicted_classes(release, predicted_numbers(release, reached))
+        return np.asarray(np.eye(len(release.target.classes))[codes]), codes
     total, instead = np.zeros((2, n, len(release.target.classes)))
     label = np.full(n, -1)
     for terms, place in zip(terms_of(release, removed), reached, strict=True):

@@ -35,6 +35,8 @@ def _statements(leaf: Node, classes: tuple[str, ...]) -> dict[str, object]:
         "n": leaf.n,
         "distinct": leaf.distinct,
         "value": one,
+        "mean": leaf.mean,
+        "variance": leaf.variance,
     }
     for words, numbers in (("counts", leaf.counts), ("rates", leaf.rates), ("value", leaf.value)):
         for label in classes:

@@ -150,6 +150,8 @@ def statements(node: Node) -> list[str]:
         said.append("value " + ", ".join(f"{c} {number(x)}" for c, x in node.value.items()))
     elif node.value is not None:
         said.append(f"value {number(node.value)}")
+    said += [] if node.mean is None else [f"mean {number(node.mean)}"]
+    said += [] if node.variance is None else [f"variance {number(node.variance)}"]
     return said
 
 

@@ -23,6 +23,7 @@ from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.trees.answers import shares_of, terms_of
 from maxent.models.trees.ensembles import base_scores, score_terms, states_shares
+from maxent.models.trees.means import numbers_of, predicts_numbers
 from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
 from maxent.models.writers.writer import Wanted, Writer
 
@@ -42,7 +43,9 @@ def write_sql(release: Release, wanted: Wanted) -> str:
     names = _Names.of(release)
     trees = [_placed(release, tree, column) for tree, column in zip(release.trees, names.leaf, strict=True)]
     steps = [_step("placed", _table(wanted.table), [part.case for part in trees])]
-    if len(release.trees) == 1 and release.predicts != "score":
+    if predicts_numbers(release):
+        last = [f"{_mean(release, trees)} AS {names.predicted}"]
+    elif len(release.trees) == 1 and release.predicts != "score":
         last = _of_one_tree(release, trees[0], names)
     else:
         scores = release.predicts == "score"
@@ -158,6 +161,19 @@ def _of_one_tree(release: Release, placed: _Placed, names: _Names) -> list[str]:
             for share, name in zip(shares.T, names.share, strict=True)
         ]
     return found
+
+
+def _mean(release: Release, trees: Sequence[_Placed]) -> str:
+    """The number that a release of a numeric target predicts."""
+    parts = []
+    for tree, placed in zip(release.trees, trees, strict=True):
+        numbers = numbers_of(tree)
+        case = placed.chosen(lambda place, numbers=numbers: _number(numbers[place]))  # type: ignore[misc]
+        parts.append(case if tree.weight == 1 else f"{_number(tree.weight)} * {case}")
+    if len(parts) == 1:
+        return parts[0]
+    total = "\n    + ".join(parts)
+    return f"({total}) / {_number(sum(tree.weight for tree in release.trees))}"
 
 
 def _weighed(release: Release, trees: Sequence[_Placed], names: _Names) -> Iterator[str]:

@@ -12,6 +12,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -306,7 +307,7 @@ def test_missing_values_in_training():
     ("model", "message"),
     [
         (DecisionTreeClassifier(), "call fit first"),
-        (DecisionTreeRegressor().fit([[0], [1]], [0, 1]), "found DecisionTreeRegressor"),
+        (DecisionTreeRegressor().fit([[0], [1]], [0, 1]), "bins: expected edges of bins"),
         (LogisticRegression(), "found LogisticRegression"),
         (DecisionTreeClassifier().fit([[0], [1]], [[0, 1], [1, 0]]), "2 outputs"),
         (None, "found NoneType"),
@@ -332,8 +333,12 @@ WAYS_OUT = {
         AdaBoostClassifier(LogisticRegression(), n_estimators=1).fit(*TWO),
         "one of trees; what it holds are others",
     ),
-    "regression": (DecisionTreeRegressor().fit(*TWO), "about classes; cut the target into intervals (pandas.cut)"),
-    "forest of regressions": (RandomForestRegressor(2).fit(*TWO), "about classes; cut the target into intervals"),
+    "regression": (DecisionTreeRegressor().fit(*TWO), "edges of bins, or the values"),
+    "forest of regressions": (RandomForestRegressor(2).fit(*TWO), "edges of bins, or the values"),
+    "boosted regression": (
+        GradientBoostingRegressor(n_estimators=2).fit(*TWO),
+        "of regressions a tree, or a forest without bootstrap, with bins of the target",
+    ),
     "search": (
         GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2).fit(*(2 * v for v in TWO)),
         "best_estimator_",

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from strategies import cases, thorough
 
@@ -164,6 +164,18 @@ def test_the_docs_list_every_form():
     page = (Path(__file__).parents[2] / "docs/howto/export.md").read_text()
     rows = [f"| `{writer.name}` | `{writer.suffix}` | {writer.words} |" for writer in WRITERS.values()]
     assert re.findall(r"^\| `.*\|$", page, re.M)[1:] == rows
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_a_query_predicts_numbers(n_trees):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 70, 200), "job": rng.integers(0, 5, 200)})
+    y = X["age"] * 2.5 + rng.normal(size=200)
+    model = RandomForestRegressor(n_trees, max_depth=4, bootstrap=False, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="income", X=X, bins=[0, 100, 500])
+    np.testing.assert_allclose(queried(release, X)["predicted"].astype(float), model.predict(X), rtol=1e-14)
+    assert "variance" in maxent.export(release, to="rules")
+    assert ",mean,variance\n" in maxent.export(release, to="csv")
 
 
 def test_rules_state_what_leaves_state():

@@ -25,6 +25,8 @@ def convert(
     qi: Sequence[str] | None = None,
     train: Source | None = None,
     parameters: Mapping[str, Any] | None = None,
+    bins: Sequence[float] | None = None,
+    values: Sequence[float] | None = None,
     reading: Reading | None = None,
 ) -> Release:
     """A model of another tool as a release.
@@ -49,6 +51,8 @@ def convert(
         imputers, binners and selection of columns are undone, so that splits are in its columns and values.
     parameters : mapping, optional
         What else the file lacks, by name, as its format asks for it.
+    bins, values : sequence of numbers, optional
+        Of a regression of scikit-learn: edges of intervals of the target, or every number that it can be.
     reading : Reading, optional
         How the files are read; ``Reading(format=...)`` names the format.
 
@@ -64,33 +68,37 @@ def convert(
     """
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if isinstance(model, (str, PathLike)):
+        if bins is not None or values is not None:
+            name, expected = "values" if bins is None else "bins", "None: regressions in files are not read"
+            raise InvalidInput("options", [Problem(ARGUMENT, name, expected, "numbers")])
         return converted(model, wanted, reading).release
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
+    numeric = {"bins": bins, "values": values}
     if wanted.train is None and not is_pipeline(model):
-        return _without_table(model, wanted)
+        return _without_table(model, wanted, numeric)
     if not hasattr(wanted.train, "columns"):
         expected = "the DataFrame that fit was given: with it the steps of a pipeline are undone"
         raise InvalidInput("options", [Problem(ARGUMENT, "train", expected, shorten(wanted.train))])
     if wanted.features is not None:
         expected = "None: the columns of train= are those of the release"
         raise InvalidInput("options", [Problem(ARGUMENT, "features", expected, shorten(wanted.features))])
-    return release_of(model, wanted.train, target=wanted.target or UNNAMED, classes=wanted.classes, qi=wanted.qi)
+    named: dict[str, Any] = {"target": wanted.target or UNNAMED, "classes": wanted.classes, "qi": wanted.qi}
+    return release_of(model, wanted.train, **named, **numeric)
 
 
-def _without_table(model: Any, wanted: Wanted) -> Release:
+def _without_table(model: Any, wanted: Wanted, numeric: Mapping[str, Any]) -> Release:
     """A model of scikit-learn as a release of what it holds."""
-    release = from_sklearn(model, target=wanted.target or UNNAMED, classes=wanted.classes, features=wanted.features)
+    given = {"target": wanted.target or UNNAMED, "classes": wanted.classes, "features": wanted.features, **numeric}
+    release = from_sklearn(model, **given)
     if wanted.qi is None:
         return release
     names = [attribute.name for attribute in release.attributes]
     if unknown := [name for name in wanted.qi if name not in names]:
         raise InvalidInput("options", [Problem(ARGUMENT, "qi", f"attributes ({', '.join(names)})", shorten(unknown))])
     private = [name for name in names if name not in wanted.qi]
-    return from_sklearn(
-        model, target=release.target.name, classes=wanted.classes, features=wanted.features, private=private
-    )
+    return from_sklearn(model, **given, private=private)
 
 
 def converted(model: str | PathLike[str], wanted: Wanted, reading: Reading | None = None) -> Converted:

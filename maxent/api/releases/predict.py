@@ -20,6 +20,7 @@ from maxent.models.tables.frame import Frame, Source, missing_columns
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.ensembles import states_shares
+from maxent.models.trees.means import predicted_numbers, predicts_numbers
 from maxent.models.trees.places import number_places
 from maxent.models.trees.predict import (
     places_of,
@@ -40,7 +41,8 @@ class Predicted:
     Attributes
     ----------
     frame : DataFrame
-        The rows as they were given, in their order, with ``predicted``; ``P(<class>)`` for each class, where the
+        The rows as they were given, in their order, with ``predicted``, a number where leaves state means of a numeric
+        target, and then its ``class``; ``P(<class>)`` for each class, where the
         release states shares; and ``leaf``, ``tree:node`` with trees counted from 1, joined by blanks. A record that
         ends where a leaf was removed, or at a node without a branch for it, has the node there. These names have a
         prefix beside columns that are called so, see `own_names`.
@@ -86,7 +88,9 @@ def predict(release: Release | str | PathLike[str], data: Source, *, reading: Re
     n, classes = len(frame.lines), published.target.classes
     codes = predict_columns(published, attributes, columns, n)
     reached = places_of(published, attributes, columns, n)
-    ours: list[tuple[str, Any]] = [("predicted", np.array(classes, object)[codes])]
+    numeric = predicts_numbers(published)
+    answers = predicted_numbers(published, reached) if numeric else np.array(classes, object)[codes]
+    ours: list[tuple[str, Any]] = [("predicted", answers), *([("class", np.array(classes, object)[codes])] * numeric)]
     shares = states_shares(published)
     if shares:
         found = predict_proba_columns(published, attributes, columns, n)

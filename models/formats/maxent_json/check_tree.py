@@ -12,6 +12,7 @@ from maxent.models.files.json_files import uncollected
 from maxent.models.formats.maxent_json.check_counts import Publication, check_roots, check_statements, check_sums
 from maxent.models.formats.maxent_json.parse import parse
 from maxent.models.formats.maxent_json.parse_answers import answer_problems
+from maxent.models.formats.maxent_json.parse_moments import moment_problems
 from maxent.models.release_content import Attribute, Branch, Content, Node
 from maxent.models.text.arguments import name, show
 
@@ -58,6 +59,7 @@ def checked_release(document: object, source: str) -> Content:
             roots.append((places[0], tally, whole))
     check_roots(problems, roots, publication)
     problems += answer_problems(release, draft.places)
+    problems += moment_problems(release, draft.places)
     if problems:
         raise InvalidInput(source, problems)
     return release

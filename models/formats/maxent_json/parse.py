@@ -22,6 +22,7 @@ from maxent.models.formats.maxent_json.parse_answers import (
 )
 from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
+from maxent.models.formats.maxent_json.parse_moments import read_moments, read_numbers
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
@@ -41,7 +42,8 @@ from maxent.models.sparse_counts import complete_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
-_NODE = ("id", "attribute", "branches", "label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian")
+_SAID = ("label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
+_NODE = ("id", "attribute", "branches", *_SAID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,11 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
 def _target(document: Fields) -> Target:
     """The target; empty names for what could not be read."""
     place = ("document", "target")
-    fields = fields_of(document.problems, "target", document.value("target"), ("name", "classes"), key=place)
+    fields = fields_of(document.problems, "target", document.value("target"), ("name", "classes", "numbers"), key=place)
     if fields is None:
         return Target("", ())
-    return Target(fields.text("name") or "", fields.names("classes", "classes") or ())
+    classes = fields.names("classes", "classes") or ()
+    return Target(fields.text("name") or "", classes, read_numbers(fields, classes))
 
 
 def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...], bool]:
@@ -279,13 +282,15 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
-        return Node(identity, attribute, branches, n=n, counts=counts, rates=rates, distinct=distinct)
+        moments = read_moments(fields)
+        return Node(identity, attribute, branches, None, None, n, counts, rates, distinct, None, None, *moments)
     rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
     value = read_value(fields, "value", names)
     hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0)
-    return Node(identity, None, (), _label(fields, names.classes), rate, n, counts, rates, distinct, value, hessian)
+    label, moments = _label(fields, names.classes), read_moments(fields)
+    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

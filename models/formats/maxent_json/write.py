@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from maxent.models.files.output import write_text
 from maxent.models.formats.maxent_json.check_tree import checked_release
-from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Tree
+from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
 from maxent.models.sparse_counts import SparseCounts
 
 
@@ -23,7 +24,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
     )
     return {
         "format": FORMAT,
-        "target": {"name": release.target.name, "classes": _listed(release.target.classes)},
+        "target": _target_entry(release.target),
         "attributes": [_attribute_entry(attribute) for attribute in release.attributes],
         **({"release": publication} if publication else {}),
         **_answers(release),
@@ -93,6 +94,17 @@ def _attribute_entry(attribute: Attribute) -> dict[str, object]:
     return {"name": attribute.name, "type": attribute.type, **_without_none(values=values, role=role, missing=missing)}
 
 
+def _target_entry(target: Target) -> dict[str, object]:
+    """The target of the document; a class that stands for one number has it, others the least and the largest."""
+    entry: dict[str, object] = {"name": target.name, "classes": _listed(target.classes)}
+    if target.numbers is not None:
+        entry["numbers"] = [
+            low if low == high else [number if isfinite(number) else None for number in (low, high)]
+            for low, high in target.numbers
+        ]
+    return entry
+
+
 def _defense_entry(defense: Defense) -> dict[str, object]:
     """The defense before publication, as the document has it."""
     return {"method": defense.method, **{key: _plain(value) for key, value in defense.parameters.items()}}
@@ -125,6 +137,7 @@ def _node_entry(node: Node) -> dict[str, object]:
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
     entry.update(_without_none(counts=counts, rates=_by_class(node.rates), distinct=_plain(node.distinct)))
     entry.update(_without_none(value=_by_class(node.value), hessian=_plain(node.hessian)))
+    entry.update(_without_none(mean=_plain(node.mean), variance=_plain(node.variance)))
     return entry
 
 

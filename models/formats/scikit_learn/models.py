@@ -106,7 +106,10 @@ def _ways_out(model: Any) -> Iterator[str]:
     if isinstance(model, DecisionTreeClassifier):
         yield ""
     if is_regressor(model):
-        yield ": a release is about classes; cut the target into intervals (pandas.cut) and fit one on these"
+        yield (
+            ": of regressions a tree, or a forest without bootstrap, with bins of the target; else cut the target into "
+            "intervals (pandas.cut) and fit a classifier on these"
+        )
     if type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
         yield ": save the model as its tool does, as JSON or text, and give the path of the file to maxent.convert"
     if isinstance(model, _ensembles()):

@@ -14,6 +14,7 @@ from maxent.models.formats.scikit_learn.columns import Feature, attribute_proble
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
 from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
 from maxent.models.formats.scikit_learn.nodes import boosting_of, nodes_of
+from maxent.models.formats.scikit_learn.regression import is_regression, numeric_nodes, numeric_target, regression_of
 from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
 from maxent.models.release import Attribute, Induction, Release, Target, Tree
 from maxent.models.tables.frame import shorten
@@ -49,6 +50,8 @@ def from_sklearn(
     inner_counts: bool = False,
     X: Any = None,
     sample_weight: Any = None,
+    bins: Sequence[float] | None = None,
+    values: Sequence[float] | None = None,
 ) -> Release:
     """Publish a fitted ``sklearn.tree.DecisionTreeClassifier``, or all trees of an ensemble of trees.
 
@@ -83,6 +86,11 @@ def from_sklearn(
         What ``fit`` was given: row i stands for that many records, such as how often a bootstrap drew it
         (``np.bincount(forest.estimators_samples_[i], minlength=n_rows)``). The counts are then of the records so
         repeated, and so has the adversary's table to be (its ``count`` column). Only of a single tree.
+    bins : sequence of numbers, optional
+        Of a regression: the edges of intervals that become the classes of the target, as of `pandas.cut` with
+        ``include_lowest``; the outer ones may be infinite.
+    values : sequence of numbers, optional
+        Of a regression, in place of ``bins``: every number that the target can be, each a class.
 
     Returns
     -------
@@ -121,6 +129,12 @@ def from_sklearn(
     either. Weights that add up to the number of rows at every node cannot be noticed: say so with ``sample_weight``.
     """
     given = _given(model, X)
+    numeric = numeric_target(_SOURCE, target, bins, values) if is_regression(model) else None
+    if numeric is None and (bins is not None or values is not None):
+        expected = "nothing for a classifier, which has classes"
+        raise invalid(_SOURCE, "argument", "bins", expected, shorten(values if bins is None else bins))
+    if numeric is not None and classes is not None:
+        raise invalid(_SOURCE, "argument", "classes", "bins or values of a regression", shorten(classes))
     ensemble = _ensemble(model, None if given is None else len(given), weighted=sample_weight is not None)
     members = ensemble.members
     problems = list(_argument_problems(model, target, classes, features, private, publish))
@@ -136,7 +150,7 @@ def from_sklearn(
     problems += attribute_problems(attributes, target, private)
     if problems:
         raise InvalidInput(_SOURCE, problems)
-    names = tuple(map(str, model.classes_ if classes is None else classes))
+    names = numeric.classes if numeric is not None else tuple(map(str, model.classes_ if classes is None else classes))
     trees = []
     for member in members:
         own = [coding[i] for i in member.features.tolist()]
@@ -145,11 +159,14 @@ def from_sklearn(
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and ensemble.draws is None and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
+        if numeric is not None:
+            trees.append(Tree(numeric_nodes(member, own, publish, inner=inner_counts)))
+            continue
         nodes = nodes_of(member, own, names, publish, inner_counts=inner_counts, draws=ensemble.draws is not None)
         of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]
         trees.append(Tree(nodes, induction, member.weight, of))
     return Release(
-        target=Target(target, names),
+        target=numeric or Target(target, names),
         attributes=tuple(
             Attribute(
                 name,
@@ -169,6 +186,8 @@ def from_sklearn(
 
 def _ensemble(model: Any, rows: int | None, *, weighted: bool) -> Ensemble:
     """The trees of a model, whatever they hold."""
+    if is_regression(model):
+        return regression_of(_SOURCE, model)
     if is_boosted(model):
         return boosted_of(_SOURCE, model, rows)
     return trees_of(_SOURCE, model, rows, weighted=weighted)

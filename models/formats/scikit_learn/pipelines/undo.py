@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,14 @@ def is_pipeline(model: object) -> bool:
 
 
 def release_of(
-    model: Any, table: DataFrame, *, target: str, classes: Sequence[str] | None = None, qi: Sequence[str] | None = None
+    model: Any,
+    table: DataFrame,
+    *,
+    target: str,
+    classes: Sequence[str] | None = None,
+    qi: Sequence[str] | None = None,
+    bins: Sequence[float] | None = None,
+    values: Sequence[float] | None = None,
 ) -> Release:
     """A fitted model, or a pipeline that ends in one, as a release whose splits are in columns of the table.
 
@@ -48,6 +55,8 @@ def release_of(
         Names of ``model.classes_``, in that order.
     qi : sequence of str, optional
         The quasi-identifiers, columns of the table; all other attributes are private. By default all are public.
+    bins, values : sequence of numbers, optional
+        Of a regression, as of `maxent.from_sklearn`.
 
     Raises
     ------
@@ -55,6 +64,7 @@ def release_of(
         For a step that cannot be undone, a model that cannot be published, and a table that is not that of the model.
     """
     steps, final = _flat(model)
+    said = {"classes": classes, "bins": bins, "values": values}
     asked = None if qi is None else tuple(qi)
     given = _model_columns(model, steps, final, table, target)
     header = [str(label) for label in table.columns]
@@ -66,9 +76,9 @@ def release_of(
     frame = read_values(table, [name for name in header if name in taken or name in (asked or ())])
     traces = trace(SOURCE, steps, len(given))
     if not steps and not all(is_numeric(frame, name) for name in taken):
-        return _with_attributes(_by_itself(final, table.iloc[:, given], target, classes), frame, header, asked)
+        return _with_attributes(_by_itself(final, table.iloc[:, given], target, said), frame, header, asked)
     pipe = Pipe(SOURCE, [step for _, step in steps], table.iloc[:, given], traces)
-    inner = _over_input(final, pipe, target, classes)
+    inner = _over_input(final, pipe, target, said)
     columns = [values_of(frame, name) for name in taken]
     found = undone(pipe, tests_of(inner.trees), columns, single=not type(final).__name__.startswith("Hist"))
     by_input = {j: found[traced.source] for j, traced in enumerate(pipe.traces.columns)}
@@ -83,10 +93,10 @@ def release_of(
     return replace(release, trees=trees)
 
 
-def _by_itself(final: Any, table: DataFrame, target: str, classes: Sequence[str] | None) -> Release:
+def _by_itself(final: Any, table: DataFrame, target: str, said: Mapping[str, Any]) -> Release:
     """A model that takes categories as they are."""
     names = [str(label) for label in table.columns]
-    return from_sklearn(final, target=target, classes=classes, features=names, X=table)
+    return from_sklearn(final, target=target, features=names, X=table, **said)
 
 
 def _with_attributes(release: Release, frame: Frame, header: Sequence[str], qi: Sequence[str] | None) -> Release:
@@ -121,11 +131,11 @@ def _flat(model: Any) -> tuple[list[tuple[str, Any]], Any]:
     return steps, model
 
 
-def _over_input(final: Any, pipe: Pipe, target: str, classes: Sequence[str] | None) -> Release:
+def _over_input(final: Any, pipe: Pipe, target: str, said: Mapping[str, Any]) -> Release:
     """The model as a release over the columns of its input."""
     names = [input_name(j) for j in range(len(pipe.traces.columns))]
     # The name of the target must not be that of a column of the input.
-    release = from_sklearn(final, target="class", classes=classes, features=names, X=_rows_of(final, pipe))
+    release = from_sklearn(final, target="class", features=names, X=_rows_of(final, pipe), **said)
     return replace(release, target=replace(release.target, name=target))
 
 

@@ -1,0 +1,82 @@
+"""Classes of a numeric target: what numbers each stands for, and which class a number has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.errors import invalid
+from maxent.models.release_content import Numbers, Target
+from maxent.models.tables.columns.cell_values import numbers
+from maxent.models.tables.frame import Frame, shorten
+
+MOST = 1000
+"""Classes of a numeric target."""
+
+
+def bins(name: str, edges: Sequence[float], source: str) -> Target:
+    """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``.
+
+    Parameters
+    ----------
+    name : str
+        Of the target.
+    edges : sequence of numbers
+        Increasing; the outer ones may be infinite.
+    source : str
+        What problems call the call.
+
+    Raises
+    ------
+    InvalidInput
+        For fewer than three edges, and where they do not increase.
+    """
+    cuts = np.asarray(edges, np.float64) if np.ndim(edges) == 1 else np.empty(0)
+    if not 3 <= len(cuts) <= MOST + 1 or not (np.diff(cuts) > 0).all():
+        expected = f"increasing edges of 2 to {MOST} bins, such as 0, 20, 50"
+        raise invalid(source, "argument", "bins", expected, shorten(edges))
+    found = tuple(pairwise(cuts.tolist()))
+    words = tuple(f"{_word(low)} to {_word(high)}" for low, high in found)
+    return Target(name, words, found)
+
+
+def distinct(name: str, values: Sequence[float], source: str) -> Target:
+    """A numeric target with a class for each of its values.
+
+    Raises
+    ------
+    InvalidInput
+        For fewer than two values, very many, and where they are no different finite numbers.
+    """
+    each = np.unique(np.asarray(values, np.float64)) if np.ndim(values) == 1 else np.empty(0)
+    if not 2 <= len(each) <= MOST or not np.isfinite(each).all():
+        expected = f"2 to {MOST} finite numbers, which the target can be (more need bins)"
+        raise invalid(source, "argument", "values", expected, shorten(values))
+    return Target(name, tuple(map(_word, each.tolist())), tuple((x, x) for x in each.tolist()))
+
+
+def _word(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def class_of_numbers(cells: FloatArray, stands_for: Sequence[Numbers]) -> IntArray:
+    """The class that each number has, shape (n,), -1 where none has it; of two that meet in it the lower one."""
+    low, high = np.array(stands_for, np.float64).T
+    order = np.lexsort((low, high))
+    at = np.minimum(np.searchsorted(high[order], cells), len(order) - 1)
+    found = order[at]
+    return np.asarray(np.where((low[found] <= cells) & (cells <= high[found]), found, -1))
+
+
+def class_names(frame: Frame, target: Target) -> Frame:
+    """A frame of which the target's column has names of classes, also where it has numbers that they stand for."""
+    if target.numbers is None or target.name not in frame.columns:
+        return frame
+    column = frame.columns[target.name]
+    codes = class_of_numbers(numbers(column), target.numbers).tolist()
+    texts = [target.classes[code] if code >= 0 else text for code, text in zip(codes, column.texts(), strict=True)]
+    return replace(frame, columns={**frame.columns, target.name: replace(column, values=np.array(texts, object))})
