@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import maxent
+
 ROOT = Path(__file__).parents[1]
 LAYERS = ("models", "constraints", "solvers", "maxent")
 """From the lowest: a module imports from its own layer and from those before it."""
@@ -59,6 +61,11 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         tuple(TopologicalSorter(below).static_order())
     except CycleError as error:
         raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_no_module_hides_a_function_of_its_name() -> None:
+    """Whatever imports ``maxent.x`` makes it the attribute ``x`` of the package."""
+    assert [name for name in maxent.__all__ if f"maxent.{name}" in MODULES] == []
 
 
 def test_every_folder_says_what_it_holds() -> None:

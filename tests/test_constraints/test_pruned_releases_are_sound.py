@@ -17,7 +17,7 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program import Linear, Program
 from maxent.constraints.residuals import Evaluator
-from maxent.export.latex import latex_document
+from maxent.formulas.latex import latex_document
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.formats.maxent_json.read import validate_release

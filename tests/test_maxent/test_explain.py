@@ -13,8 +13,8 @@ from maxent.__main__ import main
 from maxent.api.adversary.estimate import compile_release, estimate
 from maxent.api.adversary.explain import explain
 from maxent.constraints.impurity import impurity_latex
-from maxent.export.latex import escaped, latex_document
-from maxent.export.pyomo_nl import lifted_program
+from maxent.formulas.latex import escaped, latex_document
+from maxent.formulas.pyomo_nl import lifted_program
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]

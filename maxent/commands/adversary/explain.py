@@ -54,7 +54,7 @@ def _run(
     outputs: dict[str, str | None],
     csv_literal: bool,
 ) -> int:
-    from maxent.export.pyomo_nl import export_program, nl_files
+    from maxent.formulas.pyomo_nl import export_program, nl_files
     from maxent.models.errors import ARGUMENT, invalid
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, save_rows
@@ -79,7 +79,7 @@ def _run(
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:
         export_program(program, pyomo=outputs["--pyomo"], nl=outputs["--nl"], tell=tell)
     if latex:
-        from maxent.export.latex import latex_document
+        from maxent.formulas.latex import latex_document
 
         print_lines(latex_document(program).splitlines())
     elif as_json:
