@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
-from maxent.models.errors import invalid
-from maxent.models.tables.frame import shorten
+from maxent.models.formats.outline import Line, refuse
 from maxent.models.text.arguments import LARGEST_COUNT
 
 _MARKS = re.compile(r"((?:\|\s{2,3})*)(.*)")
@@ -39,15 +37,11 @@ class Split:
     signs: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     children: list[int] = field(default_factory=list)
+    sets: list[tuple[str, ...]] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line: its number in the file, its depth, and what follows the marks."""
-
-    number: int
-    depth: int
-    text: str
+    def values_of(self, at: int) -> tuple[str, ...]:
+        """The values of a branch, of which SimpleCart's tests have several."""
+        return self.sets[at] if self.sets else (self.values[at],)
 
 
 def lines_of(numbered: Sequence[tuple[int, str]]) -> list[Line]:
@@ -79,7 +73,7 @@ def parse_tree(
         For a line that is none of such a tree, or that could mean two things.
     """
     if len(lines) == 1 and lines[0].text.lstrip().startswith(": "):
-        only = _leaf(source, lines[0], lines[0].text, classes)
+        only = leaf_of(source, lines[0], lines[0].text, classes)
         if only is None:
             refuse(source, lines[0], "a label that is a class")
         return [only]
@@ -153,12 +147,18 @@ def _reading(
         split.signs.append(sign)
         split.values.append(value)
         below.append(leaf)
-    signs = set(split.signs)
-    if signs not in _PAIRS or (len(signs) == 2 and len(lines) != 2) or (len(signs) == 2 and len(set(split.values)) > 1):
-        return None
-    if len(signs) == 1 and len(set(split.values)) < len(lines):
-        return None
-    return split, below
+    return (split, below) if is_test(split) else None
+
+
+def is_test(split: Split) -> bool:
+    """Whether the signs and values of branches are those of one test."""
+    signs, values = set(split.signs), set(split.values)
+    numeric = bool(signs & {"<=", "<", ">", ">="})
+    if numeric and any(re.fullmatch(_NUMBER, value) is None for value in values):
+        return False
+    if len(signs) == 2:
+        return signs in _PAIRS and len(split.signs) == 2 and len(values) == 1
+    return signs == {"="} and len(values) == len(split.values)
 
 
 def _ended(source: str, line: Line, rest: str, classes: Collection[str], *, numeric: bool) -> tuple[str, Leaf] | None:
@@ -168,7 +168,7 @@ def _ended(source: str, line: Line, rest: str, classes: Collection[str], *, nume
         value = rest[: match.start()]
         if numeric and re.fullmatch(_NUMBER, value) is None:
             continue
-        leaf = _leaf(source, line, rest[match.start() :], classes)
+        leaf = leaf_of(source, line, rest[match.start() :], classes)
         if leaf is not None:
             found.append((value, leaf))
     if len(found) > 1 and not classes:
@@ -176,7 +176,7 @@ def _ended(source: str, line: Line, rest: str, classes: Collection[str], *, nume
     return found[0] if len(found) == 1 else None
 
 
-def _leaf(source: str, line: Line, text: str, classes: Collection[str]) -> Leaf | None:
+def leaf_of(source: str, line: Line, text: str, classes: Collection[str]) -> Leaf | None:
     """A leaf from what follows its test, ``: label (n/errors)``; None where its label is no class."""
     body = text.lstrip().removeprefix(": ")
     match = _TAIL.fullmatch(body)
@@ -194,8 +194,3 @@ def _leaf(source: str, line: Line, text: str, classes: Collection[str]) -> Leaf 
     if any(errors > n for n, errors in numbers) or any(n > LARGEST_COUNT for n, _ in numbers):
         refuse(source, line, "no more errors than records")
     return Leaf(label, tuple(numbers))
-
-
-def refuse(source: str, line: Line, expected: str) -> NoReturn:
-    """Raise the error of a line."""
-    raise invalid(source, f"line {line.number}", "text", expected, shorten(line.text))
