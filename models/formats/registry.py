@@ -36,6 +36,7 @@ from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
+from maxent.models.formats.skops.model import READER as SKOPS
 from maxent.models.formats.weka.trees import READER as WEKA
 from maxent.models.formats.xgboost.dump_json import READER as XGBOOST_DUMP_JSON
 from maxent.models.formats.xgboost.dump_table import READER as XGBOOST_TABLE
@@ -65,6 +66,7 @@ READERS = (
     PMML,
     YDF,
     EXPORT_TEXT,
+    SKOPS,
     WEKA,
     C50_TREE,
     RPART_FRAME,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from fuzz.case import Case, Dice
 from fuzz.mutations.documents import as_json, changed
@@ -69,6 +72,8 @@ def case(number: int) -> Case:
 
 def _changed(content: bytes, dice: Dice) -> bytes:
     """A document with a change of the kind that it is of."""
+    if content[:4] == b"PK\3\4":
+        return _as_archive(content, dice)
     if content[:1] in b"{[":
         return _as_json(content, dice)
     if content[:1] == b"<" and dice.chance(0.7):
@@ -77,6 +82,25 @@ def _changed(content: bytes, dice: Dice) -> bytes:
         except ParseError:
             return damaged(content, dice)
     return _as_lines(content, dice)
+
+
+def _as_archive(content: bytes, dice: Dice) -> bytes:
+    """An archive with a member changed, left out or renamed; one that cannot be read any more is damaged."""
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except (BadZipFile, OSError, ValueError, NotImplementedError, zlib.error):
+        return damaged(content, dice)
+    name = dice.choice(sorted(members)) if dice.chance(0.4) else max(members, key=lambda name: len(members[name]))
+    member = members.pop(name, b"")
+    found = BytesIO()
+    with ZipFile(found, "w", dice.choice([ZIP_STORED, ZIP_DEFLATED])) as archive:
+        for other, unchanged in members.items():
+            archive.writestr(other, unchanged)
+        if dice.chance(0.95):
+            changed_one = _as_json(member, dice) if member[:1] == b"{" else damaged(member, dice)
+            archive.writestr(name if dice.chance(0.95) else f"x{name}", changed_one)
+    return found.getvalue()
 
 
 def _as_json(content: bytes, dice: Dice) -> bytes:

@@ -174,11 +174,11 @@ def is_monotonic(tree: Any) -> bool:
 
 def _answering(members: Sequence[Member]) -> Ensemble:
     """Trees whose shares of classes are what they answer, and not those of the records."""
-    scored = tuple(replace(m, values=_shares(m.tree)) for m in members)
+    scored = tuple(replace(m, values=shares_of(m.tree)) for m in members)
     return Ensemble(scored, "score", None, Boosting("share"))
 
 
-def _shares(model: Any) -> FloatArray:
+def shares_of(model: Any) -> FloatArray:
     """The shares of classes that each node answers with, shape (n_nodes, n_classes)."""
     value = np.asarray(model.tree_.value[:, 0, :], np.float64)
     total = value.sum(axis=1, keepdims=True)

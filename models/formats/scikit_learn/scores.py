@@ -6,17 +6,25 @@ records alike, for then they tell how many of a class a leaf has. Trees of AdaBo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.drafts import Splits, weighed
-from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, exact_splits, is_monotonic, sizes_of
+from maxent.models.formats.scikit_learn.ensemble import (
+    Ensemble,
+    Member,
+    exact_splits,
+    is_monotonic,
+    shares_of,
+    sizes_of,
+)
 from maxent.models.formats.scikit_learn.models import check_model
 from maxent.models.release import Boosting, Link
 from maxent.models.tables.frame import shorten
@@ -200,29 +208,42 @@ def _text(value: object) -> str:
 
 
 def _adaboost(source: str, model: Any, rows: int | None) -> Ensemble:
-    """AdaBoost: each tree votes for the class of its leaf, and in equal parts against the others."""
+    """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R)."""
     n_classes = len(model.classes_)
     for tree in model.estimators_:
         check_model(source, tree)
-    if getattr(model, "algorithm", "SAMME") not in ("SAMME", "deprecated"):
-        expected = "SAMME: fit again, as scikit-learn 1.6 and later do"
-        raise invalid(source, "model", "algorithm", expected, shorten(model.algorithm))
-    weights = np.asarray(model.estimator_weights_, np.float64)[: len(model.estimators_)]
+    weights = np.asarray(model.estimator_weights_, np.float64)
     trees = [tree.tree_ for tree in model.estimators_]
-    first = weighed(trees[0]) / max(float(trees[0].weighted_n_node_samples[0]), 1e-300)
+    first = weighed(trees[0]) / max(float(trees[0].weighted_n_node_samples[0]), TINY)
     first *= float(trees[0].n_node_samples[0])
     alike = bool(np.abs(first - np.rint(first)).max() <= _WHOLE) and not is_monotonic(model.estimators_[0])
     roots = {int(tree.n_node_samples[0]) for tree in trees}
     sized = len(roots) == 1 and (alike or rows in roots)
     every = np.arange(model.n_features_in_)
     members = []
-    for number, (tree, weight) in enumerate(zip(model.estimators_, weights / weights.sum(), strict=True)):
-        best = tree.tree_.value[:, 0, :].argmax(axis=1)
-        votes = np.where(np.eye(n_classes)[best] > 0, 1.0, -1 / (n_classes - 1)) / (n_classes - 1)
+    for number, (tree, weight) in enumerate(zip(model.estimators_, weights / weights.sum(), strict=False)):
         n = np.asarray(tree.tree_.n_node_samples, np.int64) if sized else None
         # The first tree is grown before any record has more weight than another.
         counts = np.rint(first).astype(np.int64) if number == 0 and alike and sized else None
-        members.append(
-            Member(exact_splits(tree.tree_), every, np.arange(n_classes), counts, n, votes, float(weight), tree)
-        )
+        splits, classes = exact_splits(tree.tree_), np.arange(n_classes)
+        members.append(Member(splits, every, classes, counts, n, _votes(model, tree), float(weight), tree))
     return Ensemble(tuple(members), "score", None, Boosting("softmax"))
+
+
+def _votes(model: Any, tree: Any) -> FloatArray:
+    """The terms of the scores of AdaBoost at each node of a tree, shape (n_nodes, n_classes)."""
+    shares = shares_of(tree)
+    others = shares.shape[1] - 1
+    if getattr(model, "algorithm", "SAMME") == "SAMME.R":
+        logs = np.log(np.clip(shares, np.finfo(np.float64).eps, None))
+        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+    won = shares.argmax(axis=1)[:, None] == np.arange(others + 1)
+    if not _votes_against(model):
+        return np.asarray(won - 0.5 if others == 1 else won / others)
+    return np.asarray(np.where(won, 1.0, -1 / others) / others)
+
+
+def _votes_against(model: Any) -> bool:
+    """Whether a tree votes against the classes that it does not predict: since scikit-learn 1.3."""
+    found = re.match(r"1\.[0-2]\b", str(vars(model).get("_sklearn_version", "")))
+    return found is None

@@ -1,0 +1,1 @@
+"""Models that skops saved: an archive of a description and arrays."""
