@@ -7,13 +7,14 @@ from os import PathLike, fspath
 from maxent.models.errors import invalid
 from maxent.models.text.hints import close_to
 from maxent.models.writers.dot import WRITER as DOT
+from maxent.models.writers.pmml import WRITER as PMML
 from maxent.models.writers.rule_table import WRITER as CSV
 from maxent.models.writers.rule_text import WRITER as RULES
 from maxent.models.writers.sql import WRITER as SQL
 from maxent.models.writers.svg import WRITER as SVG
 from maxent.models.writers.writer import Writer
 
-WRITERS = {writer.name: writer for writer in (SQL, RULES, CSV, DOT, SVG)}
+WRITERS = {writer.name: writer for writer in (SQL, PMML, RULES, CSV, DOT, SVG)}
 """Name -> writer."""
 
 

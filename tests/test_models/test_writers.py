@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from strategies import cases, thorough
 
@@ -176,6 +176,69 @@ def test_a_query_predicts_numbers(n_trees):
     np.testing.assert_allclose(queried(release, X)["predicted"].astype(float), model.predict(X), rtol=1e-14)
     assert "variance" in maxent.export(release, to="rules")
     assert ",mean,variance\n" in maxent.export(release, to="csv")
+
+
+def through_pmml(release, tmp_path, *, own):
+    """A release written as PMML and read again: as what maxent wrote, or as other programs read it."""
+    text = maxent.export(release, tmp_path / "tree.pmml")
+    if not own:
+        text = re.sub(r" *<Extension .*/>\n", "", text)
+        (tmp_path / "tree.pmml").write_text(text)
+    return maxent.convert(tmp_path / "tree.pmml")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_pmml_gives_examples_back(path, tmp_path):
+    release = maxent.load_release(path)
+    assert through_pmml(release, tmp_path, own=True) == release
+    read = through_pmml(release, tmp_path, own=False)
+    frame = rows(release)
+    known = frame[~frame.isin(["unknown"]).any(axis=1)]
+    assert predict(read, known).frame["predicted"].tolist() == predict(release, known).frame["predicted"].tolist()
+    sizes = [leaf.n for leaf in read.trees[0].leaves if leaf.n is not None]  # other values end in leaves of their own
+    assert sorted(sizes) == sorted(leaf.n for leaf in release.trees[0].leaves)
+
+
+@given(cases(), st.integers(0, 99))
+@thorough(25)
+def test_pmml_gives_any_tree_back(tmp_path_factory, case, seed):
+    assert through_pmml(case.release, tmp_path_factory.mktemp("pmml"), own=True) == case.release
+
+
+def test_pmml_says_to_other_programs_what_the_release_says(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 70, 300), "job": rng.integers(0, 5, 300)})
+    y = (X["age"] > 40).astype(int) + (X["job"] == 2)
+    forest = RandomForestClassifier(5, max_depth=4, bootstrap=False, random_state=0).fit(X, y)
+    boosted = [GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, labels) for labels in (y, y > 0)]
+    number = RandomForestRegressor(3, max_depth=3, bootstrap=False, random_state=0).fit(X, X["age"] * 2.5)
+    for model in (forest.estimators_[0], forest, *boosted):
+        names = ["no", "some", "much"][: len(model.classes_)]
+        release = maxent.from_sklearn(model, target="y", X=X, features=list(X), classes=names)
+        assert through_pmml(release, tmp_path, own=True) == release
+        read = through_pmml(release, tmp_path, own=False)
+        found, expected = predict(read, X).frame, predict(release, X).frame
+        assert found["predicted"].tolist() == expected["predicted"].tolist()
+        shares = [name for name in expected if name.startswith("P(")]
+        np.testing.assert_allclose(found[shares].astype(float), expected[shares].astype(float), atol=1e-12)
+        if model is forest.estimators_[0]:
+            assert [leaf.counts for leaf in read.trees[0].leaves] == [leaf.counts for leaf in release.trees[0].leaves]
+    release = maxent.from_sklearn(number, target="pay", X=X, bins=[0, 100, 200])
+    assert through_pmml(release, tmp_path, own=True) == release
+
+
+def test_pmml_that_was_changed_is_read_as_it_stands(tmp_path):
+    text = maxent.export(EXAMPLES[0], tmp_path / "tree.pmml")
+    (tmp_path / "tree.pmml").write_text(text.replace('recordCount="2"', 'recordCount="3"', 1))
+    read = maxent.convert(tmp_path / "tree.pmml")
+    assert read != maxent.load_release(EXAMPLES[0])
+    assert 3 in [leaf.n for leaf in read.trees[0].leaves]
+
+
+def test_pmml_has_no_sum_of_counts():
+    tree = parse_release(RELEASE, "r")
+    with pytest.raises(maxent.InvalidInput, match="predicts: expected vote, mean or score of several trees"):
+        maxent.export(replace(tree, trees=tree.trees * 2), to="pmml")
 
 
 def test_rules_state_what_leaves_state():

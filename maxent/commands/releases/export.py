@@ -26,13 +26,13 @@ def command(
     ] = None,
     to: Annotated[
         str | None,
-        panels.output(metavar="FORM", help="sql, rules, csv, dot or svg; default: by the name of FILE."),
+        panels.output(metavar="FORM", help="sql, pmml, rules, csv, dot or svg; default: by the name of FILE."),
     ] = None,
     table: Annotated[str, panels.output(metavar="NAME", help="The table that an SQL query reads.")] = "data",
     reading: Any = None,
     as_json: opt.Json = False,
 ) -> Job:
-    """Write a release as an SQL query that predicts, rules, a table of them, a graph or a drawing."""
+    """Write a release as an SQL query that predicts, PMML, rules, a table of them, a graph or a drawing."""
     return partial(_run, tree, output, to, table, reading, as_json)
 
 

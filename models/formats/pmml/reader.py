@@ -50,7 +50,13 @@ How: TypeAlias = Literal["counts", "rates", "scores", "values", "labels"]
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
     source = shown_path(path)
-    root = parse_xml(bytes_of(os.fspath(path)), source)
+    content = bytes_of(os.fspath(path))
+    from maxent.models.writers.pmml import own_release
+
+    own = own_release(content, source) if wanted.classes is wanted.features is wanted.qi is None else None
+    if own is not None and wanted.target in (None, own.target.name):
+        return Converted(own, "maxent")
+    root = parse_xml(content, source)
     if root.name != "PMML":
         root.refuse("name", "PMML", shorten(root.name))
     models = list(root.all(*MODELS))
