@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.estimate import estimate as estimate
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
+    from maxent.api.decisions.review import review as review
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
     from maxent.api.releases.export import export as export
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from maxent.results.comparison import Comparison as Comparison
     from maxent.results.defended import Defended as Defended
     from maxent.results.estimate import Estimate as Estimate
+    from maxent.results.review import Review as Review
     from maxent.studies.sweep import Sweep as Sweep
     from maxent.studies.sweep import sweep as sweep
 
@@ -60,6 +62,8 @@ _HOME = {
     "id3": "maxent.models.induction.inducers",
     "load_release": "maxent.models.formats.registry",
     "Reading": "maxent.models.reading",
+    "Review": "maxent.results.review",
+    "review": "maxent.api.decisions.review",
     "Release": "maxent.models.release",
     "ReleaseClassifier": "maxent.models.writers.classifier",
     "Sweep": "maxent.studies.sweep",

@@ -78,6 +78,11 @@ class Case:
             self._cells.append(build_cells(self.release, self.people, check))
         return self._cells[0]
 
+    @property
+    def placed(self) -> bool:
+        """Whether the people of the table were placed in the trees."""
+        return bool(self._cells)
+
     def covering(self, check: Check = unchecked) -> Covering:
         """The people of the table placed in the groups of the records, once; ``check`` may end that."""
         assert self.records is not None

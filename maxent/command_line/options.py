@@ -203,6 +203,23 @@ Enforce = Annotated[
 ]
 
 
+def knowing(
+    knowledge: Knowledge = None,
+    impurity: Impurity = None,
+    rounding: Rounding = RoundingMode.auto,
+    confidence: Confidence = 0.99,
+    noise: Noise = NoiseMode.intervals,
+) -> dict[str, Any]:
+    """The options that say what of a release is known, as arguments of `maxent.review`."""
+    return {
+        "knowledge": knowledge,
+        "impurity": None if impurity is None else impurity.value,
+        "rounding": rounding.value,
+        "confidence": confidence,
+        "noise": noise.value,
+    }
+
+
 def problem(
     knowledge: Knowledge = None,
     impurity: Impurity = None,
@@ -214,16 +231,8 @@ def problem(
     noise: Noise = NoiseMode.intervals,
 ) -> dict[str, Any]:
     """The options that say what is known, as arguments of `maxent.api.adversary.estimate.compile_release`."""
-    return {
-        "knowledge": knowledge,
-        "impurity": None if impurity is None else impurity.value,
-        "facts": facts,
-        "marginal": marginal,
-        "count": count,
-        "rounding": rounding.value,
-        "confidence": confidence,
-        "noise": noise.value,
-    }
+    of_release = knowing(knowledge, impurity, rounding, confidence, noise)
+    return {**of_release, "facts": facts, "marginal": marginal, "count": count}
 
 
 def solving(

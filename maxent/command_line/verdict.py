@@ -65,7 +65,7 @@ def asked(
     return Asked(max_posterior, min_k, max_certain, enforce, report)
 
 
-def _as_options(reading: Reading | None) -> dict[str, str]:
+def as_options(reading: Reading | None) -> dict[str, str]:
     """Options of reading files, as on the command line."""
     stated = {} if reading is None else reading.stated()
     names = {"format": "from"}
@@ -109,7 +109,7 @@ class ReportFile:
 
         options = {
             **self.options,
-            **{"reading": None, **_as_options(self.options.get("reading"))},
+            **{"reading": None, **as_options(self.options.get("reading"))},
             **verdict.limits.as_dict(),
             "enforce": self.asked.enforce or None,
             "report": path,

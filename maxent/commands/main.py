@@ -40,6 +40,7 @@ class Listed(NamedTuple):
 COMMANDS: Mapping[str, Listed] = {
     "estimate": Listed("adversary", "Probabilities of each person's class, and measures of disclosure."),
     "audit": Listed("adversary", "Attacks on single leaves: the people whom a release exposes."),
+    "review": Listed("decisions", "A model before its publication: attacks, estimate and verdict in one call."),
     "convert": Listed("releases", "A model that another tool wrote, as a release."),
     "predict": Listed("releases", "The class that a release predicts for each row of a table."),
     "export": Listed("releases", "A release as an SQL query, rules, a table, a graph or a drawing."),

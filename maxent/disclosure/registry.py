@@ -257,12 +257,12 @@ def estimated(of: Believed) -> dict[str, Number]:
 
 
 def audited(attacks: Mapping[str, Any]) -> dict[str, Number | None]:
-    """The measures of attacks, by key, from what `maxent.audit` finds with a table; ``gcp`` only of records."""
+    """The measures of attacks, by key, from what `maxent.audit` finds; ``gcp`` only of records, spans with a table."""
     found: dict[str, Number | None] = {}
     for key, measure in MEASURES.items():
         if measure.value is None and measure.json is not None:
             *path, last = measure.json.split(".")
-            place = attacks[path[0]] if path else attacks
+            place = attacks.get(path[0], {}) if path else attacks
             if last in place:
                 found[key] = place[last]
     return found

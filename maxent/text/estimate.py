@@ -88,7 +88,7 @@ def summary_lines(estimate: Solved) -> list[str]:
             if m.key in found.measures and m.line == "always" and not m.sentence
         ),
         "constraints: " + kinds_line(kinds_of(program)),
-        f"{_solver(estimate)}: {_worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
+        f"{_solver(estimate)}: {worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
         *_mean_lines(estimate),
     ]
     lines += [f"note: {note}" for note in estimate.notes]
@@ -137,7 +137,7 @@ def _mean_lines(estimate: Solved) -> list[str]:
     return [f"the probabilities are the mean of {number} optima, which differ in classes that no statement tells apart"]
 
 
-def _worth(estimate: Solved) -> str:
+def worth(estimate: Solved) -> str:
     """The certificate of the answer, in words."""
     if estimate.certificate == "global":
         return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")

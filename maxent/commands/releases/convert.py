@@ -71,7 +71,6 @@ def command(
 
 
 def _run(model: str, output: str, said: dict[str, Any], given: list[str], reading: Any, as_json: bool) -> int:
-    from maxent.models.errors import ARGUMENT, invalid
     from maxent.models.files.output import check_outputs
 
     check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
@@ -79,16 +78,29 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
     from maxent.text.conversion import print_conversion
     from maxent.text.terminal import print_json
 
-    parameters = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise invalid("options", ARGUMENT, "parameters", "NAME=VALUE", repr(text))
-        parameters[name] = value
-    found = converted(model, wanted_of(**said, parameters=parameters), reading)
+    found = converted(model, wanted_of(**said, parameters=read_parameters(given)), reading)
     found.release.save(output)
     if as_json:
         print_json(found.summary)
     else:
         print_conversion(found, output)
     return DONE
+
+
+def read_parameters(given: list[str]) -> dict[str, str]:
+    """What ``--param`` says, by name.
+
+    Raises
+    ------
+    InvalidInput
+        For a text that is not NAME=VALUE.
+    """
+    from maxent.models.errors import ARGUMENT, invalid
+
+    parameters = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise invalid("options", ARGUMENT, "parameters", "NAME=VALUE", repr(text))
+        parameters[name] = value
+    return parameters

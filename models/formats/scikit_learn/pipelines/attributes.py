@@ -37,6 +37,7 @@ class Numeric:
     made: Mapping[int, Made]
     values: Values
     cuts: Mapping[Threshold, Cut] = field(default_factory=dict)
+    _made: dict[tuple[Test, bool | None], tuple[Branch, Branch]] = field(default_factory=dict)
 
     def stays_missing(self, j: int) -> bool:
         """Whether some value is still missing in a column of the model's input."""
@@ -44,6 +45,12 @@ class Numeric:
 
     def branches(self, test: Test, missing_left: bool | None) -> tuple[Branch, Branch]:
         """Left and right; ``missing_left`` is where the model sends what is still missing in its input."""
+        found = self._made.get((test, missing_left))
+        if found is None:
+            found = self._made[test, missing_left] = self._branches(test, missing_left)
+        return found
+
+    def _branches(self, test: Test, missing_left: bool | None) -> tuple[Branch, Branch]:
         (j, limit), gaps, where = test, self.values.missing >= 0, missing_left
         assert isinstance(limit, float)
         cut = self.cuts[j, limit]

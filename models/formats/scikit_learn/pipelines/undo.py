@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.json_files import uncollected
 from maxent.models.formats.scikit_learn.pipelines.attributes import undone, untested
 from maxent.models.formats.scikit_learn.pipelines.nodes import induction_of, input_name, rewritten, tests_of
 from maxent.models.formats.scikit_learn.pipelines.steps import trace
@@ -31,6 +32,7 @@ def is_pipeline(model: object) -> bool:
     return type(model).__name__ == "Pipeline" and type(model).__module__.startswith("sklearn.")
 
 
+@uncollected()
 def release_of(
     model: Any,
     table: DataFrame,
@@ -129,6 +131,11 @@ def _flat(model: Any) -> tuple[list[tuple[str, Any]], Any]:
         steps += [(name, step) for name, step in model.steps[:-1] if step is not None and step != "passthrough"]
         model = model.steps[-1][1]
     return steps, model
+
+
+def final_of(model: Any) -> Any:
+    """The model at the end of a pipeline; a model that is none itself."""
+    return _flat(model)[1]
 
 
 def _over_input(final: Any, pipe: Pipe, target: str, said: Mapping[str, Any]) -> Release:

@@ -1,0 +1,260 @@
+"""A model, its training table and quasi-identifiers -> audit, estimate, verdict and report, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxent.api.adversary.audit import audit_case
+from maxent.api.adversary.estimate import Progress, Solving, estimate_case
+from maxent.api.case import Tables
+from maxent.api.compile import Knowledge
+from maxent.api.releases.convert import converted, wanted_of
+from maxent.attacks.audit import Audit
+from maxent.constraints.kinds.context import Noise
+from maxent.disclosure.limits import Limits
+from maxent.models.errors import ARGUMENT, NoAnswerInTime, invalid
+from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
+from maxent.models.formats.scikit_learn.pipelines.undo import class_names, final_of, release_of
+from maxent.models.reading import Reading
+from maxent.models.release import Attribute, Impurity, Release
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.text.arguments import check_flags, check_functions
+from maxent.models.text.hints import close_to
+from maxent.models.trees.printed_rates import Rounding
+from maxent.results.reliability import warn_unreliable
+from maxent.results.review import Asked, Review, limits_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TIME = 120.0
+"""Seconds that compiling and solving may take unless the call says otherwise: a review is to end."""
+
+
+def review(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    qi: Sequence[str],
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    knowledge: str | Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+    noise: Noise = "intervals",
+    backend: str = "auto",
+    tolerance: float = 1e-8,
+    time_limit: float | None = TIME,
+    jobs: int = 1,
+    seed: int = 0,
+    top: int = 10,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    reading: Reading | None = None,
+    **limits: Any,
+) -> Review:
+    """Review a model before it is published: what it would disclose about the people that it was trained on.
+
+    Parameters
+    ----------
+    model : fitted model, or path
+        A model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that ends in one, whose steps are
+        undone (docs/models.md), or a file or folder that a tool wrote, as `maxent.convert` takes it.
+    X : DataFrame, array or path
+        The training table, as ``fit`` was given it: strings, categories, numbers, missing values. More columns may be
+        there. Columns of an array are called ``x0``, ``x1``...
+    y : array-like, shape (n_rows,), optional
+        The class of each record; by default the column ``target`` of ``X``.
+    qi : sequence of str
+        The quasi-identifiers: columns of ``X`` that an adversary knows of the people. All other attributes are private.
+    target : str, optional
+        The name of the sensitive attribute; default: that of ``y``, else ``class``.
+    classes, features, parameters
+        What a file lacks, as for `maxent.convert`; ``classes`` are also names for those of a fitted model.
+    knowledge, impurity, rounding, confidence, noise, backend, tolerance, jobs, seed, top, interruptible, progress
+        As for `maxent.estimate`.
+    time_limit : float, optional
+        Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so
+        far, with a bound on the optimum where there is one, and is not to be relied on.
+    reading : Reading, optional
+        How files and tables are read.
+    **limits
+        Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``.
+
+    Returns
+    -------
+    Review
+        ``.release``, ``.audit``, ``.estimate``, ``.verdict()`` against the limits of the call or others,
+        ``.report(path)``, ``.save(path)`` and ``.to_dict()``.
+
+    Warns
+    -----
+    UnreliableResult
+        When the estimate or the audit is not to be relied on.
+
+    Raises
+    ------
+    InvalidInput
+        For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
+    """
+    check_functions(progress=progress)
+    check_flags(interruptible=interruptible)
+    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
+    wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
+    subject = subject_of(model, X, y, wanted, reading)
+    told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
+    words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={subject.target!r})"
+    asked = Asked(words, told)
+    return review_subject(subject, known, solving, limits_of(limits), asked, interruptible, progress)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is reviewed: a model as a release, and the tables of its people."""
+
+    name: str
+    converted: Converted
+    tables: Tables
+
+    @property
+    def target(self) -> str:
+        """The name of the sensitive attribute."""
+        return self.converted.release.target.name
+
+
+def subject_of(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """Read what is to be reviewed.
+
+    Parameters
+    ----------
+    model, X, y
+        As for `review`.
+    wanted : mapping
+        ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
+    reading : Reading, optional
+        How files are read.
+
+    Raises
+    ------
+    InvalidInput
+        As `review`.
+    """
+    if wanted["qi"] is None or isinstance(wanted["qi"], str):
+        expected = "a list of columns, such as ['age', 'sex']"
+        raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
+    if isinstance(model, (str, PathLike)):
+        return _of_file(model, X, y, wanted, reading)
+    for name in ("features", "parameters"):
+        if wanted[name] is not None:
+            expected = "None: a model that is there has what it needs"
+            raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
+    return _of_model(model, X, y, wanted, reading)
+
+
+def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A model that a tool wrote to a file, and a table that has a column of the class."""
+    target = wanted["target"] or getattr(y, "name", None)
+    table: Source = X if isinstance(X, (str, PathLike)) else _frame(X)
+    if y is not None:
+        if isinstance(table, (str, PathLike)):
+            expected = "None, as the table is a file: name its column of the class in target="
+            raise invalid("options", ARGUMENT, "y", expected, shorten(y))
+        table = _with_column(table, str(target or UNNAMED), y)
+    named = target or (None if y is None else UNNAMED)
+    found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
+    release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
+    return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
+
+
+def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
+    """The attributes of a release, whose roles may be those that it was published with."""
+    names = [attribute.name for attribute in release.attributes]
+    for name in qi:
+        if name not in names:
+            expected = f"attributes of the model ({shorten(', '.join(names))})"
+            raise invalid("options", ARGUMENT, "qi", expected, f"{name}{close_to(name, names)}")
+    for attribute in release.attributes:
+        yield replace(attribute, role="public" if attribute.name in qi else "private")
+
+
+def _of_model(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A model that is there, and the table that it was fitted on."""
+    table = _frame(X)
+    target = wanted["target"] or getattr(y, "name", None) or UNNAMED
+    checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
+    if y is None:
+        header = [str(label) for label in table.columns]
+        if target not in header:
+            expected = "the class of each record, or the name of its column of X in target="
+            raise invalid("options", ARGUMENT, "y", expected, "None")
+        y = table.iloc[:, header.index(str(target))]
+    if len(y) != len(table):
+        raise invalid("options", ARGUMENT, "y", f"{len(table):,} classes, one for each row of X", f"{len(y):,}")
+    release = release_of(model, table, target=str(target), classes=checked.classes, qi=checked.qi)
+    people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
+    truth = _with_column(people, str(target), class_names(final_of(model), y, checked.classes))
+    from importlib.metadata import version
+
+    lost = () if release.labels == "majority" else (DECIDED,)
+    found = Converted(release, f"scikit-learn {version('scikit-learn')}", lost, format="scikit-learn")
+    return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))
+
+
+def _frame(X: Any) -> DataFrame:
+    """A table as a DataFrame; columns of an array are called as scikit-learn calls them."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return X.reset_index(drop=True)
+    array = np.asarray(X)
+    if array.ndim != 2 or array.dtype.kind not in "biufOUS":
+        expected = "the training table: a DataFrame, or an array of two dimensions"
+        raise invalid("options", ARGUMENT, "X", expected, shorten(X))
+    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+
+
+def _with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
+    """A table with a column, in the place of one of its name."""
+    import numpy as np
+    import pandas as pd
+
+    kept = table.loc[:, [str(label) != name for label in table.columns]]
+    values = np.asarray(cells, object)
+    if values.shape != (len(kept),):
+        expected = f"{len(kept):,} classes, one for each row of X"
+        raise invalid("options", ARGUMENT, "y", expected, f"an array of shape {values.shape}")
+    return pd.concat([kept.reset_index(drop=True), pd.Series(values, name=name)], axis=1)
+
+
+def review_subject(
+    subject: Subject,
+    known: Knowledge,
+    solving: Solving,
+    limits: Limits,
+    asked: Asked,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> Review:
+    """The review of what was read; parameters, result and warnings are those of `review`."""
+    case = subject.tables.case(subject.converted.release)
+    estimate, why = None, ""
+    try:
+        estimate = estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
+    except NoAnswerInTime as error:
+        why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
+        warn_unreliable(why)
+    # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
+    audit = audit_case(case if case.placed else replace(case, table=None, truth=None), rounding=known.rounding)
+    assert isinstance(audit, Audit)  # of trees
+    people = case.people.individuals
+    return Review(subject.converted, subject.name, people, audit, estimate, why, limits, asked, case.noticed)

@@ -1,0 +1,1 @@
+"""Commands: decisions about a release."""

@@ -1,0 +1,135 @@
+"""``maxent review``: a model before its publication, from its file and its training table."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.parsing import split_names
+from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.reading_options import reads_files
+from maxent.command_line.verdict import Asked, asked
+
+EXAMPLES = (
+    "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
+    "maxent review model.txt truth.csv --target Salary --qi Education --max-certain 0 --min-k 10 --report report.html",
+)
+"""Calls that its help ends with."""
+
+
+@reads_files(problem=opt.knowing, solving=opt.solving, asked=asked)
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="The model, a file or a folder that a tool wrote (docs/models.md)."),
+    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The training table with the classes, .csv or .parquet.")],
+    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class.")],
+    qi: Annotated[
+        list[str],
+        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; all others are private."),
+    ],
+    classes: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        panels.read(
+            "--param",
+            metavar="NAME=VALUE",
+            help="Further parameters that MODEL lacks, such as base_score=0.5 (docs/models.md).",
+        ),
+    ] = None,
+    problem: Any = None,
+    backend: opt.Backend = "auto",
+    solving: Any = None,
+    top: opt.Top = 10,
+    reading: Any = None,
+    as_json: opt.Json = False,
+    output: opt.Output = None,
+    csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
+) -> Job:
+    """Convert a model, attack it, estimate what it discloses, and judge it.
+
+    Without --time-limit, compiling and solving take at most 120 seconds.
+    """
+    wanted = {
+        "target": target,
+        "classes": split_names("classes", classes) if classes else None,
+        "features": split_names("features", features) if features else None,
+        "qi": split_names("qi", qi),
+        "parameters": parameters,
+    }
+    options = {**problem, "backend": backend, **solving, "top": top, "reading": reading}
+    return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
+
+
+def _run(
+    model: str,
+    data: str,
+    wanted: dict[str, Any],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    asked: Asked,
+    csv_literal: bool,
+) -> int:
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, REPORT
+
+    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data])
+    limits = asked.limits()
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.case import taken
+    from maxent.api.compile import Knowledge
+    from maxent.api.decisions.review import TIME, review_subject, subject_of
+    from maxent.command_line.verdict import as_options
+    from maxent.commands.releases.convert import read_parameters
+    from maxent.html_report.provenance import read_inputs
+    from maxent.results import review as results
+    from maxent.solvers.forecast import hearing
+    from maxent.text.review import print_review
+    from maxent.text.terminal import print_json
+
+    solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
+    known = taken(Knowledge, options)
+    inputs = read_inputs([("model", model), ("table", data)]) if asked.report is not None else ()
+    said = {**wanted, "parameters": read_parameters(wanted["parameters"] or [])}
+    subject = subject_of(model, data, None, said, options["reading"])
+    shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
+    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
+    call = results.Asked(["review", model, data], shown | as_options(options["reading"]), inputs)
+    with progress() as told, hearing(_tell_ahead):
+        found = review_subject(subject, known, solving, limits, call, interruptible=True, progress=told)
+    tell_noticed(found.noticed)
+    verdict = found.verdict()
+    if asked.report is not None and found.estimate is not None:
+        found.report(asked.report)
+    if output is not None:
+        found.save(output, csv_literal=csv_literal)
+    if as_json:  # after all files: where one cannot be written, the object on standard output says that
+        print_json(found.summary)
+    else:
+        print_review(found)
+    if asked.report is not None and found.estimate is None:
+        tell("no report is written: there is no estimate")
+    status = asked.status(verdict)
+    if found.reliable:
+        return status
+    tell(found.trouble)
+    return UNRELIABLE
+
+
+def _tell_ahead(text: str) -> None:
+    """Say early that solving takes long."""
+    tell(f"note: {text}; --time-limit SECONDS (120 by default) gives the best answer by then")

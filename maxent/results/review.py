@@ -1,0 +1,239 @@
+"""A review: a model as a release, the attacks on it, the estimate, the verdict and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from maxent.attacks.audit import Audit
+from maxent.disclosure.limits import Check, Judged, Limits, Verdict, judge, judge_rows
+from maxent.disclosure.registry import audited
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.formats.conversion import Converted
+from maxent.models.reading import Noticed
+from maxent.models.release import Release
+from maxent.models.tables.frame import shorten
+from maxent.models.text.display import Display, Shown
+from maxent.models.text.hints import close_to
+from maxent.results.comparison import described, estimate_numbers
+from maxent.results.estimate import Estimate
+from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
+
+if TYPE_CHECKING:
+    from maxent.html_report.view import InputFile
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The call that a review answers, for its report: words of a command line, or of Python, options and files."""
+
+    call: str | Sequence[str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[InputFile, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Review(Shown):
+    """A model that was reviewed before its publication.
+
+    Attributes
+    ----------
+    converted : Converted
+        The model as a release, with what was lost on the way; ``release`` is that release.
+    name : str
+        What the model is called.
+    individuals : int
+        People of the table.
+    audit : Audit
+        The structural attacks on single leaves; without the people where there was no time to place them.
+    estimate : Estimate or None
+        What an adversary infers of each person; None where there was no time for any answer.
+    unsolved : str
+        Why there is no estimate; empty where there is one.
+    limits : Limits
+        Those of the call.
+    asked : Asked
+    """
+
+    converted: Converted
+    name: str
+    individuals: int
+    audit: Audit
+    estimate: Estimate | None
+    unsolved: str
+    limits: Limits
+    asked: Asked
+    noticed: Noticed
+
+    @property
+    def release(self) -> Release:
+        """The model as a release: `maxent.Release.save` writes it."""
+        return self.converted.release
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the estimate and the audit can be relied on."""
+        return self.estimate is not None and self.estimate.reliable and self.audit.reliable
+
+    @property
+    def trouble(self) -> str:
+        """Why the review is not to be relied on; empty where it is."""
+        if self.estimate is None:
+            return self.unsolved
+        if not self.estimate.reliable:
+            return not_reliable(self.estimate.outcome.status)
+        return "" if self.audit.reliable else NOT_ABOUT_THEM
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, those of the call unless some are given.
+
+        Parameters
+        ----------
+        **limits
+            Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
+            (individuals).
+
+        Raises
+        ------
+        InvalidInput
+            For a limit that there is not, or that is out of its range.
+        """
+        stated = limits_of(limits) if limits else self.limits
+        if self.estimate is not None:
+            return judge_rows(stated, [self.row])
+        row = self.row
+        judged = judge(
+            stated,
+            self.name,
+            reliable=False,
+            max_posterior=0.0,
+            certain=0,
+            exposed=row.get("exposed"),
+            k=row.get("min_population"),
+        )
+        return Verdict(stated, (_without_estimate(judged),))
+
+    @cached_property
+    def row(self) -> Mapping[str, Any]:
+        """The numbers of the review, by the keys of `maxent.disclosure.registry`, as a row of a comparison has them."""
+        found = {} if self.estimate is None else estimate_numbers(self.estimate)
+        return {
+            "release": self.name,
+            "defense": described(self.release),
+            **found,
+            **audited(self.audit.summary),
+        }
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``maxent review --json``: plain numbers, strings, lists, dictionaries; a copy.
+
+        ``model`` is that of ``maxent convert``, ``audit`` that of `maxent.audit`, ``estimate`` that of
+        `maxent.estimate`, None without one; ``verdict`` is there with limits, ``unsolved`` without an estimate.
+        """
+        own: dict[str, Any] = {
+            "model": {"name": self.name, **self.converted.summary},
+            "reliable": self.reliable,
+            "audit": deepcopy(self.audit.summary),
+            "estimate": None if self.estimate is None else self.estimate.summary,
+        }
+        if self.unsolved:
+            own["unsolved"] = self.unsolved
+        return own | self.verdict().summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a report for whoever decides: one .html file, for any browser.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, a place that cannot be written, and without an estimate.
+        """
+        import os
+
+        from maxent.models.files.output import check_outputs, write_text
+        from maxent.models.files.result_files import REPORT
+
+        check_outputs({"report": (os.fspath(path), REPORT)})
+        write_text(path, self._html())
+
+    def _html(self) -> str:
+        from maxent.html_report.build import Gatherer
+        from maxent.html_report.provenance import provenance
+
+        if self.estimate is None:
+            expected = "a review with an estimate: give it more time (time_limit=), or review fewer trees"
+            raise invalid("report", "review", "estimate", expected, self.unsolved)
+        gatherer = Gatherer(int(self.asked.options.get("top") or 10))
+        gatherer(self.estimate, self.row)
+        verdict = self.verdict()
+        by_name = isinstance(self.asked.call, str)
+        options = {**self.asked.options, **verdict.limits.as_dict()}
+        source = provenance([] if by_name else self.asked.call, options, self.asked.inputs, gatherer.backends)
+        if isinstance(self.asked.call, str):
+            source = replace(source, command=self.asked.call)
+        lost = tuple(f"lost in reading the model: {sentence}" for sentence in self.converted.lost)
+        return gatherer.report(verdict, source, lost, interrupted=self.estimate.outcome.status == "interrupted")
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the summary with the posterior (.json), or the posterior alone (.csv, .parquet), atomically.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.save`; a table needs an estimate.
+        """
+        import os
+
+        from maxent.models.files.json_text import as_json_text
+        from maxent.models.files.output import write_text
+        from maxent.models.files.result_files import save_frame
+
+        if self.estimate is not None:
+            summary = self.summary
+            frame = self.estimate.posterior
+            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, csv_literal=csv_literal)
+        elif os.fspath(path).lower().endswith(".json"):
+            write_text(path, as_json_text({**self.summary, "posterior": None}) + "\n")
+        else:
+            raise invalid("output", ARGUMENT, "path", "a .json file, as there is no posterior", self.unsolved)
+
+    def _display(self) -> Display:
+        from maxent.text.review import review_display
+
+        return review_display(self)
+
+
+def limits_of(stated: Mapping[str, Any]) -> Limits:
+    """Limits by name.
+
+    Raises
+    ------
+    InvalidInput
+        For a limit that there is not, or that is out of its range.
+    """
+    known = [each.name for each in fields(Limits)]
+    problems = [
+        Problem(ARGUMENT, name, f"a limit ({', '.join(known)})", f"{shorten(value)}{close_to(name, known)}")
+        for name, value in stated.items()
+        if name not in known
+    ]
+    if problems:
+        raise InvalidInput("limits", problems)
+    return Limits(**stated)
+
+
+def _without_estimate(judged: Judged) -> Judged:
+    """A judgement of which nothing was found that only an estimate could say."""
+    checks: tuple[Check, ...] = tuple(
+        replace(check, found=None, possible=None, status="cannot_tell") if check.origin == "estimate" else check
+        for check in judged.checks
+    )
+    found = {check.status for check in checks}
+    worst = next((status for status in ("fail", "cannot_tell", "pass") if status in found), judged.status)
+    return replace(judged, checks=checks, status=worst)

@@ -1,0 +1,117 @@
+"""A review for people to read; numbers are formatted here, none is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from maxent.disclosure.limits import WORDS, Verdict
+from maxent.disclosure.registry import MEASURES
+from maxent.models.formats.conversion import Converted
+from maxent.models.release import Release
+from maxent.models.text.display import Display, counted
+from maxent.results.solved import Solved
+from maxent.text.conversion import ROUNDED
+from maxent.text.estimate import worth
+from maxent.text.terminal import print_lines
+
+SHOWN = (
+    "certain",
+    "max_posterior",
+    "bayes_vulnerability",
+    "divergence",
+    "homogeneous_individuals",
+    "exposed",
+    "min_population",
+)
+"""The measures of the table, by their keys; those that are not known are left out."""
+
+LONGEST_LIST = 3
+"""Sentences on what was lost that a console shows."""
+
+
+class Review(Protocol):
+    """The printed parts of `maxent.Review`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def individuals(self) -> int: ...
+    @property
+    def release(self) -> Release: ...
+    @property
+    def converted(self) -> Converted: ...
+    @property
+    def row(self) -> Mapping[str, Any]: ...
+    @property
+    def estimate(self) -> Solved | None: ...
+    @property
+    def unsolved(self) -> str: ...
+    def verdict(self) -> Verdict: ...
+
+
+def print_review(review: Review) -> None:
+    """Print what was reviewed, what it discloses, and the verdict, to standard output."""
+    print_lines([_title(review), *(f"  {line}" for line in _lines(review, len(review.converted.lost)))])
+
+
+def review_display(review: Review) -> Display:
+    """A review in a console, and in a notebook: a row for each number, and the verdict below."""
+    model = _model(review)
+    below = [model, *_lost(review, LONGEST_LIST), _worth(review), *_verdict(review)]
+    return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
+
+
+def _title(review: Review) -> str:
+    release = review.release
+    trees = counted(len(release.trees), "tree")
+    return f"Review of {review.name} about {release.target.name}: {trees}, {review.individuals:,} people"
+
+
+def _lines(review: Review, most: int) -> list[str]:
+    """The review in plain language; the verdict comes first, so that no cut takes it away."""
+    numbers = [f"{title} {value}" for title, value in _rows(review)]
+    half = (len(numbers) + 1) // 2
+    return [
+        *(_verdict(review) or [f"verdict: {WORDS['not stated']}"]),
+        *("; ".join(part) for part in (numbers[:half], numbers[half:]) if part),
+        _worth(review),
+        _model(review),
+        *_lost(review, most),
+    ]
+
+
+def _rows(review: Review) -> Iterator[tuple[str, str]]:
+    """Names and values of the numbers that are known."""
+    for key in SHOWN:
+        value = review.row.get(key)
+        if value is not None:
+            title = "people in leaves of one class" if key == "homogeneous_individuals" else MEASURES[key].title
+            yield title, MEASURES[key].text(value)
+
+
+def _model(review: Review) -> str:
+    """The model, and what of it leaves state."""
+    stated = [name for name, there in review.converted.states.items() if there]
+    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    return f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
+
+
+def _lost(review: Review, most: int) -> list[str]:
+    lost = [*([] if review.converted.exact else [ROUNDED]), *(f"lost: {each}" for each in review.converted.lost)]
+    return lost[:most]
+
+
+def _worth(review: Review) -> str:
+    """How far the estimate can be relied on."""
+    if review.estimate is None:
+        return f"no estimate: {review.unsolved}"
+    return f"estimate: {worth(review.estimate)}"
+
+
+def _verdict(review: Review) -> list[str]:
+    verdict = review.verdict()
+    if verdict.status == "not stated":
+        return []
+    head, *checks = verdict.lines()
+    return [head, *(check.strip().removeprefix(f"{review.name}: ") for check in checks)]

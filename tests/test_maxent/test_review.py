@@ -1,0 +1,196 @@
+"""Reviews: a model, its table and quasi-identifiers -> attacks, estimate, verdict and report in one call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, export_text
+
+import maxent
+from maxent.__main__ import main
+from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
+
+QI = ["age", "job"]
+
+
+def people() -> tuple[pd.DataFrame, pd.Series]:
+    dice = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "age": dice.integers(20, 30, 80),
+            "job": dice.choice(["baker", "clerk", None], 80, p=[0.5, 0.4, 0.1]),
+            "pay": dice.normal(30, 5, 80).round(1),
+        }
+    )
+    y = pd.Series(np.where((frame["pay"] > 31) ^ (frame["age"] > 26), "ill", "well"), name="state")
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Any:
+    frame, y = people()
+    encoder = make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder())
+    before = ColumnTransformer([("job", encoder, ["job"])], remainder="passthrough")
+    return make_pipeline(before, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, y)
+
+
+@pytest.fixture(scope="module")
+def reviewed(pipeline: Any) -> Any:
+    return maxent.review(pipeline, *people(), qi=QI, max_certain=0, min_k=500)
+
+
+def test_a_review_is_what_its_parts_are_by_themselves(reviewed: Any) -> None:
+    frame, y = people()
+    truth = frame.assign(state=y)
+    alone = maxent.estimate(reviewed.release, frame[QI], truth)
+    pd.testing.assert_frame_equal(reviewed.estimate.posterior, alone.posterior)
+    attacks = maxent.audit(reviewed.release, frame[QI])
+    assert {**reviewed.audit.summary, "notes": 0, "missing": 0} == {**attacks, "notes": 0, "missing": 0}
+    assert [a.name for a in reviewed.release.public] == QI
+    assert reviewed.release.target.classes == ("ill", "well")
+    assert reviewed.reliable
+
+
+def test_the_verdict_is_about_the_limits_of_the_call_or_others(reviewed: Any) -> None:
+    assert reviewed.verdict().status == "fail"
+    assert reviewed.verdict(min_k=1, max_certain=80, max_posterior=1).status == "pass"
+    with pytest.raises(InvalidInput, match=r"min_kk: expected a limit .max_posterior, min_k, max_certain.*min_k"):
+        reviewed.verdict(min_kk=3)
+    with pytest.raises(InvalidInput, match="max_k: expected a limit"):
+        maxent.review(DecisionTreeClassifier().fit([[0], [1]], [0, 1]), [[0], [1]], [0, 1], qi=["x0"], max_k=1)
+
+
+def test_a_review_shows_itself_in_ten_lines_and_as_a_table_without_script(reviewed: Any) -> None:
+    text, html = repr(reviewed), reviewed._repr_html_()
+    assert text.startswith("Review of DecisionTreeClassifier about state: 1 tree, 80 people\n  verdict: FAIL")
+    assert len(text.splitlines()) <= 10
+    assert "<table>" in html
+    assert "FAIL" in html
+    assert "<script" not in html
+
+
+def test_a_review_as_a_dictionary_is_json(reviewed: Any, tmp_path: Path) -> None:
+    found = reviewed.to_dict()
+    assert json.loads(json.dumps(found)) == found == reviewed.summary
+    assert set(found) == {"model", "reliable", "audit", "estimate", "verdict"}
+    assert found["model"]["states"]["counts"]
+    reviewed.save(tmp_path / "review.json")
+    assert len(json.loads((tmp_path / "review.json").read_text())["posterior"]) == found["estimate"]["distinct_qi"]
+    reviewed.save(tmp_path / "review.csv")
+    assert list(pd.read_csv(tmp_path / "review.csv").columns) == [*QI, "count", "P(ill)", "P(well)", "divergence"]
+    reviewed.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "maxent.review(DecisionTreeClassifier, X, y" in page
+    assert "beyond the limit" in page
+
+
+def test_classes_may_be_a_column_of_the_table_or_numbers_or_have_names() -> None:
+    frame, y = people()
+    table = frame[["age", "pay"]].assign(state=y == "ill")
+    model = DecisionTreeClassifier(max_depth=2).fit(table[["age", "pay"]].to_numpy(), table["state"])
+    by_column = maxent.review(model, table, qi=["age"], target="state")
+    assert by_column.release.target.classes == ("False", "True")
+    named = maxent.review(model, table[["age", "pay"]].to_numpy(), table["state"], qi=["x0"], classes=["well", "ill"])
+    assert [a.name for a in named.release.attributes] == ["x0", "x1"]
+    assert named.estimate.disclosure.measures["divergence"] == by_column.estimate.disclosure.measures["divergence"]
+
+
+def test_a_forest_with_draws_is_reviewed() -> None:
+    frame, y = people()
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(frame[["age", "pay"]], y)
+    found = maxent.review(model, frame, y, qi=["age", "pay"])
+    assert found.release.resampled == 80
+    assert found.verdict().status == "not stated"
+    assert "no limits were stated" in repr(found)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "qi": ({"qi": "age"}, "qi: expected a list of columns, such as .'age', 'sex'., found 'age'"),
+    "unknown qi": ({"qi": ["aged"]}, "qi: expected columns of the table .*did you mean 'age'"),
+    "no classes": ({"y": None, "qi": ["age"]}, "y: expected the class of each record"),
+    "too few": ({"y": ["ill"], "qi": ["age"]}, "y: expected 80 classes, one for each row of X, found 1"),
+    "another class": ({"y": ["sick"] * 80, "qi": ["age"]}, "row 1: class: expected one of the model's classes"),
+    "parameters": ({"parameters": {"a": 1}, "qi": ["age"]}, "parameters: expected None: a model that is there"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_is_refused(name: str, pipeline: Any) -> None:
+    frame, y = people()
+    told, message = WRONG[name]
+    with pytest.raises(InvalidInput, match=message):
+        maxent.review(pipeline, frame, **{"y": y, **told})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A model as scikit-learn prints it, and its table."""
+    frame, y = people()
+    X = frame[["age", "pay"]]
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    text = export_text(model, feature_names=list(X.columns), show_weights=True, class_names=list(model.classes_))
+    (tmp_path / "model.txt").write_text(text)
+    X.assign(state=y).to_csv(tmp_path / "data.csv", index=False)
+    return [str(tmp_path / "model.txt"), str(tmp_path / "data.csv")]
+
+
+def test_the_command_reviews_a_file(files: list[str], tmp_path: Path, capsys: Any) -> None:
+    call = ["review", *files, "--target", "state", "--qi", "age", "--max-certain", "0", "--min-k", "100"]
+    assert main([*call, "--json", "-o", str(tmp_path / "p.csv"), "--report", str(tmp_path / "r.html")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"]["status"] == "fail"
+    assert found["model"]["format"] == "export-text"
+    assert found["estimate"]["status"] == "optimal"
+    assert (tmp_path / "p.csv").is_file()
+    assert "maxent review " in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert main([*call, "--enforce"]) == 1
+    said = capsys.readouterr()
+    assert "verdict: FAIL" in said.out
+    assert "limits are enforced" in said.err
+    release = maxent.review(files[0], files[1], target="state", qi=["age"]).release
+    assert [(a.name, a.role) for a in release.attributes] == [("age", "public"), ("pay", "private")]
+
+
+def test_roles_of_a_release_are_those_of_the_call(files: list[str], tmp_path: Path, capsys: Any) -> None:
+    maxent.convert(files[0], target="state").save(tmp_path / "tree.json")
+    call = ["review", str(tmp_path / "tree.json"), files[1], "--target", "state"]
+    assert main([*call, "--qi", "pay", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["estimate"]["individuals"] == 80
+    assert main([*call, "--qi", "wage"]) == 2
+    assert "--qi: expected attributes of the model ('pay, age')" in capsys.readouterr().err
+
+
+def test_without_time_there_is_what_leaves_prove_and_the_reason(
+    files: list[str], tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: Any, **__: Any) -> Any:
+        raise NoAnswerInTime(1.0, "nobody was placed yet")
+
+    monkeypatch.setattr("maxent.api.decisions.review.estimate_case", late)
+    with pytest.warns(UnreliableResult, match="nobody was placed yet"):
+        found = maxent.review(*files, target="state", qi=["age"], max_certain=0)
+    assert found.estimate is None
+    assert found.verdict().status == "cannot_tell"
+    assert found.verdict(min_k=2).status == "cannot_tell"
+    assert "no estimate" in repr(found)
+    with pytest.raises(InvalidInput, match="estimate: expected a review with an estimate: give it more time"):
+        found.report(tmp_path / "r.html")
+    with pytest.raises(InvalidInput, match=r"a .json file, as there is no posterior"):
+        found.save(tmp_path / "p.csv")
+    call = ["review", *files, "--target", "state", "--qi", "age", "--report", str(tmp_path / "r.html")]
+    assert main([*call, "--json", "-o", str(tmp_path / "p.json")]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["estimate"] is None
+    assert "no report is written" in said.err
+    assert not (tmp_path / "r.html").exists()
+    assert json.loads((tmp_path / "p.json").read_text())["unsolved"]
