@@ -56,6 +56,10 @@ def boosted(people: People, trees: list[Tree], rule: Rule) -> Release:
             value = real(0.0) if curve + penalty == 0 else real(rule.rate) * real(-pull / (curve + penalty))
             scores[at == i, klass] += value
             nodes.append(replace(node, value=float(value), hessian=float(real(curve)) if rule.hessians else None))
+        for i in set(at.tolist()) - set(range(len(tree.nodes))):  # leaves that were removed afterwards
+            total, curve = float(g[at == i].sum()), float(h[at == i].sum())
+            pull = np.sign(total) * max(abs(total) - rule.l1, 0.0)
+            scores[at == i, klass] += real(rule.rate) * real(-pull / max(curve + rule.l2, 1e-9))
         made.append(replace(tree, nodes=tuple(nodes), of_class=people.classes[klass]))
     link: Any = "logit" if logit else "softmax"
     how = Boosting(link, rule.rate, rule.l2, rule.base, rule.l1, rule.factor, dict(rule.penalties))
@@ -76,10 +80,10 @@ RULES = st.builds(
 
 
 @st.composite
-def models(draw: Draw, *, private: int = 0, rules: Any = RULES) -> Case:
+def models(draw: Draw, *, private: int = 0, removed: bool = False, rules: Any = RULES) -> Case:
     """People, and a boosted model of them."""
     people = draw(populations(rows=(2, 60), public=(1, 3), private=(0, private), classes=(2, 3)))
     n = draw(st.integers(1, 4)) * (1 if len(people.classes) <= 2 else len(people.classes))
-    style = Style(leaf="nothing")
+    style = Style(leaf="nothing", removal=removed)
     trees = [publish(draw, people, grow_anyhow(draw, people), style, Induction()) for _ in range(n)]
     return Case(people, boosted(people, trees, draw(rules)))

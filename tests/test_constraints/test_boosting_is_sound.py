@@ -46,6 +46,12 @@ def test_the_truth_satisfies_everything_compiled_from_scores(case: Case) -> None
     check(case)
 
 
+@thorough(12)
+@given(case=models(removed=True))
+def test_removed_leaves_hide_the_scores_of_those_in_them(case: Case) -> None:
+    check(case)
+
+
 @thorough(15)
 @given(case=models(rules=RULES.map(lambda rule: replace(rule, l1=0.0))))
 def test_every_count_is_proved_where_all_attributes_are_public(case: Case) -> None:

@@ -128,7 +128,12 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
                 )
             certain[before.klass] = low, high
     if not any(len(rows.place) for rows in found):
-        return none("scores of leaves state no counts: no tree has a split")
+        why = (
+            "rounding leaves room for any"
+            if any(len(tree.nodes) > 1 for tree in release.trees)
+            else "no tree has a split"
+        )
+        return none(f"scores of leaves state no counts: {why}")
     klass = [np.full(len(rows.place), before, np.int64) for rows, before in zip(found, _classes(release), strict=True)]
     tree = [np.full(len(rows.place), t, np.int64) for t, rows in enumerate(found)]
     return LeafCounts(
@@ -166,7 +171,7 @@ def _of_tree(
         return _Rows(*_arrays([]), None), ""
     terms, spread = values(release, before.tree), before.spread
     rows: list[tuple[int, float, float, float]] = []
-    whole = True
+    whole, total = True, np.zeros(2)
     parents = {branch.child: node.attribute for node in tree.nodes for branch in node.branches}
     for place, node in enumerate(tree.nodes):
         inside = held.at(place)
@@ -208,10 +213,11 @@ def _of_tree(
             wrong = f"its value stands for {(least + most) / 2:.6g} of {people:,} people of class {name}"
         if wrong:
             return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {wrong}"
-        rows.append((place, 0.0, bottom, top))
-    place, slope, low, high = _arrays(rows)
+        total += bottom, top
+        if bottom > 0 or top < n:
+            rows.append((place, 0.0, bottom, top))
     complete = whole and not any(branch.child is None for node in tree.nodes for branch in node.branches)
-    return _Rows(place, slope, low, high, (float(low.sum()), float(high.sum())) if complete else None), ""
+    return _Rows(*_arrays(rows), (float(total[0]), float(total[1])) if complete else None), ""
 
 
 def _arrays(rows: list[tuple[int, float, float, float]]) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:

@@ -68,6 +68,9 @@ def before_each_tree(release: Release, boosting: Boosting, cells: Cells) -> Iter
         yield Before(t, klass, shares[:, klass], off[:, klass])
         scores[:, klass] += values(release, t)[cells.leaf[:, t]]
         error[:, klass] += SINGLE * np.abs(scores[:, klass])
+        error[cells.leaf[:, t] >= len(release.trees[t].nodes), klass] = (
+            np.inf
+        )  # a leaf that was removed added something
 
 
 def start(boosting: Boosting, of: int, classes: tuple[str, ...], n: int) -> tuple[FloatArray, FloatArray]:
@@ -90,7 +93,7 @@ def values(release: Release, t: int) -> FloatArray:
     A tree that counts for nothing when the model predicts, as after the best iteration, did while others were grown.
     """
     tree = release.trees[t]
-    weight = tree.weight or release.trees[0].weight
+    weight = tree.weight or release.trees[0].weight or 1.0
     removed = sum(branch.child is None for node in tree.nodes for branch in node.branches)
     found = np.zeros(len(tree.nodes) + removed)
     for place, node in enumerate(tree.nodes):

@@ -6,9 +6,11 @@ all records: samples are drawn for the choice of splits only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from maxent.models.formats.json_values import Values
 
-_PLAIN = {
+_PLAIN: Mapping[str, Sequence[tuple[str, object, str]]] = {
     "boosting_options": (
         ("boosting_type", "Plain", "values are of ordered boosting"),
         ("model_shrink_rate", 0, "values were shrunk from tree to tree (model_shrink_rate)"),
