@@ -8,21 +8,23 @@ centred by owner, and ``h_r = d_r / a_r^2`` the curvature of the likelihood, New
 It needs no factor. In the inner product ``sum m v v`` its first term is the identity, and its second a sum of near
 projections, one for each tree: the condition number is that of the number of trees, and conjugate gradients end after
 some tens of products. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical
-Optimization", 2006, section 17.3), and in the end exactly, by the least change of the masses. Multipliers
-``y = d / a`` and those of the Lagrangian give the bound, see `maxent.solvers.dual.likely_rows`.
+Optimization", 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the
+few rows that bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and
+the prices give the bound, see `maxent.solvers.dual.likely_rows`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from maxent.models.arrays import INVERTIBLE, TINY, FloatArray, IntArray
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.likely_rows import LikelyEntropy
-from maxent.solvers.dual.newton import ARMIJO, RIDGES
+from maxent.solvers.dual.newton import ARMIJO, RIDGES, minimise
 
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30
 """Newton steps for the same multipliers, products in each, and shorter steps to try."""
@@ -38,6 +40,9 @@ RISE, FALL = 5.0, 50.0
 
 FIRM, FIRMER, SLOW = 10.0, 4.0, 0.25
 """Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left."""
+
+PRICING = 60
+"""Newton steps, at most, for the multipliers of rows that an answer is at an end of."""
 
 NEAR, MET = 1e-3, 1e-11
 """Individuals that rows may miss before the masses are moved onto them, and afterwards."""
@@ -125,12 +130,44 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
             met = _onto(problem, masses, price, clock)
             if problem.objective(met) > value:
                 answer, value = met, problem.objective(met)
+            if bound - value > enough:
+                exact, price = _priced(problem, met, price, clock)
+                if (here := problem.value(exact) + problem.rounding(exact)) < bound:
+                    bound, multipliers = here, exact
         last_gap, gap = gap, bound - value
         if stopped or gap <= enough or (len(masses) > SMALL and LITTLE * last_gap < gap <= FAR * people):
             break
         slow, before = left > SLOW * before, left
         now = _Lagrangian(problem, price, np.where(slow, FIRMER, 1.0) * now.firmness)
     return MostLikely(multipliers, answer, bound, steps)
+
+
+def _priced(
+    problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock
+) -> tuple[FloatArray, FloatArray]:
+    """Multipliers near the optimum, at masses that lie on the rows that have a price, and what of them are prices.
+
+    Where rows leave a mass next to nothing, prices are large, and the Lagrangian's approach them slowly. Here all rows
+    have the multipliers that the likelihood gives them at these sums. What the ends of the rows with a price need
+    beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with the
+    masses that the other multipliers make for weights.
+    """
+    linear, (low, high) = problem.linear, problem.ends
+    held = np.flatnonzero(price)
+    sums = linear.matrix @ masses
+    sums[held] = np.where(price > 0, low, high)[held]
+    y = np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
+    scores = np.log(linear.weight) + problem.transposed @ y
+    few = replace(
+        linear,
+        weight=np.maximum(np.exp(scores - linear.largest(scores)[linear.owner]), TINY),
+        matrix=sparse.csr_matrix(linear.matrix[held]),
+        lower=np.where(price > 0, low, np.where(low == high, low, -np.inf))[held],
+        upper=np.where(price < 0, high, np.where(low == high, high, np.inf))[held],
+    )
+    exact = np.zeros(len(y))
+    exact[held] = minimise(few, np.zeros(len(held)), MET, PRICING, clock).multipliers
+    return problem.allowed(y + exact), exact
 
 
 def _further(problem: LikelyEntropy, y: FloatArray, change: FloatArray) -> float:
