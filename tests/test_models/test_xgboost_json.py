@@ -98,6 +98,7 @@ def test_categories_without_names_are_codes(tmp_path: Path) -> None:
     found = read(tmp_path, document)
     colour = next(a for a in found.release.attributes if a.name == "colour")
     assert colour.values == ("0", "1", "(other)", "(missing)")
+    assert any("names of categories of colour: they are codes" in sentence for sentence in found.lost)
     # A code that no split of any tree names goes left, where no set has it.
     people = pd.DataFrame({"age": [1.0, 1.0], "colour": ["1", "77"]})
     assert predict_proba(found.release, people)[:, 1].round(3).tolist() == [0.414, 0.206]

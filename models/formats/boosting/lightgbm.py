@@ -13,7 +13,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
-from maxent.models.formats.boosting.lightgbm_training import Trained, stated_training
+from maxent.models.formats.boosting.lightgbm_training import Forest, Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.proof import check_leaves, reached_as_stated
 from maxent.models.formats.training_columns import read_training
@@ -269,7 +269,8 @@ def converted(
     }
     rates = [tree.shrinkage if len(tree.nodes) > 1 else None for tree in trees]  # that of a constant says nothing
     trained = Trained(rates, parameters, bins, head.link, weight, head.per_iteration)
-    how, grown, doubt = Boosting(head.link), [tree.nodes for tree in trees], ""
+    how, doubt = Boosting(head.link), ""
+    grown: Forest = [tree.nodes for tree in trees]
     if (bag and parameters) or head.averages:
         doubt = bag or "trees predict by their mean"
     else:

@@ -153,13 +153,13 @@ def _base(
         above = {branch.child: node.attribute for node in tree for branch in node.branches}
         leaves = [node for node in tree if node.is_leaf]
         if len(leaves) == 1:
-            found.append(float(leaves[0].value or 0.0))  # type: ignore[arg-type]
+            found.append(_value(leaves[0]))
             continue
         divisors = [(leaf.hessian or 0.0) + penalties.get(above.get(leaf.id) or "", l2) for leaf in leaves]
         if not sum(divisors) > 0:
             return None
         of = zip(leaves, divisors, strict=True)
-        found.append(sum(float(leaf.value or 0.0) * by for leaf, by in of) / sum(divisors))  # type: ignore[arg-type]
+        found.append(sum(_value(leaf) * by for leaf, by in of) / sum(divisors))
     return next((base for base in (found, none) if _agrees(trained, first, base)), None)
 
 
@@ -183,4 +183,9 @@ def _moved(node: Node, by: float, slope: float) -> Node:
     if not node.is_leaf:
         return node
     hessian = None if node.hessian is None else node.hessian / slope**2
-    return replace(node, value=float(node.value or 0.0) - by, hessian=hessian)  # type: ignore[arg-type]
+    return replace(node, value=_value(node) - by, hessian=hessian)
+
+
+def _value(leaf: Node) -> float:
+    """The score of a leaf, which has one."""
+    return leaf.value if isinstance(leaf.value, float) else 0.0

@@ -162,8 +162,8 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
     if model.doubt:
         lost.append(f"what scores say of counts: {model.doubt}")
     else:
-        named = (("learning rate", rate), ("L2 penalty", l2))
-        lost += [f"the {name}, which --param gives" for name, value in named if value is None]
+        needed = {"learning rate": rate, "L2 penalty": l2}
+        lost += [f"the {name}, which --param gives" for name, value in needed.items() if value is None]
     if coded and not named:
         shown = ", ".join(column.name for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         lost.append(f"the names of categories of {shown}: they are codes, as a table for predictions has to have them")
