@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,13 +41,17 @@ class TrainingColumns:
 
     def orders(self, name: str) -> tuple[tuple[str, ...], ...]:
         """The values of a column in each order that a program may have sorted them in, none without the column."""
+        return tuple(dict.fromkeys(self.sorted_ways(name)))
+
+    def sorted_ways(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The values of a column in the order of each of several ways to sort, the same for all columns."""
         if name not in self.frame.columns:
             return ()
         values = _values(self.frame, name)
         orders = [values, tuple(sorted(values)), tuple(sorted(values, key=lambda v: (v.casefold(), v.swapcase())))]
         # Collation of many languages passes over signs and blanks at first.
         orders.append(tuple(sorted(values, key=lambda v: (re.sub(r"[\W_]+", "", v.casefold()), v.swapcase()))))
-        return tuple(dict.fromkeys(orders))
+        return tuple(orders)
 
     def holds_whole_numbers(self, name: str) -> bool:
         """Whether all numbers of a column are whole, so that a threshold halfway between two was not rounded."""
@@ -61,8 +66,12 @@ class TrainingColumns:
         return next((k for k in range(_MOST_DECIMALS + 1) if (np.round(found, k) == found).all()), None)
 
 
-def read_training(wanted: Wanted, reader: Reader) -> TrainingColumns | None:
+def read_training(
+    wanted: Wanted, reader: Reader, declared: Mapping[str, Collection[str]] | None = None
+) -> TrainingColumns | None:
     """Read the table that a caller names, None when there is none.
+
+    ``declared`` are values by their columns that mean no missing value, such as a level ``NA``.
 
     Raises
     ------
@@ -72,7 +81,7 @@ def read_training(wanted: Wanted, reader: Reader) -> TrainingColumns | None:
     if wanted.train is None:
         return None
     header = read_frame(wanted.train, "train", [], reader).header
-    frame = read_frame(wanted.train, "train", header, reader)
+    frame = read_frame(wanted.train, "train", header, reader, declared)
     problems = [*frame.problems, *missing_columns(frame, [] if wanted.target is None else [wanted.target])]
     if problems:
         raise InvalidInput(frame.source, problems)

@@ -59,6 +59,11 @@ def test_nodes_take_their_own_rows_of_splits_whose_levels_counts_prove(tmp_path:
     assert leaves == {"4": {"A": 3, "b": 0}, "5": {"A": 0, "b": 1}, "3": {"A": 0, "b": 5}}
 
 
+def test_numbers_may_be_filled_up_with_blanks(tmp_path: Path) -> None:
+    filled = TABLES | {"frame": TABLES["frame"].replace(",3,3,0,1,", ",  3,3,0,  1,")}
+    assert read(tmp_path, filled, train=FRAME, target="Y").states["counts"]
+
+
 def test_numbers_alone_need_the_names_of_classes_only(tmp_path: Path) -> None:
     found = read(tmp_path, NUMBERS, classes=("A", "b"))
     assert found.states["counts"]
@@ -75,6 +80,55 @@ def test_weighted_numbers_are_no_counts(tmp_path: Path) -> None:
     assert found.states == {"counts": False, "n": True, "rates": False, "labels": True, "linear": False}
 
 
+def test_records_without_a_value_go_by_the_surrogate_then_with_the_majority(tmp_path: Path) -> None:
+    frame = FRAME.astype({"a, b": object})
+    frame.loc[1, "a, b"] = None
+    tables = TABLES | {"splits": TABLES["splits"].replace('"a, b",9', '"a, b",8')}
+    found = read(tmp_path, tables, train=frame, target="Y")
+    rows = pd.DataFrame({"a, b": [None, None, "an", "Be"], "x": [4.0, 3.0, 3.0, 9.0]})
+    assert predict(found.release, rows).tolist() == ["A", "b", "A", "b"]
+    leaves = found.release.trees[0].leaves
+    assert all(leaf.counts is None for leaf in leaves)
+    assert found.release.labels == "decided"
+    assert any("surrogate splits part" in sentence for sentence in found.lost)
+    assert predict(found.release, frame).tolist() == FRAME["Y"].tolist()
+    frame.loc[1, "x"] = 3.0  # which the surrogate sends right
+    with pytest.raises(InvalidInput, match="training table"):
+        read(tmp_path, tables, train=frame, target="Y")
+
+
+def test_without_surrogates_the_majority_keeps_its_counts(tmp_path: Path) -> None:
+    frame = FRAME.astype({"x": float})
+    frame.loc[0, "x"] = None
+    tables = TABLES | {"splits": TABLES["splits"].replace('"x",4', '"x",3')}
+    tables["frame"] = TABLES["frame"].replace("0.5,1,1,2,3,6", "0.5,2,0,2,3,6")
+    found = read(tmp_path, tables, train=frame, target="Y")
+    leaves = {leaf.id: leaf.counts for leaf in found.release.trees[0].leaves}
+    assert leaves == {"4": {"A": 3, "b": 0}, "5": {"A": 0, "b": 1}, "3": {"A": 0, "b": 5}}
+    assert found.release.attributes[1].missing
+
+
+def test_a_value_that_no_record_of_a_node_has_goes_by_the_surrogate(tmp_path: Path) -> None:
+    tables = TABLES | {"csplit": '"","V1","V2","V3"\n"1",1,3,2\n'}
+    frame = FRAME[FRAME["a, b"] != "Da"]
+    tables["frame"] = TABLES["frame"].replace(",9,9,3,2,0.5,1,1,2,3,6", ",7,7,3,2,0.5,1,1,2,3,4")
+    tables["frame"] = tables["frame"].replace("5,5,0,2,0.01,0,0,2,0,5", "3,3,0,2,0.01,0,0,2,0,3")
+    tables["splits"] = TABLES["splits"].replace('"a, b",9', '"a, b",7')
+    more = pd.concat([frame, FRAME.tail(1).assign(Y="b")])
+    with pytest.raises(InvalidInput, match="training table"):  # Da goes by x, left: one record more than there are
+        read(tmp_path, tables, train=more, target="Y")
+    two = tables | {"csplit": '"","V1","V2"\n"1",1,3\n', "splits": tables["splits"].replace(",7,3,", ",7,2,")}
+    assert read(tmp_path, two, train=frame, target="Y").exact
+
+
+def test_a_level_na_is_a_value_where_r_has_as_many_levels(tmp_path: Path) -> None:
+    frame = FRAME.replace("Da", "NA")
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    release = read(tmp_path, TABLES, train=tmp_path / "train.csv", target="Y").release
+    assert set(release.attributes[0].values or ()) == {"an", "Be", "NA"}
+    assert predict(release, frame).tolist() == FRAME["Y"].tolist()
+
+
 @pytest.mark.parametrize(
     ("table", "old", "new", "words"),
     [
@@ -83,9 +137,9 @@ def test_weighted_numbers_are_no_counts(tmp_path: Path) -> None:
         ("frame", '"5","<leaf>"', '"4","<leaf>"', "each node once"),
         ("frame", "0,0,2,0,5", "0,0,3,0,5", "the number of its class"),
         ("frame", "0,0,2,0,5", "0,0,2,nan,5", "a number"),
-        ("frame", ",1,1,2,3,6", ",1,0,2,3,6", "training table|by surrogate"),
+        ("frame", ",1,1,2,3,6", ",1,0,2,3,6", "training table"),
         ("frame", '"2","x",4,4', '"2","x",4', "as long as the header"),
-        ("splits", '"x",4,1', '"x",3,1', "by surrogate splits"),
+        ("splits", '"x",4,1', '"x",5,1', "at most 4 records of node 2"),
         ("splits", '"x",4,1', '"y",4,1', "a split of node 2"),
         ("splits", "9,3,2.5,1", "9,3,2.5,2", "a row 2 of 3 levels"),
         ("splits", "9,3,2.5,1", "9,2.5,2.5,1", "a row 1 of 2.5 levels"),

@@ -121,7 +121,7 @@ def test_a_tree_of_another_table_or_one_with_gaps_is_refused(tmp_path: Path) -> 
         read(tmp_path, TWO, train=FRAME.iloc[:8], target="Y")
     frame = FRAME.copy()
     frame.loc[0, "a < b"] = None
-    with pytest.raises(InvalidInput, match="surrogate splits, which a release has no place for"):
+    with pytest.raises(InvalidInput, match="surrogate splits, which are not printed"):
         read(tmp_path, TWO, train=frame, target="Y")
 
 

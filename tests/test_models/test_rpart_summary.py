@@ -112,7 +112,7 @@ def test_counts_of_case_weights_are_left_out(tmp_path: Path) -> None:
     [
         ("LRR", "LR-R", "as many values in the training table as levels"),
         ("LRR", "RLR", "training table"),
-        ("(0 missing)", "(1 missing)", "a split without missing values"),
+        ("(0 split)", "(0 spilt)", "a split, such as"),
         ("splits as  LRR", "was split", "a split, such as"),
         ("  left son=2 (4 obs) right son=3 (5 obs)\n", "", "primary splits of a node with children"),
         ("  predicted class=no   expected loss=0.3333333  P(node) =1\n", "  mean=3, MSE=2\n", "classification tree"),

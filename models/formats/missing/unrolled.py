@@ -33,7 +33,8 @@ _Task = tuple[State, tuple[int, int] | None, Mapping[str, _Known], bool, bool]
 class Question(Generic[State]):
     """A test: its branches, and what each leads to; and what a record without a value leads to.
 
-    ``lacking`` is whether some record that the tool counts below had no value. ``id`` is the tool's.
+    ``lacking`` is whether some record that the tool counts below had no value. ``id`` is the tool's. Values of
+    ``aside`` no record had there; they go other ways, as missing ones do.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Question(Generic[State]):
     branches: tuple[tuple[Branch, State], ...]
     missing: State
     lacking: bool
+    aside: tuple[tuple[Branch, State], ...] = ()
 
 
 def unrolled(
@@ -50,6 +52,7 @@ def unrolled(
     may_lack: frozenset[str],
     size: int,
     better: str,
+    origins: dict[str, str] | None = None,
 ) -> Tree:
     """The tree of a start and of the steps from it.
 
@@ -66,6 +69,8 @@ def unrolled(
         Nodes of the tool's tree.
     better : str
         The way to a better export.
+    origins : dict, optional
+        Takes the ids of leaves, and those that the tool has for them.
 
     Raises
     ------
@@ -75,6 +80,7 @@ def unrolled(
     nodes: list[Node] = []
     drawn: dict[int, list[Branch]] = {}
     numbered = work = 0
+    learns = bool(may_lack) or origins is not None
     most = _LEAST + _TIMES * size
     # What is to come: a state, the node that waits for its id and the branch, what is known, whether the way is the
     # tool's own, and whether all records are counted there.
@@ -99,16 +105,19 @@ def unrolled(
             at, number = above
             drawn[at][number] = replace(drawn[at][number], child=name)
         if isinstance(found, Node):
+            if origins is not None:
+                origins[name] = found.id
             nodes.append(replace(found, id=name) if whole and own else Node(name, label=found.label))
             continue
         lacks = found.attribute in may_lack and (own or found.attribute not in known)
         branches, below = _branches(found, known if not own else {}, lacks=lacks)
+        parted = all(what != () for _, what, _ in below)  # else one branch takes those that lack the value, too
         drawn[len(nodes)] = branches
         nodes.append(Node(name, found.attribute))
         for i in reversed(range(len(branches))):
             next_state, what, goes_on = below[i]
-            learned = {**known, found.attribute: what} if what != () and may_lack else known
-            counted = whole and not found.lacking
+            learned = {**known, found.attribute: what} if what != () and learns else known
+            counted = whole and not (found.lacking and parted)
             stack.append((next_state, (len(nodes) - 1, i), learned, own and goes_on, counted))
     return Tree(tuple(replace(node, branches=tuple(drawn.get(at, ()))) for at, node in enumerate(nodes)))
 
@@ -120,7 +129,7 @@ def _only(question: Question[State], known: Mapping[str, _Known]) -> tuple[State
     what = known[question.attribute]
     if what is None:
         return (question.missing,)
-    left = [state for branch, state in question.branches if _meets(branch, what)]
+    left = [state for branch, state in (*question.branches, *question.aside) if _meets(branch, what)]
     return (left[0],) if len(left) == 1 else None
 
 
@@ -140,19 +149,25 @@ def _branches(
     below: list[tuple[State, _Known | tuple[()], bool]] = []
     what = known.get(question.attribute, ())
     waits = lacks
+    new = [(branch, state) for branch, state in question.aside if what == () or _meets(branch, what)]
     for branch, state in question.branches:
-        if what != () and not _meets(branch, what):
+        joined = tuple(value for other, way in new if way == state for value in other.values or ())
+        if what != () and not _meets(branch, what) and not joined:
             continue
+        new = [(other, way) for other, way in new if way != state]
+        branch = replace(branch, values=(*branch.values, *joined)) if branch.values is not None else branch
         taken = waits and state == question.missing
         waits = waits and not taken
-        numeric = branch.values is None
-        learned: _Known = _interval(branch, what) if numeric else frozenset(branch.values or ())
-        if taken:
-            branch = (
-                replace(branch, missing=True) if numeric else replace(branch, values=(*(branch.values or ()), MISSING))
-            )
+        learned: _Known = _interval(branch, what) if branch.values is None else frozenset(branch.values)
+        if taken and branch.values is None:
+            branch = replace(branch, missing=True)
+        elif taken:
+            branch = replace(branch, values=(*(branch.values or ()), MISSING))
         branches.append(branch)
         below.append((state, () if taken else learned, True))
+    for branch, state in new:
+        branches.append(branch)
+        below.append((state, frozenset(branch.values or ()), False))
     if waits:
         numeric = question.branches[0][0].values is None
         branches.append(Branch(None, missing=True) if numeric else Branch(None, values=(MISSING,)))

@@ -18,26 +18,14 @@ from pathlib import Path
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
-from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.r.rpart_levels import Coded, with_names
-from maxent.models.formats.r.rpart_tree import (
-    ABSENT,
-    CRITERION,
-    LARGEST_NUMBER,
-    REGRESSION,
-    SURROGATES,
-    Cut,
-    Fitted,
-    Split,
-    check_family,
-    refuse_gaps,
-    tree_of,
-)
+from maxent.models.formats.r.rpart_levels import Coded
+from maxent.models.formats.r.rpart_reading import Drawn, converted
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Cut
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
-from maxent.models.release import Labels, Node, Release
+from maxent.models.release import Node
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -57,6 +45,7 @@ class _Row:
     label: int
     counts: tuple[float, ...]
     splits: int
+    surrogates: int
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
@@ -64,8 +53,6 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     file = Path(path) / _FRAME if os.path.isdir(path) else Path(path)
     source = shown_path(file)
     rows = _rows(source, _table(file))
-    leaves = {number for number, row in rows.items() if row.variable == "<leaf>"}
-    check_family(source, {number: row.n for number, row in rows.items()}, leaves)
     splits = _splits(source, rows, file) if len(rows) > 1 else {}
     training = read_training(wanted, reader)
     classes = wanted.classes or (training.classes if training is not None else ())
@@ -73,31 +60,15 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if len(classes) != width:
         expected = f"the names of {width} classes in the order of R's levels (classes=, or train= and target=)"
         raise invalid(source, "document", "classes", expected, shorten(list(classes)))
-    refuse_gaps(source, [split.name for split in splits.values()], training)
     counted = all(sum(row.counts) == row.n and all(c.is_integer() for c in row.counts) for row in rows.values())
-    any_absent = False
-
-    def release_of(named: Mapping[int, Split]) -> Release:
-        nonlocal any_absent
-        fitted = {
-            number: Fitted(row.n, named.get(number), _stated(row, classes, counted=counted))
-            for number, row in rows.items()
-        }
-        tree, any_absent = tree_of(fitted, training)
-        labels: Labels = "majority" if counted else "decided"
-        return assemble(source, [tree], classes, wanted, training, predicts="label", labels=labels)
-
-    release = with_names(source, splits, training, release_of)
-    cuts = [split.threshold for split in splits.values() if isinstance(split, Cut)]
+    drawn = {
+        number: Drawn(row.n, *splits.get(number, ((), 0)), _stated(row, classes, counted=counted))
+        for number, row in rows.items()
+    }
+    cuts = [split.threshold for found, _ in splits.values() for split in found if isinstance(split, Cut)]
     exact = all(float(f"{cut:.{_DIGITS - 1}g}") == cut for cut in cuts)
-    lost = [CRITERION]
-    if not counted:
-        lost.append("counts, which are of case weights")
-    if not exact:
-        lost.append(f"digits of thresholds beyond the {_DIGITS} that write.csv writes")
-    lost += [ABSENT] if any_absent else []
-    lost += [SURROGATES] if training is None and splits else []
-    return Converted(release, "R rpart", tuple(lost), exact)
+    lost = () if exact else (f"digits of thresholds beyond the {_DIGITS} that write.csv writes",)
+    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost)
 
 
 def _table(file: Path) -> list[list[str]]:
@@ -131,14 +102,14 @@ def _rows(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
         if min(counts) < 0 or max(counts) > LARGEST_COUNT:
             raise invalid(source, f"line {line}", "yval2", "numbers of records", shorten(row[9:]))
         inner = row[1] != "<leaf>"
-        found[number] = _Row(row[1], n, int(values[0]) - 1, counts, competing + surrogate + inner)
+        found[number] = _Row(row[1], n, int(values[0]) - 1, counts, competing + surrogate + inner, surrogate)
     if not found:
         raise invalid(source, "file", "content", "a row for each node", "none")
     return found
 
 
-def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, Cut | Coded]:
-    """The split of each inner node, from the files beside the frame."""
+def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, tuple[tuple[Cut | Coded, ...], int]]:
+    """The split of each inner node with its surrogates, and its records without a value, of files beside the frame."""
     if "frame" not in file.name:
         expected = "a file called frame.csv, beside it splits.csv and csplit.csv"
         raise invalid(source, "file", "name", expected, shorten(file.name))
@@ -146,29 +117,31 @@ def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, Cut 
     table = _table(beside["splits"])
     csplit: list[list[str]] | None = None
     where, at = shown_path(beside["splits"]), 1
-    found: dict[int, Cut | Coded] = {}
+    found: dict[int, tuple[tuple[Cut | Coded, ...], int]] = {}
     if table[0][1:4] != ["count", "ncat", "improve"] or len(table[0]) < 5 or table[0][4] != "index":
         raise invalid(where, "file", "header", "variable, count, ncat, improve, index: the splits", "others")
     for number, row in rows.items():
         if row.variable == "<leaf>":
             at += row.splits
             continue
-        if at >= len(table) or table[at][0] != row.variable:
+        if at + row.splits > len(table) or table[at][0] != row.variable:
             expected = f"a split of node {number} by {shorten(row.variable)}"
             raise invalid(where, f"line {at + 1}", "variable", expected, "another, or none")
-        count, levels = _whole(where, at + 1, table[at][1]), _number(where, at + 1, table[at][2])
-        index = _number(where, at + 1, table[at][4])
-        if count != row.n:
-            expected = (
-                f"{row.n} records of node {number} with a value: rpart sends those without by surrogate splits, which "
-                "a release has no place for (fit it on rows without: na.action = na.omit)"
+        with_value = _whole(where, at + 1, table[at][1])
+        if with_value > row.n:
+            raise invalid(
+                where, f"line {at + 1}", "count", f"at most {row.n} records of node {number}", str(with_value)
             )
-            raise invalid(where, f"line {at + 1}", "count", expected, str(count))
-        if abs(levels) < 2:
-            found[number] = Cut(row.variable, index, levels < 0)
-        else:
-            csplit = csplit or _table(beside["csplit"])
-            found[number] = _coded(shown_path(beside["csplit"]), csplit, row.variable, index, levels)
+        here: list[Cut | Coded] = []
+        for line in (at, *range(at + row.splits - row.surrogates, at + row.splits)):
+            name, levels = table[line][0], _number(where, line + 1, table[line][2])
+            index = _number(where, line + 1, table[line][4])
+            if abs(levels) < 2:
+                here.append(Cut(name, index, levels < 0))
+            else:
+                csplit = csplit or _table(beside["csplit"])
+                here.append(_coded(shown_path(beside["csplit"]), csplit, name, index, levels))
+        found[number] = tuple(here), row.n - with_value
         at += row.splits
     return found
 
@@ -192,6 +165,7 @@ def _coded(source: str, table: Sequence[Sequence[str]], name: str, index: float,
 
 
 def _whole(source: str, line: int, cell: str) -> int:
+    cell = cell.strip()  # write.csv fills up numbers of a frame with a matrix in it
     if re.fullmatch("[0-9]{1,15}", cell) is None:
         raise invalid(source, f"line {line}", "cell", "a whole number", shorten(cell))
     return int(cell)

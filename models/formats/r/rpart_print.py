@@ -32,16 +32,16 @@ from maxent.models.formats.r.rpart_tree import (
     Labelled,
     Sets,
     Split,
+    are_exact,
     check_family,
     classes_of,
-    is_half,
     refuse_gaps,
     tree_of,
 )
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.reading import Reader
-from maxent.models.release import Labels, Node, Release
+from maxent.models.release import Labels, Node, Release, Tree
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -97,18 +97,18 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     counted = plain and _is_counted(list(lines.values()), classes)
     refuse_gaps(source, _tested(list(lines.values()), training), training)
     splits = {n: _split(source, lines[2 * n], lines[2 * n + 1], training) for n in lines if not lines[n].leaf}
-    fitted = {
-        number: Fitted(line.n, splits.get(number), _stated(line, classes, plain=plain, counted=counted))
-        for number, line in lines.items()
-    }
-    tree, absent = tree_of(fitted, training)
+    fitted = {}
+    for number, line in lines.items():
+        stated = _stated(line, classes, plain=plain, counted=counted)
+        fitted[number] = Fitted(line.n, (splits[number],) if number in splits else (), False, stated)
+    grown = tree_of(source, fitted, training, frozenset())
     labels: Labels = "majority" if plain else "decided"
-    release = assemble(source, [tree], classes, wanted, training, predicts="label", labels=labels)
+    release = assemble(source, [grown.tree], classes, wanted, training, predicts="label", labels=labels)
     if training is not None:
         check_leaves(source, release, training, ADVICE)
         _check_shares(source, release, training, max(line.off for line in lines.values()))
     cuts = [split for split in splits.values() if isinstance(split, Cut)]
-    exact = all(is_half(cut, training) for cut in cuts)
+    exact = are_exact(cuts, training)
     lost = [CRITERION]
     if not plain:
         lost.append("counts and rates: loss and yprob are weighted by priors, costs or case weights")
@@ -116,7 +116,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         lost.append("counts, of which the numbers of records, the label and the rounded rates are printed")
     if not exact:
         lost.append("digits of thresholds beyond those printed, which print(model, digits = 15) prints")
-    lost += [ABSENT] if absent else []
+    lost += [ABSENT] if _has_new(grown.tree, splits) else []
     lost += [SURROGATES] if training is None and splits else []
     return Converted(release, "R rpart", tuple(lost), exact)
 
@@ -248,6 +248,13 @@ def _split(source: str, left: _Line, right: _Line, training: TrainingColumns | N
         )
         _refuse(source, left.line, left.test, expected)
     return found[0]
+
+
+def _has_new(tree: Tree, splits: Mapping[int, Split]) -> bool:
+    """Whether some branch takes values that are not printed."""
+    named = {str(n): {*split.left, *split.right} for n, split in splits.items() if isinstance(split, Sets)}
+    inner = [node for node in tree.nodes if node.id in named]
+    return any({v for branch in node.branches for v in branch.values or ()} - named[node.id] for node in inner)
 
 
 def _check_shares(source: str, release: Release, training: TrainingColumns, off: float) -> None:

@@ -7,36 +7,21 @@ competed with it or stand in for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
-from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.r.rpart_levels import Coded, with_names
-from maxent.models.formats.r.rpart_tree import (
-    ABSENT,
-    CRITERION,
-    LARGEST_NUMBER,
-    REGRESSION,
-    SURROGATES,
-    Cut,
-    Fitted,
-    Labelled,
-    Split,
-    check_family,
-    classes_of,
-    is_half,
-    refuse_gaps,
-    tree_of,
-)
+from maxent.models.formats.r.rpart_levels import Coded
+from maxent.models.formats.r.rpart_reading import Drawn, converted
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Cut, Labelled, are_exact, classes_of
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
-from maxent.models.release import Labels, Node, Release
+from maxent.models.release import Node
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -44,20 +29,21 @@ _NODE = re.compile(r"^Node number ([0-9]{1,10}): ([0-9]{1,16}) observations", re
 _LABEL = re.compile(r"^  predicted class=(.*)  expected loss=", re.MULTILINE)
 _COUNTS = re.compile(r"^ +class counts:([0-9.e+ ]+)$", re.MULTILINE)
 _PRIMARY = re.compile(r"^  Primary splits:\n(.*)$", re.MULTILINE)
-_TAIL = r", +improve= *[-+0-9.e]+, \(([0-9]{1,16}) missing\) *"
+_TAIL = r", +(?:improve|agree)= *[-+0-9.e]+,(?: adj= *[-+0-9.e]+,)? \(([0-9]{1,16}) (?:missing|split)\) *"
 _CUT = re.compile(rf" {{6}}(.+) < (-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{{1,3}})?) +to the (left|right){_TAIL}")
 _SETS = re.compile(rf" {{6}}(.+) splits as +([LR-]+){_TAIL}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What is said of a node: counts None where they are no whole numbers of its records."""
+    """What is said of a node: counts None where they are no whole numbers of its records; its split and surrogates."""
 
     n: int
     label: str
     shares: tuple[float, ...]
     counts: tuple[int, ...] | None
-    split: Cut | Coded | None
+    splits: tuple[Cut | Coded, ...]
+    lacking: int
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
@@ -66,37 +52,19 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     sections = _sections(source, read_text(path))
     training = read_training(wanted, reader)
     known = wanted.classes or (training.classes if training is not None else ())
-    leaves = {number for number, section in sections.items() if section.split is None}
-    check_family(source, {number: section.n for number, section in sections.items()}, leaves)
     if len({len(section.shares) for section in sections.values()}) > 1:
         raise invalid(source, "document", "class counts", "as many in every node", "others")
     seen = [Labelled(f"node {number}", section.label, section.shares) for number, section in sections.items()]
     classes = _classes(source, seen, known)
-    splits = {number: section.split for number, section in sections.items() if section.split is not None}
-    refuse_gaps(source, [split.name for split in splits.values()], training)
     counted = all(section.counts is not None for section in sections.values())
-    any_absent = False
-
-    def release_of(named: Mapping[int, Split]) -> Release:
-        nonlocal any_absent
-        fitted = {
-            number: Fitted(section.n, named.get(number), _stated(section, classes, counted=counted))
-            for number, section in sections.items()
-        }
-        tree, any_absent = tree_of(fitted, training)
-        labels: Labels = "majority" if counted else "decided"
-        return assemble(source, [tree], classes, wanted, training, predicts="label", labels=labels)
-
-    release = with_names(source, splits, training, release_of)
-    exact = all(is_half(split, training) for split in splits.values() if isinstance(split, Cut))
-    lost = [CRITERION]
-    if not counted:
-        lost.append("counts, which are of case weights")
-    if not exact:
-        lost.append("digits of thresholds beyond those printed, which summary(model, digits = 15) prints")
-    lost += [ABSENT] if any_absent else []
-    lost += [SURROGATES] if training is None and splits else []
-    return Converted(release, "R rpart", tuple(lost), exact)
+    drawn = {
+        number: Drawn(section.n, section.splits, section.lacking, _stated(section, classes, counted=counted))
+        for number, section in sections.items()
+    }
+    cuts = [split for section in sections.values() for split in section.splits if isinstance(split, Cut)]
+    exact = are_exact(cuts, training)
+    lost = () if exact else ("digits of thresholds beyond those printed, which summary(model, digits = 15) prints",)
+    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost)
 
 
 def _sections(source: str, text: str) -> dict[int, _Section]:
@@ -127,29 +95,28 @@ def _section(source: str, place: str, n: int, text: str) -> _Section:
     if len(shares) < 2 or max(shares) > LARGEST_COUNT:
         raise invalid(source, place, "class counts", "two numbers of records, or more", shorten(counts[1]))
     whole = "." not in counts[1] and "e" not in counts[1] and sum(shares) == n
-    split = None if primary is None else _split(source, place, primary[1])
     if (primary is None) != ("left son=" not in text):
         raise invalid(source, place, "splits", "primary splits of a node with children", "others")
-    return _Section(n, label[1].rstrip(), shares, tuple(map(int, shares)) if whole else None, split)
+    found = [] if primary is None else [_split(source, place, primary[1])]
+    surrogates = text.partition("\n  Surrogate splits:\n")[2] if found else ""
+    for line in surrogates.split("\n"):
+        if not line.startswith("      "):
+            break
+        found.append(_split(source, place, line))
+    splits = tuple(split for split, _ in found)
+    lacking = found[0][1] if found else 0
+    return _Section(n, label[1].rstrip(), shares, tuple(map(int, shares)) if whole else None, splits, lacking)
 
 
-def _split(source: str, place: str, line: str) -> Cut | Coded:
-    """The first of the primary splits."""
+def _split(source: str, place: str, line: str) -> tuple[Cut | Coded, int]:
+    """The split of a line, and how many records lack its value; of a surrogate how many it sends."""
     cut, sets = _CUT.fullmatch(line), _SETS.fullmatch(line)
-    if cut is None and sets is None:
-        expected = "a split, such as age < 37.5 to the left, improve=2.5, (0 missing)"
-        raise invalid(source, place, "primary split", expected, shorten(line.strip()))
-    missing = int(cut[4] if cut is not None else sets[3] if sets is not None else 0)
-    if missing:
-        expected = (
-            "a split without missing values: rpart sends such rows by surrogate splits, which a release has no place "
-            "for (fit it on rows without: na.action = na.omit)"
-        )
-        raise invalid(source, place, "primary split", expected, f"{missing} missing")
     if cut is not None:
-        return Cut(cut[1].strip(), float(cut[2]), cut[3] == "left")
-    assert sets is not None
-    return Coded(sets[1].strip(), sets[2])
+        return Cut(cut[1].strip(), float(cut[2]), cut[3] == "left"), int(cut[4])
+    if sets is not None:
+        return Coded(sets[1].strip(), sets[2]), int(sets[3])
+    expected = "a split, such as age < 37.5 to the left, improve=2.5, (0 missing)"
+    raise invalid(source, place, "split", expected, shorten(line.strip()))
 
 
 def _classes(source: str, seen: Sequence[Labelled], known: tuple[str, ...]) -> tuple[str, ...]:

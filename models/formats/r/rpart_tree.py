@@ -1,7 +1,8 @@
 """Trees of rpart as a release: nodes 2k and 2k + 1 below k, and what all its exports have in common.
 
 rpart sends a record whose value no record of the node had, and one without a value, by surrogate splits, then with
-the majority. A release has one place for each value, so the first go with the majority, and the second are refused.
+the majority. Exports without surrogates leave the first to the majority, and are refused where there are some of the
+second.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from maxent.models.errors import invalid
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.formats.missing.unrolled import Question, unrolled
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Branch, Node, Tree
 from maxent.models.tables.frame import shorten
@@ -49,11 +51,33 @@ Split = Cut | Sets
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A node as rpart has it: its records, its split (None for a leaf), and as a leaf what is stated of it."""
+    """A node as rpart has it.
+
+    Attributes
+    ----------
+    n : int
+        Its records.
+    splits : tuple of Split
+        Its split, and the surrogates for it; none of a leaf.
+    lacking : bool
+        Whether some record lacks the value that is tested.
+    stated : Node
+        Its label, and what is stated of it as a leaf.
+    """
 
     n: int
-    split: Split | None
+    splits: tuple[Split, ...]
+    lacking: bool
     stated: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A tree, the numbers of the nodes that its leaves are of, and whether surrogates are left out for new values."""
+
+    tree: Tree
+    origins: Mapping[str, str]
+    absent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,40 +114,82 @@ def check_family(source: str, sizes: Mapping[int, int], leaves: Collection[int])
             raise invalid(source, place, "children", expected, str(sum(sizes[child] for child in below)))
 
 
-def tree_of(fitted: Mapping[int, Fitted], training: TrainingColumns | None) -> tuple[Tree, bool]:
-    """The tree, and whether some values go with the majority as no record of a node has them."""
-    domains = _domains((node.split for node in fitted.values()), training)
-    nodes, any_absent, stack = [], False, [1]
-    while stack:
-        number = stack.pop()
+def tree_of(
+    source: str, fitted: Mapping[int, Fitted], training: TrainingColumns | None, may_lack: frozenset[str]
+) -> Grown:
+    """The tree, with the ways of records without a value, and of those with one that no record of a node had.
+
+    Where there are too many ways, and records lack no values, those with a new one go with the majority.
+
+    Raises
+    ------
+    InvalidInput
+        Where there are too many ways of records that lack values.
+    """
+    domains = _domains((split for node in fitted.values() for split in node.splits), training)
+    try:
+        return _grown(source, fitted, domains, may_lack, by_surrogates=True)
+    except InvalidInput:
+        if may_lack:
+            raise
+        return _grown(source, fitted, domains, may_lack, by_surrogates=False)
+
+
+_Place = tuple[int, int]
+"""The number of a node, and how many of its splits have been tried; one more where a record stays there."""
+
+
+def _grown(
+    source: str,
+    fitted: Mapping[int, Fitted],
+    domains: Mapping[str, Mapping[str, None]],
+    may_lack: frozenset[str],
+    *,
+    by_surrogates: bool,
+) -> Grown:
+    origins: dict[str, str] = {}
+    any_absent = False
+
+    def after(number: int, tried: int) -> _Place:
+        """Where a record goes that has none of the first splits' values."""
+        if tried < len(fitted[number].splits):
+            return number, tried
+        left, right = fitted[2 * number].n, fitted[2 * number + 1].n
+        return (2 * number + (right > left), 0) if left != right else (number, tried)
+
+    def step(place: _Place) -> Question[_Place] | Node:
+        nonlocal any_absent
+        number, tried = place
         node = fitted[number]
-        if node.split is None:
-            nodes.append(replace(node.stated, id=str(number)))
-            continue
-        left, right = 2 * number, 2 * number + 1
-        stack += [right, left]
-        if isinstance(node.split, Cut):
-            branches = tuple(_sides(node.split, str(left), str(right)))
-        else:
-            named = {*node.split.left, *node.split.right}
-            absent = tuple(value for value in domains[node.split.name] if value not in named)
-            any_absent = any_absent or bool(absent)
-            to_left = fitted[left].n >= fitted[right].n
-            branches = (
-                Branch(str(left), values=node.split.left + (absent if to_left else ())),
-                Branch(str(right), values=node.split.right + (() if to_left else absent)),
-            )
-        nodes.append(Node(str(number), node.split.name, branches))
-    return Tree(tuple(nodes)), any_absent
+        if tried == len(node.splits):
+            return replace(node.stated, id=str(number)) if not tried else Node(f"{number}s", label=node.stated.label)
+        split = node.splits[tried]
+        left, right = (2 * number, 0), (2 * number + 1, 0)
+        branches = tuple(zip(_sides(split), (left, right), strict=True))
+        absent: tuple[str, ...] = ()
+        if isinstance(split, Sets):
+            absent = tuple(value for value in domains[split.name] if value not in {*split.left, *split.right})
+        new = after(number, tried + 1 if by_surrogates else len(node.splits))
+        any_absent = any_absent or (bool(absent) and not by_surrogates and len(node.splits) > 1)
+        aside = ((Branch(None, values=absent), new),) if absent else ()
+        return Question(str(number), split.name, branches, after(number, tried + 1), node.lacking and not tried, aside)
+
+    better = "fit it on rows without missing values, na.action = na.omit, or with fewer surrogates, maxsurrogate"
+    tree = unrolled(source, (1, 0), step, may_lack, len(fitted), better, origins)
+    return Grown(tree, origins, any_absent)
 
 
-def _sides(cut: Cut, left: str, right: str) -> Iterator[Branch]:
-    most = less_than(cut.threshold)
-    yield Branch(left, le=most) if cut.below else Branch(left, gt=most)
-    yield Branch(right, gt=most) if cut.below else Branch(right, le=most)
+def _sides(split: Split) -> Iterator[Branch]:
+    """The branches of a split, left and right."""
+    if isinstance(split, Sets):
+        yield from (Branch(None, values=split.left), Branch(None, values=split.right))
+        return
+    most = less_than(split.threshold)
+    yield Branch(None, le=most) if split.below else Branch(None, gt=most)
+    yield Branch(None, gt=most) if split.below else Branch(None, le=most)
 
 
-def _domains(splits: Iterable[Split | None], training: TrainingColumns | None) -> dict[str, dict[str, None]]:
+def _domains(splits: Iterable[Split], training: TrainingColumns | None) -> dict[str, dict[str, None]]:
     """The values of each attribute that is tested by names: of the splits and of the training table."""
     found: dict[str, dict[str, None]] = {}
     for split in splits:
@@ -145,8 +211,8 @@ def refuse_gaps(source: str, tested: Iterable[str], training: TrainingColumns | 
     """
     if training is not None and (gaps := [name for name in dict.fromkeys(tested) if name in training.gaps]):
         expected = (
-            "no missing values in the columns of the tree: rpart sends such rows by surrogate splits, which a release "
-            "has no place for (fit it on rows without: na.action = na.omit)"
+            "no missing values in the columns of the tree: rpart sends such rows by surrogate splits, which are not "
+            "printed (write its frame, splits and csplit with write.csv, or summary(model))"
         )
         raise invalid(source, "document", "training table", expected, f"missing values of {shorten(gaps)}")
 
@@ -186,6 +252,15 @@ def classes_of(source: str, nodes: Sequence[Labelled], known: Sequence[str], *, 
     return found
 
 
-def is_half(cut: Cut, training: TrainingColumns | None) -> bool:
-    """Whether no rounding for print shows: halves between whole numbers."""
-    return training is not None and cut.threshold % 1 == 0.5 and training.holds_whole_numbers(cut.name)
+def are_exact(cuts: Sequence[Cut], training: TrainingColumns | None) -> bool:
+    """Whether no rounding for print shows: halves between whole numbers, or whole ones with digits to spare.
+
+    R prints as many significant digits of all thresholds, at least as many as any of them has.
+    """
+    digits = max((len(f"{abs(cut.threshold):.15g}".replace(".", "").lstrip("0")) for cut in cuts), default=0)
+    return all(
+        training is not None
+        and training.holds_whole_numbers(cut.name)
+        and (cut.threshold % 1 == 0.5 or (cut.threshold % 1 == 0 and abs(cut.threshold) < 10.0 ** (digits - 1)))
+        for cut in cuts
+    )
