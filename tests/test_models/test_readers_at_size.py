@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import struct
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ def scores(folder: Path) -> Path:
         "split_type": [0] * n,
         "default_left": [1] * n,
         "tree_param": {"size_leaf_vector": "1"},
-        **{key: numbers.tolist() for key in ("base_weights", "loss_changes", "sum_hessian")},
+        **{key: np.abs(numbers).tolist() for key in ("base_weights", "loss_changes", "sum_hessian")},
     }
     learner = {
         "attributes": {},
@@ -68,8 +70,67 @@ def scores(folder: Path) -> Path:
     return folder / "model.json"
 
 
+def binary(folder: Path) -> Path:
+    """The same in UBJSON, whose numbers take four bytes and less."""
+
+    def size(n: int) -> bytes:
+        return b"L" + struct.pack(">q", n)
+
+    def written(value: Any) -> bytes:
+        if isinstance(value, str):
+            return b"S" + size(len(value)) + value.encode()
+        if isinstance(value, dict):
+            return b"{" + b"".join(size(len(k)) + k.encode() + written(v) for k, v in value.items()) + b"}"
+        if all(isinstance(item, (int, float)) for item in value):
+            kind = ("d", ">f4") if any(isinstance(item, float) for item in value) else ("l", ">i4")
+            return b"[$" + kind[0].encode() + b"#" + size(len(value)) + np.array(value).astype(kind[1]).tobytes()
+        return b"[#" + size(len(value)) + b"".join(map(written, value))
+
+    document = json.loads(scores(folder).read_text(encoding="utf-8"))
+    (folder / "model.ubj").write_bytes(written({"learner": document["learner"]}))
+    return folder / "model.ubj"
+
+
+def lines(folder: Path) -> Path:
+    """Complete trees of LightGBM, with all arrays that it writes."""
+    n = 2**DEPTH
+    inner = np.arange(n - 1)
+    below = [np.where(2 * inner + side < n - 1, 2 * inner + side, ~(2 * inner + side - n + 1)) for side in (1, 2)]
+    sizes = 2 ** (DEPTH - np.floor(np.log2(inner + 1)).astype(int))
+    numbers = np.random.default_rng(0).normal(size=n).round(12)
+    arrays = {
+        **{"split_feature": inner % 5, "split_gain": numbers[1:], "threshold": numbers[1:]},
+        **{"decision_type": np.full(n - 1, 10), "left_child": below[0], "right_child": below[1]},
+        **{"leaf_value": numbers, "leaf_weight": np.abs(numbers), "leaf_count": np.ones(n, int)},
+        **{"internal_value": numbers[1:], "internal_weight": np.abs(numbers[1:]), "internal_count": sizes},
+    }
+    tree = "\n".join(f"{key}={' '.join(map(str, value.tolist()))}" for key, value in arrays.items())
+    head = (
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n"
+        f"feature_names={' '.join('abcde')}\nfeature_infos={' '.join(['[0:1]'] * 5)}\n"
+    )
+    trees = "".join(f"\nTree={i}\nnum_leaves={n}\nnum_cat=0\n{tree}\nshrinkage=0.1\n\n" for i in range(2))
+    (folder / "model.txt").write_text(f"{head}{trees}\nend of trees\n", encoding="utf-8")
+    return folder / "model.txt"
+
+
+def levels(folder: Path) -> Path:
+    """Oblivious trees of CatBoost, which indents what it writes."""
+    n = 2**6
+    splits = [{"border": i + 0.5, "float_feature_index": i % 5, "split_type": "FloatFeature"} for i in range(6)]
+    tree = {"leaf_values": [(i + 0.1) / 7 for i in range(n)], "leaf_weights": list(range(n)), "splits": splits}
+    columns = [{"feature_id": str(i), "feature_index": i, "flat_feature_index": i} for i in range(5)]
+    document = {
+        "features_info": {"float_features": columns},
+        "model_info": {"params": {"loss_function": {"type": "Logloss"}}},
+        "oblivious_trees": [tree] * 200,
+    }
+    (folder / "model.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
+    return folder / "model.json"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("write", [text, scores])
+@pytest.mark.parametrize("write", [text, scores, binary, lines, levels])
 def test_memory_is_in_proportion_to_the_file(write: Callable[[Path], Path], tmp_path: Path) -> None:
     path = write(tmp_path)
     convert_model(path, Wanted(), Reader())  # what is imported stays

@@ -145,14 +145,15 @@ def _oblivious(tree: Values, columns: Columns, scores: _Scores) -> _Read:
     values = tree.floats("leaf_values", n * scores.size).tolist()
     weights = tree.floats("leaf_weights", n).tolist() if tree.has("leaf_weights") else [-1.0] * n
     nodes: list[Node] = []
+    names = [_id(number, n) for number in range(2 * n)]  # an id is one object, wherever it stands
     for level, split in enumerate(reversed(splits)):
         at = 2**level
         for inner in range(at, 2 * at):
-            below = (_id(2 * inner, n), _id(2 * inner + 1, n))
-            nodes.append(Node(_id(inner, n), *_test(split, columns, below)))
+            below = (names[2 * inner], names[2 * inner + 1])
+            nodes.append(Node(names[inner], *_test(split, columns, below)))
     size = scores.size
-    nodes += [Node(f"L{i}", value=scores.of(values[i * size : (i + 1) * size])) for i in range(n)]
-    return tuple(nodes), {f"L{i}": weight for i, weight in enumerate(weights)}
+    nodes += [Node(names[n + i], value=scores.of(values[i * size : (i + 1) * size])) for i in range(n)]
+    return tuple(nodes), dict(zip(names[n:], weights, strict=True))
 
 
 def _id(number: int, n_leaves: int) -> str:

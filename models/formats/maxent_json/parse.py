@@ -66,7 +66,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
     fields, content, names = head
     raw_trees = fields.items("trees", "trees")
     trees = [
-        _tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
+        parse_tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
         for number, raw in enumerate(raw_trees, 1)
     ]
     return Draft(replace(content, trees=tuple(tree for tree, _ in trees)), tuple(places for _, places in trees))
@@ -203,7 +203,7 @@ def _defense(release: Fields) -> Defense | None:
     return None if method is None else Defense(method, checked)
 
 
-def _tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
+def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
     """One tree and the places of its nodes."""
     where = prefix.removesuffix(", ") or "tree"
     fields = fields_of(problems, where, raw, ("induction", "weight", "class", "nodes"))

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, get_args
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
 from maxent.models.formats.maxent_json.parse_fast import Names
-from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts
+from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts, Tree
 from maxent.models.text.arguments import is_number, listing, listing_of, name, show
 from maxent.models.trees.printed_rates import decimals
 
@@ -141,6 +141,14 @@ def scored_class(tree: Fields, names: Names) -> str | None:
 
 def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
     """Mistakes in the rules by which the trees of a release predict together; ``places`` name their nodes."""
+    yield from rule_problems(release, several=any(map(has_several, release.trees)))
+    if release.predicts == "score":
+        for tree, where in zip(release.trees, places, strict=True):
+            yield from score_problems(tree, where)
+
+
+def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
+    """Mistakes in the rules alone; ``several`` is whether some leaf states scores of classes by name."""
     if release.predicts == "label" and len(release.trees) > 1:
         yield Problem("document", "predicts", "vote, mean or score of several trees", "label")
     if (release.predicts == "score") != (release.boosting is not None):
@@ -152,17 +160,20 @@ def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterat
     if logit and len(release.target.classes) != 2:
         found = f"{len(release.target.classes)} classes"
         yield Problem("boosting", "link", "softmax, share or none, unless there are two classes", found)
-    if logit and (len({tree.of_class for tree in release.trees}) > 1 or _has_several(release)):
+    if logit and (len({tree.of_class for tree in release.trees}) > 1 or several):
         expected = "softmax, share or none, unless all trees add to the score of one class"
         yield Problem("boosting", "link", expected, "logit")
-    for tree, where in zip(release.trees, places, strict=True):
-        for node, place in zip(tree.nodes, where, strict=True):
-            yield from _value_problems(node, place, tree.of_class)
 
 
-def _has_several(release: Content) -> bool:
+def has_several(tree: Tree) -> bool:
     """Whether some leaf states scores of classes by name."""
-    return any(isinstance(node.value, Mapping) for tree in release.trees for node in tree.nodes)
+    return any(isinstance(node.value, Mapping) for node in tree.nodes)
+
+
+def score_problems(tree: Tree, places: Sequence[str]) -> Iterator[Problem]:
+    """Leaves of a tree of scores without one, or with one of another class; ``places`` name its nodes."""
+    for node, place in zip(tree.nodes, places, strict=True):
+        yield from _value_problems(node, place, tree.of_class)
 
 
 def _value_problems(node: Node, place: str, of_class: str | None) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from typing import Any
 from maxent.models.files.json_files import bytes_of, json_object, uncollected
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.names import check_names, cleaned_document
-from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.formats.maxent_json.write import check_release, release_to_document
 from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.packages import installed
 from maxent.models.reading import Reader
@@ -94,7 +94,7 @@ def validate_release(release: Release, source: str = "release") -> None:
     InvalidInput
         With every problem of the release.
     """
-    checked_release(release_to_document(release), source)
+    check_release(release, source)
 
 
 def _sound(data: bytes) -> Content | None:

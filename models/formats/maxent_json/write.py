@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 from maxent.models.files.output import write_text
-from maxent.models.formats.maxent_json.check_tree import checked_release
+from maxent.models.formats.maxent_json.check_tree import check_by_tree, checked_release
 from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
 from maxent.models.sparse_counts import SparseCounts
 
@@ -30,6 +31,35 @@ def release_to_document(release: Content) -> dict[str, Any]:
         **_answers(release),
         "trees": [_tree_entry(tree) for tree in release.trees],
     }
+
+
+class _Entries(list[object]):
+    """The nodes of a tree as a document has them, each made when it is asked for."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[object]:
+        return map(_node_entry, self._nodes)
+
+
+def check_release(release: Content, source: str) -> None:
+    """Check a release against every rule of the format, without a document of all of it in memory.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of the release.
+    """
+    if not release.trees:
+        checked_release(release_to_document(release), source)
+        return
+    head = release_to_document(replace(release, trees=()))
+    check_by_tree(head, release.trees, lambda tree: {**_tree_head(tree), "nodes": _Entries(tree.nodes)}, source)
 
 
 def _answers(release: Content) -> dict[str, object]:
@@ -112,6 +142,11 @@ def _defense_entry(defense: Defense) -> dict[str, object]:
 
 def _tree_entry(tree: Tree) -> dict[str, object]:
     """A tree of the document."""
+    return {**_tree_head(tree), "nodes": [_node_entry(node) for node in tree.nodes]}
+
+
+def _tree_head(tree: Tree) -> dict[str, object]:
+    """A tree of the document without its nodes."""
     default = Induction()
     induction = {
         key: _listed(_plain(getattr(tree.induction, key)))
@@ -122,7 +157,6 @@ def _tree_entry(tree: Tree) -> dict[str, object]:
     return {
         **({"induction": induction} if induction else {}),
         **_without_none(weight=weight, **{"class": tree.of_class}),
-        "nodes": [_node_entry(node) for node in tree.nodes],
     }
 
 

@@ -131,6 +131,7 @@ def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], pos
     """The nodes that the root reaches, in depth-first order, and their sums of hessians."""
     nodes: list[Node] = []
     covers: list[float | None] = []
+    names = {at: str(at) for at in rows}  # an id is one object, wherever it stands
     stack, seen = [0], set()
     while stack:
         at = stack.pop()
@@ -144,7 +145,7 @@ def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], pos
                 raise invalid(source, f"{where}, node {at}", "leaf", "a number of single precision", f"{row.value}")
             if row.cover is not None and not row.cover >= 0:
                 raise invalid(source, f"{where}, node {at}", "cover", "a sum that is at least 0", f"{row.cover}")
-            nodes.append(Node(str(at), value=float(np.float32(row.value)), hessian=row.cover))
+            nodes.append(Node(names[at], value=float(np.float32(row.value)), hessian=row.cover))
             continue
         if row.missing not in (row.yes, row.no) or row.yes == row.no:
             raise invalid(source, f"{where}, node {at}", "missing", "one of yes and no", f"{row.missing}")
@@ -152,16 +153,16 @@ def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], pos
         branches: tuple[Branch, ...] | None
         if row.codes is not None and column.values is not None:
             # Codes that are named go to yes, which is the right side.
-            below = (str(row.no), str(row.yes))
+            below = (names.get(row.no, ""), names.get(row.yes, ""))
             branches = categorical(column.values, row.codes, below, row.missing == row.no)
         else:
             threshold = row.threshold if row.threshold is not None and abs(row.threshold) <= _LARGEST else None
-            below = (str(row.yes), str(row.no))
+            below = (names.get(row.yes, ""), names.get(row.no, ""))
             single = None if threshold is None else float(np.float32(threshold))
             branches = None if single is None else numeric(single, below, row.missing == row.yes)
             if branches is None:
                 raise invalid(source, f"{where}, node {at}", "split", "a number of single precision", "another")
-        nodes.append(Node(str(at), column.name, branches))
+        nodes.append(Node(names[at], column.name, branches))
         stack += [row.no, row.yes]
     if len(seen) < len(rows):
         raise invalid(source, where, "nodes", "nodes that the first one leads to", f"{len(rows) - len(seen)} others")

@@ -183,6 +183,7 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
     listed = codes_by_node(tree)
     nodes: list[Node] = []
     order: list[int] = []
+    names = [*map(str, range(n))]  # an id is one object, wherever it stands
     stack, seen = [0], set()
     while stack:
         at = stack.pop()
@@ -192,11 +193,11 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
         order.append(at)
         if left[at] < 0:
             cover = None if covers is None else float(covers[at])
-            nodes.append(Node(str(at), value=float(np.float32(values[at])), hessian=cover))
+            nodes.append(Node(names[at], value=float(np.float32(values[at])), hessian=cover))
             continue
         if not 0 <= tested[at] < len(columns):
             tree.refuse("split_indices", f"columns from 0 to {len(columns) - 1}")
-        below = (str(int(left[at])), str(int(right[at])))
+        below = _named(names, int(left[at])), _named(names, int(right[at]))
         column, to_left = columns[int(tested[at])], bool(default[at])
         if (kinds[at] == 1) != (column.values is not None):
             tree.refuse("split_type", f"splits of {column.name} that are all of numbers, or all of categories")
@@ -208,9 +209,14 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
         else:
             codes = listed[at].tolist() if at in listed else []
             branches = categorical(column.values, codes, below, to_left)
-        nodes.append(Node(str(at), column.name, branches))
+        nodes.append(Node(names[at], column.name, branches))
         stack += [int(right[at]), int(left[at])]
     return Grown(tuple(nodes), None if covers is None else covers[order])
+
+
+def _named(names: Sequence[str], at: int) -> str:
+    """The id of a node; of one that there is not, which is refused when it is visited."""
+    return names[at] if 0 <= at < len(names) else str(at)
 
 
 def _conditions(tree: Values, of_categories: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FloatArray:

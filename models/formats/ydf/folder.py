@@ -183,7 +183,7 @@ def _tree(
     records: Iterator[bytes], t: int, columns: Sequence[Column], classes: tuple[str, ...], kind: _Kind, source: str
 ) -> Tree:
     """The next tree; nodes are numbered in their order."""
-    found: list[Message] = []
+    found: list[bytes] = []
     below: dict[int, list[int]] = {}
     waiting: list[int] = []  # nodes whose second branch has not come yet
     inner = True
@@ -196,18 +196,21 @@ def _tree(
         if i:
             below[i - 1 if inner else waiting.pop()].append(i)
         node = message_of(record, source, where)
-        found.append(node)
+        found.append(record)
         inner = node.has(3) and bool(node.message(3).message(3).fields)
         if inner:
             below[i] = []
             waiting.append(i)
+    names = [*map(str, range(len(found)))]  # an id is one object, wherever it stands
     nodes = []
-    for i, node in enumerate(found):
+    for i, record in enumerate(found):
+        node = message_of(record, source, f"tree {t}, node {i}")  # decoded, all of them would take much more memory
         if i in below:
             negative, positive = below[i]
-            nodes.append(Node(str(i), *branches_of(node.message(3), columns, (str(negative), str(positive)))))
+            branches = branches_of(node.message(3), columns, (names[negative], names[positive]))
+            nodes.append(Node(names[i], *branches))
         else:
-            nodes.append(_leaf(node, str(i), classes, kind))
+            nodes.append(_leaf(node, names[i], classes, kind))
     of = classes[1] if kind.link == "logit" else classes[t % kind.per_iteration] if kind.link is not None else None
     return Tree(tuple(nodes), of_class=of)
 
