@@ -25,6 +25,7 @@ from maxent.models.formats.c50.tree_file import READER as C50_TREE
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
+from maxent.models.formats.onnx.model import READER as ONNX
 from maxent.models.formats.pmml.reader import READER as PMML
 from maxent.models.formats.published_records import READER as RECORDS
 from maxent.models.formats.r.partykit_print import READER as PARTYKIT_PRINT
@@ -67,6 +68,7 @@ READERS = (
     YDF,
     EXPORT_TEXT,
     SKOPS,
+    ONNX,
     WEKA,
     C50_TREE,
     RPART_FRAME,

@@ -74,6 +74,8 @@ def _changed(content: bytes, dice: Dice) -> bytes:
     """A document with a change of the kind that it is of."""
     if content[:4] == b"PK\3\4":
         return _as_archive(content, dice)
+    if b"\0" in content[:64]:
+        return damaged(content, dice)
     if content[:1] in b"{[":
         return _as_json(content, dice)
     if content[:1] == b"<" and dice.chance(0.7):

@@ -1,0 +1,1 @@
+"""Models in ONNX: graphs of operators, of which ensembles of trees are read."""
