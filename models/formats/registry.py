@@ -38,6 +38,8 @@ from maxent.models.formats.release_reader import Records, ReleaseReader, read_he
 from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
 from maxent.models.formats.skops.model import READER as SKOPS
+from maxent.models.formats.spark.debug_string import READER as SPARK_TEXT
+from maxent.models.formats.spark.reader import READER as SPARK
 from maxent.models.formats.weka.trees import READER as WEKA
 from maxent.models.formats.xgboost.dump_json import READER as XGBOOST_DUMP_JSON
 from maxent.models.formats.xgboost.dump_table import READER as XGBOOST_TABLE
@@ -66,6 +68,8 @@ READERS = (
     TREELITE_JSON,
     PMML,
     YDF,
+    SPARK,
+    SPARK_TEXT,
     EXPORT_TEXT,
     SKOPS,
     ONNX,

@@ -1,0 +1,316 @@
+"""Routed trees as a release: classes, attributes, statements and what the training table proves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from maxent.models.errors import invalid
+from maxent.models.formats.assemble import assemble
+from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.pmml.ensembles import Ensemble, trees_in
+from maxent.models.formats.pmml.inputs import Input
+from maxent.models.formats.pmml.route import Route
+from maxent.models.formats.pmml.routes import PARTED, Router
+from maxent.models.formats.pmml.statements import (
+    Stated,
+    Writer,
+    are_of_records,
+    classes_named,
+    counted,
+    kind_of,
+    stated,
+    totals,
+)
+from maxent.models.formats.pmml.xml_document import Element
+from maxent.models.formats.proof import check_leaves, counts_in_leaves
+from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Boosting, Labels, Node, Release, Tree
+from maxent.models.tables.columns.missing_values import MISSING
+from maxent.models.tables.frame import shorten
+
+_ADVICE = "another table, rows with weights, or values that were changed before the model saw them would show so"
+_NEAR = 1e-6
+
+Agrees: TypeAlias = "Callable[[Node, Sequence[int]], bool]"
+"""Whether a leaf states what training rows of each class reach it."""
+
+How: TypeAlias = Literal["counts", "rates", "scores", "values", "labels"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A model whose trees are elements, of PMML or made of another format.
+
+    ``element`` is the outermost, ``tool`` the program. ``exact`` is whether thresholds are those of the tool, and
+    ``draws`` whether the trees of a forest with bootstrap count as many draws, ``whole`` whether each is known to count
+    all records.
+    """
+
+    element: Element
+    given: Input
+    ensemble: Ensemble
+    tool: str
+    exact: bool = True
+    draws: bool = True
+    whole: bool = False
+
+
+def with_target(
+    wanted: Wanted, target: str | None, training: TrainingColumns | None, reader: Reader
+) -> tuple[Wanted, TrainingColumns | None]:
+    """What the caller says, and the training table with the classes, where the file alone names the target."""
+    if training is None or wanted.target is not None or target not in training.frame.header:
+        return wanted, training
+    wanted = replace(wanted, target=target)
+    return wanted, read_training(wanted, reader)
+
+
+class Conversion:
+    """One model on its way to a release."""
+
+    def __init__(self, model: Model, wanted: Wanted, training: TrainingColumns | None) -> None:
+        self._source, self._model, self._about = model.element.source, model.element, model
+        self._input, self._ensemble, self._exact = model.given, model.ensemble, model.exact
+        self._wanted, self._training = wanted, training
+        self._target = wanted.target or model.given.target
+        self._routes, self._missing = _routes(self._ensemble, self._input)
+        self._refuse_gaps()
+        self._lost: list[str] = []
+        self._classes, self._names = self._named_classes()
+
+    def _refuse_gaps(self) -> None:
+        """Refuse a table with missing values for which the model gives no prediction: the file lost where they go."""
+        gaps = () if self._training is None else sorted(self._missing & self._training.gaps)
+        if gaps:
+            expected = (
+                "columns without missing values, for which this file gives no prediction (save a model that takes "
+                "them with skops, or convert it in Python)"
+            )
+            raise invalid(self._source, f"column {shorten(gaps[0])}", "missing values", expected, "some in train")
+
+    def converted(self) -> Converted:
+        """The release."""
+        release = self._scored() if self._ensemble.predicts == "score" else self._answered()
+        self._lost.append("the criterion, so that nothing follows from the choice of splits")
+        parted = {m.model.get("missingValueStrategy") for m in self._ensemble.members} & {*PARTED}
+        if parted:
+            self._lost.append(
+                f"where missing values go: {', '.join(sorted(str(p) for p in parted))} sends a record down several "
+                "branches, in parts"
+            )
+        if not self._exact:
+            self._lost.append("digits of thresholds beyond single precision")
+        return Converted(release, self._about.tool, tuple(self._lost), self._exact)
+
+    def _named_classes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The classes as the file has them, and their names."""
+        declared = self._input.classes or self._ensemble.classes
+        score = self._ensemble.predicts == "score"
+        found = declared or (() if score else classes_named(self._routes))
+        if score and not set(self._ensemble.classes) <= set(found):
+            self._model.refuse("RegressionTable", f"classes among {shorten(list(found))}", "others")
+        if len(found) < 2:
+            self._model.refuse("target", "two classes or more", str(len(found)))
+        names = self._wanted.classes
+        if names is None or set(names) == set(found):
+            return found, self._as_in_the_table(found)
+        if len(names) != len(found):
+            expected = f"{len(found)} names, as the model has classes ({shorten(list(found))})"
+            raise invalid("options", "argument", "classes", expected, str(len(names)))
+        return found, names
+
+    def _as_in_the_table(self, classes: tuple[str, ...]) -> tuple[str, ...]:
+        """Classes as a training table spells them: true as True."""
+        spelled = {name.casefold(): name for name in ((self._training and self._training.classes) or ())}
+        found = tuple(spelled.get(name.casefold(), name) for name in classes)
+        return found if len(set(found)) == len(classes) else classes
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """The attributes that the file declares, with missing values where these have predictions."""
+        found = {}
+        tested = {node.attribute for route in self._routes for node in route.nodes}
+        for name, attribute in self._input.attributes.items():
+            missing = name in tested and name not in self._missing
+            if attribute.values is None:
+                found[name] = replace(attribute, missing=missing)
+            else:
+                gaps = self._training is not None and name in self._training.gaps and name not in tested
+                values = attribute.values if missing or gaps else attribute.values[:-1]
+                found[name] = replace(attribute, values=values or (MISSING,))
+        return found
+
+    def _release(self, trees: Sequence[Tree], **how: Any) -> Release:
+        weighted = [
+            replace(tree, weight=member.weight) for tree, member in zip(trees, self._ensemble.members, strict=True)
+        ]
+        known = self._attributes()
+        return assemble(
+            self._source, weighted, self._names, self._wanted, self._training, target=self._target, known=known, **how
+        )
+
+    def _written(self, how: How, *, sizes: bool = True, draws: bool = False) -> list[Tree]:
+        writer = Writer(self._classes, self._names)
+        return [writer.tree(route, how, sizes=sizes, draws=draws) for route in self._routes]
+
+    def _scored(self) -> Release:
+        """Boosted trees: their leaves state scores, and sizes where the training table proves them."""
+        ensemble = self._ensemble
+        title = dict(zip(self._classes, self._names, strict=True))
+        boosting = ensemble.boosting or Boosting("none")
+        if isinstance(boosting.base, Mapping):
+            boosting = replace(boosting, base={title[c]: score for c, score in boosting.base.items()})
+
+        def release(sizes: bool) -> Release:
+            trees = [
+                replace(tree, of_class=title[member.of_class or self._classes[1]])
+                for tree, member in zip(self._written("values", sizes=sizes), ensemble.members, strict=True)
+            ]
+            return self._release(trees, predicts="score", boosting=boosting)
+
+        found = release(sizes=True)
+        if any(node.n is not None for tree in found.trees for node in tree.nodes):
+            if self._training is not None and self._agree(found, lambda node, here: node.n in (None, sum(here))):
+                return found
+            self._lost.append("sizes of leaves: whether all rows were counted is not in the file (--train proves it)")
+        return release(sizes=False)
+
+    def _answered(self) -> Release:
+        """Trees whose leaves have classes."""
+        leaves = [
+            stated(node.element, self._classes)
+            for route in self._routes
+            for node in route.nodes
+            if node.attribute is None and node.element is not None
+        ]
+        kind = kind_of(leaves)
+        if kind == "shares" and kind_of([counted(leaf) for leaf in leaves]) == "counts":
+            kind = "counts"
+        predicts = self._ensemble.predicts
+        shared = any(ways > 1 for route in self._routes for ways in route.ways.values())
+        elsewhere = any(n.attribute is None and n.element is None and n.score for r in self._routes for n in r.nodes)
+        labels: Labels = "decided" if shared or elsewhere else "majority"
+        if shared:
+            self._lost.append("statements of leaves that records reach on several ways")
+        if predicts == "label" and kind == "counts":
+            found = self._release(self._written("counts"), predicts="label", labels=labels)
+            if self._training is not None and not shared:
+                check_leaves(self._source, found, self._training, _ADVICE, empty=True)
+            return found
+        if predicts != "label" and kind == "counts":
+            return self._forest(labels)
+        if kind == "shares" and self._are_shares(leaves):
+            # Some programs write shares as if a leaf had one record.
+            self._lost.append("counts of leaves: the file has shares of the classes")
+            sizes = predicts == "label" and any(abs((leaf.n or 1) - 1) > _NEAR for leaf in leaves)
+            return self._release(self._written("rates", sizes=sizes), predicts=predicts, labels=labels)
+        if predicts == "mean":
+            return self._mean_of_scores(kind)
+        if kind != "none":
+            self._lost.append("shares of classes: those in the file are of rows with weights, or of draws of them")
+            labels = "decided"
+        if predicts == "vote":
+            labels = "decided"
+        sizes = predicts == "label"
+        found = self._release(self._written("labels", sizes=sizes), predicts=predicts, labels=labels)
+        if sizes and any(leaf.n is not None for leaf in leaves) and not self._is_sized(found):
+            found = self._release(self._written("labels", sizes=False), predicts=predicts, labels=labels)
+            self._lost.append("sizes of leaves: they are not those of the training table")
+        return found
+
+    def _is_sized(self, found: Release) -> bool:
+        """Whether sizes of leaves are those of a training table, where there is one."""
+        agrees = self._training is None or self._agree(found, lambda node, here: node.n in (None, sum(here)))
+        return agrees and not (self._training is None and all(n.n == 1 for t in found.trees for n in t.leaves))
+
+    def _are_shares(self, leaves: Sequence[Stated]) -> bool:
+        """Whether shares of classes are those of the records, and not of weights or draws."""
+        if self._training is not None and self._training.classes:
+            found = self._release(self._written("rates", sizes=False), predicts=self._ensemble.predicts)
+            return self._agree(found, _has_rates(self._names))
+        if self._ensemble.predicts != "label" or not are_of_records(leaves):
+            return False
+        self._lost.append("whether rows had weights: shares are taken for those of records, which --train proves")
+        return True
+
+    def _forest(self, labels: Labels) -> Release:
+        """Trees whose leaves count records, or draws of them."""
+        predicts = self._ensemble.predicts
+        plain = self._written("counts")
+        sums = [totals(tree.nodes) for tree in plain]
+        alike = all(each == sums[0] for each in sums)
+        whole = self._about.whole or "ExtraTrees" in (self._model.get("algorithmName") or "")
+        if alike:
+            found = self._release(plain, predicts=predicts, labels=labels)
+            exact = all(n.is_leaf or n.n is None for t in plain for n in t.nodes) or self._is_consistent(plain)
+            proven = self._training is not None and self._agree(found, _has_counts(self._names))
+            if exact and (proven or (whole and self._training is None)):
+                return found
+        draws = {sum(each.values()) for each in sums}
+        if len(draws) == 1 and self._about.draws:
+            trees = self._written("counts", draws=True)
+            return self._release(trees, predicts=predicts, resampled=draws.pop(), labels=labels)
+        if predicts == "mean":
+            return self._mean_of_scores("counts")
+        self._lost.append("counts: each tree counts another number of draws")
+        return self._release(self._written("labels", sizes=False), predicts=predicts, labels="decided")
+
+    @staticmethod
+    def _is_consistent(trees: Sequence[Tree]) -> bool:
+        """Whether the root of each tree has as many records as its leaves."""
+        return all(tree.root.n in (None, sum(totals(tree.nodes).values())) for tree in trees)
+
+    def _mean_of_scores(self, kind: str) -> Release:
+        """Trees whose leaves state shares that are of no records: these are scores, of which the largest mean wins."""
+        if kind == "none":
+            self._model.refuse("ScoreDistribution", "shares of the classes at every leaf, whose mean is predicted")
+        why = "each tree counts another number of draws" if kind == "counts" else "they are of draws, or have weights"
+        self._lost.append(f"shares of classes: {why}; what is predicted stays")
+        return self._release(self._written("scores"), predicts="score", boosting=Boosting("none"))
+
+    def _agree(self, found: Release, agrees: Agrees) -> bool:
+        """Whether all leaves that training rows reach state what these are."""
+        assert self._training is not None
+        counts = counts_in_leaves(found, self._training)
+        return all(
+            agrees(node, here)
+            for tree, nodes in zip(found.trees, counts, strict=True)
+            for node, here in zip(tree.nodes, nodes.tolist(), strict=True)
+            if node.is_leaf
+        )
+
+
+def _has_counts(names: Sequence[str]) -> Agrees:
+    """Whether a leaf counts as the table does."""
+    return lambda node, here: node.counts is None or [node.counts[c] for c in names] == here
+
+
+def _has_rates(names: Sequence[str]) -> Agrees:
+    """Whether a leaf has the shares of the table."""
+
+    def agrees(node: Node, here: Sequence[int]) -> bool:
+        rates, total = node.rates, sum(here)
+        return rates is None or (
+            total > 0 and all(abs(rates[c] - count / total) < _NEAR for c, count in zip(names, here, strict=True))
+        )
+
+    return agrees
+
+
+def _routes(ensemble: Ensemble, given: Input) -> tuple[list[Route], frozenset[str]]:
+    """The routes of all trees, and the columns whose missing values never have a prediction."""
+    size = trees_in(ensemble.members)
+
+    def routed(without: frozenset[str]) -> Iterator[Route]:
+        for member in ensemble.members:
+            yield Router(member.model, member.scope, size, without).routed()
+
+    routes = list(routed(frozenset()))
+    followed: dict[str, bool] = {}
+    for route in routes:
+        for name, follows in route.follows_missing.items():
+            followed[name] = followed.get(name, False) or follows
+    without = frozenset(name for name, follows in followed.items() if not follows)
+    return (list(routed(without)) if without else routes), without
