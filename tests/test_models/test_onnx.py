@@ -264,6 +264,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "sets": (model([trees(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])], [given("X", 1, 1)]), "tests of numbers"),
     "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "nodes that are each below one other"),
     "column": (model([trees(nodes_featureids=[3, 0, 0])], [given("X", 1, 1)]), "of 1 columns, found .* of column 3"),
+    "nodes": (model([trees(nodes_treeids=[0, 0])], [given("X", 1, 1)]), "nodes_treeids: expected a list of 3 numbers"),
     "lengths": (model([trees(nodes_values=[1.0])], [given("X", 1, 1)]), "nodes_values: expected a list of 3 numbers"),
     "class": (model([trees(class_ids=[1, 5])], [given("X", 1, 1)]), "classes below 2"),
     "scores": (model([trees(class_weights=[-1.0, 1.0])], [given("X", 1, 1)]), "LOGISTIC of scores of both signs"),

@@ -65,10 +65,11 @@ def trees_of(
     """
     read = _Read(source, operator)
     names = read.classes(classes)
-    ids, tree_of = read.wholes("nodes_nodeids"), read.wholes("nodes_treeids")
+    ids = read.wholes("nodes_nodeids")
     n = len(ids)
+    tree_of = read.wholes("nodes_treeids", n)
     position = {pair: i for i, pair in enumerate(zip(tree_of.tolist(), ids.tolist(), strict=True))}
-    if not n or len(tree_of) != n or len(position) < n:
+    if not n or len(position) < n:
         raise read.wrong("nodes_nodeids", "different numbers of the nodes of each tree", f"{n}")
     modes = read.strings("nodes_modes", n)
     tested, thresholds = read.wholes("nodes_featureids", n), read.numbers("nodes_values", n, inf)
