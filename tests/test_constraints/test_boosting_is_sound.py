@@ -194,6 +194,17 @@ def test_many_people_have_intervals_and_millions_nothing_that_is_false() -> None
     assert wide[0] == 0 <= wide[1] < wide[2]
 
 
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e200])
+def test_numbers_beyond_all_numbers_prove_nothing(value: float) -> None:
+    release = boosted(crowd(), [stump(), stump(), stump()], Rule(hessians=False))
+    huge = tuple(replace(node, value=value) if node.is_leaf else node for node in release.trees[1].nodes)
+    for boosting in (release.boosting, Boosting("logit", 1e-300, 1e308)):
+        trees = (replace(release.trees[1], nodes=huge),) * 3
+        found = maxent.estimate(replace(release, trees=trees, boosting=boosting), crowd().qi)
+        assert found.summary["constraints"]["boosting"] == 0
+        assert any("scores of leaves state no counts" in note for note in found.notes), found.notes
+
+
 @pytest.mark.parametrize(
     ("entry", "field", "message"),
     [

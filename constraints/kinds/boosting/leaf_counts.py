@@ -113,7 +113,8 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
     n_cells = np.bincount(cells.owner, minlength=len(counts))
     for before in before_each_tree(release, boosting, cells):
         check()
-        rows, wrong = _of_tree(release, boosting, cells, counts, n_cells, before)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
+            rows, wrong = _of_tree(release, boosting, cells, counts, n_cells, before)
         if wrong:
             return none(f"scores of leaves state no counts of these people: {wrong}")
         found.append(rows)
@@ -202,6 +203,9 @@ def _of_tree(
             owner, counts, low, high, spread[inside], before.off[inside], several=several
         )
         least, most, n = least + fixed - free, most + fixed + free, float(people)
+        if np.isnan(least) or np.isnan(most):  # of numbers that are beyond all numbers
+            whole = False
+            continue
         wrong = _hessian_problem(node, boosting.hessian * curve, boosting.hessian * (blur + FEW * n))
         if wrong:
             return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {wrong}"

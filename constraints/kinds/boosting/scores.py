@@ -66,7 +66,8 @@ def before_each_tree(release: Release, boosting: Boosting, cells: Cells) -> Iter
             seen.clear()
         seen.add(klass)
         yield Before(t, klass, shares[:, klass], off[:, klass])
-        scores[:, klass] += values(release, t)[cells.leaf[:, t]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores[:, klass] += values(release, t)[cells.leaf[:, t]]
         error[:, klass] += SINGLE * np.abs(scores[:, klass])
         error[cells.leaf[:, t] >= len(release.trees[t].nodes), klass] = (
             np.inf
@@ -104,10 +105,10 @@ def values(release: Release, t: int) -> FloatArray:
 
 def _shares(scores: FloatArray, error: FloatArray, boosting: Boosting) -> tuple[FloatArray, FloatArray]:
     """Probabilities of scores, shape (n, n_classes), and by how much those of the tool may differ."""
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares = odds / odds.sum(axis=1, keepdims=True)
-    worst = error.max(axis=1, keepdims=True)
-    reach = worst if boosting.link == "logit" else 2 * worst  # of two scores one is 0 for certain
-    n_terms = scores.shape[1]
-    off = 1.02 * shares * (1 - shares) * reach + (n_terms + 4) * SINGLE * shares + FEW
-    return shares, np.where(worst < LOST, off, np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):  # scores of a file may be beyond all numbers
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares = odds / odds.sum(axis=1, keepdims=True)
+        worst = error.max(axis=1, keepdims=True)
+        reach = worst if boosting.link == "logit" else 2 * worst  # of two scores one is 0 for certain
+        off = 1.02 * shares * (1 - shares) * reach + (scores.shape[1] + 4) * SINGLE * shares + FEW
+    return shares, np.where(np.isfinite(shares) & (worst < LOST), off, np.inf)

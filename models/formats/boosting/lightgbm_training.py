@@ -19,6 +19,12 @@ Forest = Sequence[Sequence[Node]]
 _OFF = 1e-5
 """By how much a sum of second derivatives may be off, as a share."""
 
+_LARGEST = 1e6
+"""Penalties, and factors of scores or their reciprocals, beyond which nothing is computed."""
+
+_STEEP = 500.0
+"""Score before the first tree that is none."""
+
 _PLAIN = {
     "max_delta_step": "a limit of steps",
     "path_smooth": "smoothing along paths",
@@ -84,6 +90,10 @@ def _doubt(trained: Trained) -> str:
     said = trained.parameters
     if trained.link == "none":
         return "each class against the rest has a score of its own"
+    if not 1 / _LARGEST < trained.slope < _LARGEST:
+        return "the factor of scores (sigmoid) is out of the ordinary"
+    if not 0 <= _number(said, "lambda_l1", 0.0) < _LARGEST:
+        return "lambda_l1 is no penalty"
     if not said:
         return ""
     if said.get("boosting") != "gbdt":
@@ -111,7 +121,7 @@ def _number(said: Mapping[str, str], key: str, default: float) -> float:
 def _given(name: str, wanted: Wanted, said: Mapping[str, str], key: str) -> float | None:
     """What the caller gives, or else the file states."""
     found = _number(wanted.parameters, name, _number(said, key, float("nan")))
-    return found if isfinite(found) and found >= 0 else None
+    return found if 0 <= found < _LARGEST else None
 
 
 def _rate(trained: Trained, wanted: Wanted) -> float | None:
@@ -131,7 +141,7 @@ def _penalties(trained: Trained, trees: Forest, l2: float) -> Mapping[str, float
     if not tested:
         return {}
     more, most = (_number(trained.parameters, key, float("nan")) for key in ("cat_l2", "max_cat_to_onehot"))
-    if not (isfinite(more) and isfinite(most)):
+    if not (0 <= more < _LARGEST and isfinite(most)):
         return None
     return {name: l2 + more for name in sorted(map(str, tested)) if trained.bins[name] > most}
 
@@ -165,9 +175,9 @@ def _base(
 
 def _agrees(trained: Trained, first: Forest, base: Sequence[float]) -> bool:
     """Whether the sums of second derivatives of the first trees are those of records that all have these scores."""
-    if max(map(abs, base)) > 500:
-        return False
     k, slope = trained.per_iteration, trained.slope
+    if not all(max(1.0, slope) * abs(score) < _STEEP for score in base):
+        return False
     total = sum(map(exp, base))
     for score, tree in zip(base, first, strict=True):
         share = 1 / (1 + exp(-slope * score)) if k == 1 else exp(score) / total

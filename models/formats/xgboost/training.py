@@ -23,6 +23,9 @@ _DIGITS = 5
 _APART = 1e-3
 """Relative distance of numbers that the equations have to tell apart."""
 
+_LARGEST = 1e30
+"""Weights and sums from which on nothing is computed."""
+
 _FEWEST = 3
 """Equations that prove two numbers: one more than there are unknowns."""
 
@@ -50,7 +53,7 @@ def training_of(trees: Iterable[Weights | None], rate: float | None, l2: float |
     every = list(trees)
     found = [_equations(tree) for tree in every if tree is not None]
     rows = np.concatenate([np.zeros((0, 8)), *found])
-    if len(found) < len(every) or len(rows) < _FEWEST or not np.isfinite(rows).all():
+    if len(found) < len(every) or len(rows) < _FEWEST or not (np.abs(rows) < _LARGEST).all():
         return None
     for penalty in (l2,) if l2 is not None else (1.0, 0.0, *_guesses(rows)):
         terms = _terms(rows, penalty)
