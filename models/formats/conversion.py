@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from maxent.models.errors import ARGUMENT, Problem
+from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source
 from maxent.models.text.hints import close_to
@@ -16,6 +16,9 @@ UNNAMED = "class"
 
 DECIDED = "that labels are most frequent classes: they were decided under costs, weights or priors"
 """What is lost of a model whose labels are no majorities."""
+
+NUMERIC = ("bins", "values")
+"""Parameters of regressions: edges of intervals of the target, or every number that it can be."""
 
 States: TypeAlias = dict[str, bool]
 
@@ -58,6 +61,25 @@ class Wanted:
         except ValueError:
             problems.append(Problem(ARGUMENT, "parameters", f"{name}=NUMBER", f"{name}={text}"))
             return None
+
+    def numeric(self) -> dict[str, tuple[float, ...] | None]:
+        """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given.
+
+        Raises
+        ------
+        InvalidInput
+            For other texts.
+        """
+        found: dict[str, tuple[float, ...] | None] = {}
+        for name in NUMERIC:
+            text = self.parameters.get(name)
+            try:
+                found[name] = None if text is None else tuple(float(part) for part in text.split(","))
+            except ValueError:
+                raise invalid(
+                    "options", ARGUMENT, "parameters", f"{name}=NUMBER,NUMBER,...", f"{name}={text}"
+                ) from None
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

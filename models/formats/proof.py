@@ -15,6 +15,7 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Release
 from maxent.models.tables.columns.missing_values import understood
+from maxent.models.tables.columns.numeric_classes import class_names
 from maxent.models.tables.frame import missing_columns
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.trees.predict import places_of, read_codes, read_column, tested_attributes
@@ -54,7 +55,8 @@ def training_places(release: Release, training: TrainingColumns) -> tuple[list[I
     classes = release.target.classes
     y = np.zeros(len(frame.lines), np.int64)
     if training.classes:
-        y = read_codes(frame, release.target.name, classes, problems, key="classes")
+        named = class_names(frame, release.target)
+        y = read_codes(named, release.target.name, classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
     return places_of(release, attributes, columns, len(y)), y

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -216,3 +217,36 @@ def test_a_pipeline_of_a_regression_is_undone():
     release = maxent.convert(model, train=X, target="y", bins=[0, 4, 8, 12])
     assert violation(release, X, y) < 1e-6
     np.testing.assert_allclose(predict(release, X).frame["predicted"].astype(float), model.predict(X))
+
+
+R, PYTHON = "rpart_anova_diabetes", "sk_dtreg_diabetes"
+
+
+@pytest.mark.parametrize(("item", "file"), [(R, "frame.csv"), (R, ""), (PYTHON, "model.skops")])
+def test_regressions_in_files_of_other_tools(tmp_path, item, file):
+    folder = os.environ.get("MAXENT_DATA")
+    if not folder:
+        pytest.skip("needs real models: set MAXENT_DATA to the folder with models/")
+    place = Path(folder) / "models" / item
+    target = json.loads((place / "meta.json").read_text())["target"]
+    train, said = pd.read_csv(place / "train.csv"), pd.read_csv(place / "predictions.csv")
+    bins = [train[target].min(), 100, 200, train[target].max()]
+    release = maxent.convert(place / file, target=target, train=place / "train.csv", bins=bins)
+    assert violation(release, train.drop(columns=target), train[target]) < 1e-5
+    found = predict(release, said).frame["predicted"].astype(float)
+    np.testing.assert_allclose(found, said["_predicted"].astype(float), rtol=1e-12)
+    with pytest.raises(InvalidInput, match="bins"):
+        maxent.convert(place / file, target=target, train=place / "train.csv")
+    call = [
+        "convert",
+        str(place / file),
+        "--target",
+        target,
+        "--train",
+        str(place / "train.csv"),
+        "-o",
+        str(tmp_path / "t.json"),
+    ]
+    assert main([*call, "--bins", ",".join(map(str, bins))]) == 0
+    assert maxent.load_release(tmp_path / "t.json") == release
+    assert main([*call, "--bins", "0,much"]) == 2

@@ -251,7 +251,7 @@ def test_what_is_wrong_is_named(kind: str, tmp_path: Path) -> None:
 
 def test_models_that_are_none_are_refused(tmp_path: Path) -> None:
     regression = RandomForestRegressor(2, max_depth=2).fit(X, X["age"])
-    with pytest.raises(InvalidInput, match="a classifier: regressions are taken from Python"):
+    with pytest.raises(InvalidInput, match="a classifier; or of a regression bins of the target"):
         read(saved(regression, tmp_path / "model.skops"))
     X.assign(T=Y).to_csv(tmp_path / "train.csv", index=False)
     own = make_pipeline(FunctionTransformer(np.log1p), TREE).fit(X.abs(), Y)

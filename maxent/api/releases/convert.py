@@ -52,7 +52,7 @@ def convert(
     parameters : mapping, optional
         What else the file lacks, by name, as its format asks for it.
     bins, values : sequence of numbers, optional
-        Of a regression of scikit-learn: edges of intervals of the target, or every number that it can be.
+        Of a regression: edges of intervals of the target, or every number that it can be.
     reading : Reading, optional
         How the files are read; ``Reading(format=...)`` names the format.
 
@@ -66,16 +66,15 @@ def convert(
     InvalidInput
         For what cannot be read soundly, with the reason and the way to a better export.
     """
-    wanted = wanted_of(target, classes, features, qi, train, parameters)
+    numeric = {"bins": bins, "values": values}
     if isinstance(model, (str, PathLike)):
-        if bins is not None or values is not None:
-            name, expected = "values" if bins is None else "bins", "None: regressions in files are not read"
-            raise InvalidInput("options", [Problem(ARGUMENT, name, expected, "numbers")])
+        stated = {name: ",".join(map(repr, map(float, each))) for name, each in numeric.items() if each is not None}
+        wanted = wanted_of(target, classes, features, qi, train, {**(parameters or {}), **stated})
         return converted(model, wanted, reading).release
+    wanted = wanted_of(target, classes, features, qi, train, parameters)
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
-    numeric = {"bins": bins, "values": values}
     if wanted.train is None and not is_pipeline(model):
         return _without_table(model, wanted, numeric)
     if not hasattr(wanted.train, "columns"):

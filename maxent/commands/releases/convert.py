@@ -48,6 +48,12 @@ def command(
     train: Annotated[
         str | None, panels.read(metavar="FILE", help="Training table: domains of attributes that MODEL does not have.")
     ] = None,
+    bins: Annotated[
+        str | None, panels.read(metavar="0,20,50", help="Edges of intervals of the target of a regression.")
+    ] = None,
+    values: Annotated[
+        str | None, panels.read(metavar="0,1,2", help="Every number that the target of a regression can be.")
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         panels.read(
@@ -67,7 +73,8 @@ def command(
         "qi": split_names("qi", qi) if qi else None,
         "train": train,
     }
-    return partial(_run, model, output, said, parameters or [], reading, as_json)
+    numeric = [f"{name}={text}" for name, text in (("bins", bins), ("values", values)) if text is not None]
+    return partial(_run, model, output, said, [*(parameters or []), *numeric], reading, as_json)
 
 
 def _run(model: str, output: str, said: dict[str, Any], given: list[str], reading: Any, as_json: bool) -> int:

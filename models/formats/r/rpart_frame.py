@@ -18,7 +18,7 @@ from pathlib import Path
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
-from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
 from maxent.models.formats.r.rpart_levels import Coded
 from maxent.models.formats.r.rpart_reading import Drawn, converted
 from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Cut
@@ -26,6 +26,7 @@ from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
 from maxent.models.release import Node
+from maxent.models.tables.columns.numeric_classes import numeric_target
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -38,7 +39,10 @@ _DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A node of the frame: its variable, records, label (a position), numbers of classes, and rows of splits."""
+    """A node of the frame: its variable, records, label (a position), numbers of classes, and rows of splits.
+
+    Of a regression there are no classes, but the ``mean`` and the sum of the squares of distances from it.
+    """
 
     variable: str
     n: int
@@ -46,6 +50,8 @@ class _Row:
     counts: tuple[float, ...]
     splits: int
     surrogates: int
+    mean: float | None = None
+    squares: float = 0.0
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
@@ -55,12 +61,17 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     rows = _rows(source, _table(file))
     splits = _splits(source, rows, file) if len(rows) > 1 else {}
     training = read_training(wanted, reader)
-    classes = wanted.classes or (training.classes if training is not None else ())
     width = len(next(iter(rows.values())).counts)
-    if len(classes) != width:
+    numeric = None if width else numeric_target(source, wanted.target or UNNAMED, **wanted.numeric())
+    classes = wanted.classes or (training.classes if training is not None else ())
+    if numeric is not None:
+        classes = numeric.classes
+    elif len(classes) != width:
         expected = f"the names of {width} classes in the order of R's levels (classes=, or train= and target=)"
         raise invalid(source, "document", "classes", expected, shorten(list(classes)))
-    counted = all(sum(row.counts) == row.n and all(c.is_integer() for c in row.counts) for row in rows.values())
+    counted = numeric is not None or all(
+        sum(row.counts) == row.n and all(c.is_integer() for c in row.counts) for row in rows.values()
+    )
     drawn = {
         number: Drawn(row.n, *splits.get(number, ((), 0)), _stated(row, classes, counted=counted))
         for number, row in rows.items()
@@ -68,7 +79,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     cuts = [split.threshold for found, _ in splits.values() for split in found if isinstance(split, Cut)]
     exact = all(float(f"{cut:.{_DIGITS - 1}g}") == cut for cut in cuts)
     lost = () if exact else (f"digits of thresholds beyond the {_DIGITS} that write.csv writes",)
-    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost)
+    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost, numeric=numeric)
 
 
 def _table(file: Path) -> list[list[str]]:
@@ -89,6 +100,8 @@ def _rows(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
     if _HEADER.match(",".join(header)) is None:
         raise invalid(source, "file", "header", "node, var, n, wt, dev, yval, complexity, ...: the frame", "others")
     width = len(header) - 9
+    if not width:
+        return _means(source, table)
     if width < 6 or width % 2 or not all(name.startswith("yval2") for name in header[9:]):
         raise invalid(source, "file", "header", f"columns yval2 of {REGRESSION}", shorten(header[9:]))
     found: dict[int, _Row] = {}
@@ -103,6 +116,24 @@ def _rows(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
             raise invalid(source, f"line {line}", "yval2", "numbers of records", shorten(row[9:]))
         inner = row[1] != "<leaf>"
         found[number] = _Row(row[1], n, int(values[0]) - 1, counts, competing + surrogate + inner, surrogate)
+    if not found:
+        raise invalid(source, "file", "content", "a row for each node", "none")
+    return found
+
+
+def _means(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
+    """The nodes of a regression by their numbers, in the order of the frame."""
+    found: dict[int, _Row] = {}
+    for line, row in enumerate(table[1:], 2):
+        number, n, competing, surrogate = (_whole(source, line, row[i]) for i in (0, 2, 7, 8))
+        weight, squares, mean = (_number(source, line, row[i]) for i in (3, 4, 5))
+        if not 0 < number <= LARGEST_NUMBER or number in found or n == 0 or squares < 0:
+            expected = "each node once, with records and a deviance"
+            raise invalid(source, f"line {line}", "node", expected, shorten(row[0]))
+        if weight != n:
+            raise invalid(source, f"line {line}", "wt", f"{n}: every record once", shorten(row[3]))
+        splits = competing + surrogate + (row[1] != "<leaf>")
+        found[number] = _Row(row[1], n, -1, (), splits, surrogate, mean, squares)
     if not found:
         raise invalid(source, "file", "content", "a row for each node", "none")
     return found
@@ -182,6 +213,8 @@ def _number(source: str, line: int, cell: str) -> float:
 
 
 def _stated(row: _Row, classes: Sequence[str], *, counted: bool) -> Node:
+    if row.mean is not None:
+        return Node("", n=row.n, mean=row.mean, variance=row.squares / row.n)
     label = classes[row.label]
     if not counted:
         return Node("", label=label, n=row.n)
@@ -198,4 +231,5 @@ READER = model_reader(
     (),
     convert,
     _recognise,
+    parameters=NUMERIC,
 )

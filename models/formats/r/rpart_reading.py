@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.assemble import assemble
@@ -30,7 +31,7 @@ from maxent.models.formats.r.rpart_tree import (
 )
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.reading import Reader
-from maxent.models.release import Labels, Node, Release
+from maxent.models.release import Labels, Node, Release, Target
 from maxent.models.tables.frame import shorten
 
 _READINGS = 64
@@ -59,8 +60,11 @@ def converted(
     *,
     counted: bool,
     lost: tuple[str, ...],
+    numeric: Target | None = None,
 ) -> Converted:
     """The release of nodes by their numbers; ``lost`` says of thresholds what they lack, nothing where they are exact.
+
+    ``numeric`` is the target of a regression, whose leaves predict their means.
 
     Raises
     ------
@@ -76,7 +80,11 @@ def converted(
     names = {split.name for node in drawn.values() for split in node.splits}
     lacking = {node.splits[0].name for node in drawn.values() if node.lacking and node.splits}
     may_lack = lacking | (names & training.gaps if training is not None else names if lacking else set())
+    if numeric is not None and may_lack:
+        expected = "columns without missing values, as means of leaves are of all their records"
+        raise invalid(source, f"column {shorten(sorted(may_lack)[0])}", "missing values", expected, "some")
     labels: Labels = "majority" if counted and not may_lack else "decided"
+    how: dict[str, Any] = {"predicts": "label", "labels": labels} if numeric is None else {"target": numeric.name}
     grown: Grown | None = None
     proven: list[tuple[Release, Grown]] = []
     failed: InvalidInput | None = None
@@ -88,7 +96,8 @@ def converted(
             for number, node in drawn.items()
         }
         grown = tree_of(source, fitted, training, frozenset(may_lack))
-        release = assemble(source, [grown.tree], classes, wanted, training, predicts="label", labels=labels)
+        release = assemble(source, [grown.tree], classes, wanted, training, **how)
+        release = release if numeric is None else replace(release, target=numeric)
         if training is not None:
             try:
                 counts = _check(source, release, grown, drawn, training)

@@ -23,7 +23,7 @@ ADVICE = (
 CRITERION = "the criterion, so that nothing follows from the choice of splits"
 ABSENT = "where values go that no record of a node has: surrogate splits decide, and here they go with the majority"
 SURROGATES = "surrogate splits, by which rpart sends records without a value"
-REGRESSION = "a classification tree, of method class (of a regression: bin the target, and fit it anew)"
+REGRESSION = "a classification tree, of method class (of a regression give its frame.csv, and bins of the target)"
 LARGEST_NUMBER = 2**31 - 1
 """The number of the last node at rpart's largest depth, 30."""
 

@@ -11,9 +11,7 @@ from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.drafts import Splits, drafts_of, exact, splits_of
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member
-from maxent.models.release import Node, Target
-from maxent.models.tables.columns.numeric_classes import bins as target_in_bins
-from maxent.models.tables.columns.numeric_classes import distinct
+from maxent.models.release import Node
 from maxent.models.trees.draft import Publish, freeze
 
 MEANS = ("squared_error", "friedman_mse", "poisson")
@@ -33,22 +31,6 @@ def is_regression(model: object) -> bool:
         return hasattr(model, "tree_")
     trees = getattr(model, "estimators_", ()) if isinstance(model, kinds) else ()
     return bool(len(trees)) and all(isinstance(tree, DecisionTreeRegressor) for tree in trees)
-
-
-def numeric_target(source: str, name: str, bins: Sequence[float] | None, values: Sequence[float] | None) -> Target:
-    """The target of a regression: its numbers in bins, or a class for each value that it can have.
-
-    Raises
-    ------
-    InvalidInput
-        Unless one of both is given.
-    """
-    if (bins is None) == (values is None):
-        found = "neither" if bins is None else "both"
-        raise invalid(source, "argument", "bins", "edges of bins, or the values that the target can have", found)
-    if bins is not None:
-        return target_in_bins(name, bins, source)
-    return distinct(name, () if values is None else values, source)
 
 
 def regression_of(source: str, model: Any) -> Ensemble:

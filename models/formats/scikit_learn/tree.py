@@ -14,9 +14,10 @@ from maxent.models.formats.scikit_learn.columns import Feature, attribute_proble
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
 from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
 from maxent.models.formats.scikit_learn.nodes import boosting_of, nodes_of
-from maxent.models.formats.scikit_learn.regression import is_regression, numeric_nodes, numeric_target, regression_of
+from maxent.models.formats.scikit_learn.regression import is_regression, numeric_nodes, regression_of
 from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
 from maxent.models.release import Attribute, Induction, Release, Target, Tree
+from maxent.models.tables.columns.numeric_classes import numeric_target
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 

@@ -16,7 +16,7 @@ import numpy as np
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import uncollected
-from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
+from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
 from maxent.models.formats.proof import check_leaves
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
@@ -49,8 +49,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     try:
         model = Objects(archive).made(archive.schema())
         final = _final(model)
-        if type(final).__name__.endswith("Regressor"):
-            expected = "a classifier: regressions are taken from Python, maxent.from_sklearn(model, bins=[...])"
+        if type(final).__name__.endswith("Regressor") and not any(wanted.numeric().values()):
+            expected = "a classifier; or of a regression bins of the target, or its values: --bins 0,20,50"
             raise invalid(source, "document", "model", expected, type(final).__name__)
         _check_size(source, final, archive.size)
         release = _release(source, model, wanted, training)
@@ -151,7 +151,7 @@ def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns 
         more = [name for name in wanted.qi or () if name not in names and training.named(name) is not None]
         texts = texts_of(steps, names)
         table = table_of(training, (*names, *more), texts)
-        release = release_of(model, table, target=target, classes=wanted.classes, qi=wanted.qi)
+        release = release_of(model, table, target=target, classes=wanted.classes, qi=wanted.qi, **wanted.numeric())
         _check_named(source, release, {a.name for a in training.attributes if a.values is None} - {*texts}, steps)
         return release
     if steps:
@@ -162,7 +162,8 @@ def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns 
         found = f"{unknown[0]}{close_to(unknown[0], columns)}"
         raise invalid("options", ARGUMENT, "qi", "attributes of the model", found)
     private = () if wanted.qi is None else [name for name in columns if name not in wanted.qi]
-    return from_sklearn(final, target=target, classes=wanted.classes, features=columns, private=private)
+    said = {"classes": wanted.classes, **wanted.numeric()}
+    return from_sklearn(final, target=target, features=columns, private=private, **said)
 
 
 def _check_named(source: str, release: Release, numeric: Set[str], steps: Sequence[Any]) -> None:
@@ -203,4 +204,5 @@ READER = model_reader(
     (".skops",),
     convert,
     lambda head: re.match(rb"PK\x03\x04.{26}[0-9]+\.npy", head.start, re.DOTALL) is not None,
+    parameters=NUMERIC,
 )

@@ -44,6 +44,7 @@ class StoredTree:
     weighted_n_node_samples: FloatArray
     missing_go_to_left: BoolArray | None
     value: FloatArray
+    impurity: FloatArray
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that rows reach, a sparse matrix of shape (n_rows, n_nodes), as scikit-learn has it."""
@@ -196,7 +197,8 @@ class Objects:
         content = self.made(state.get("content"))
         nodes, value = (content.get(key) for key in ("nodes", "values")) if isinstance(content, dict) else (None, None)
         fields = nodes.dtype.fields or {} if isinstance(nodes, np.ndarray) and nodes.ndim == 1 else {}
-        names = ("left_child", "right_child", "feature", "threshold", "n_node_samples", "weighted_n_node_samples")
+        names = ("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples")
+        names += ("weighted_n_node_samples",)
         if not isinstance(value, np.ndarray) or not all(
             name in fields and fields[name][0].kind in "iuf" for name in names
         ):
@@ -217,6 +219,7 @@ class Objects:
             columns["weighted_n_node_samples"].astype(np.float64),
             missing,
             np.ascontiguousarray(value, np.float64),
+            columns["impurity"].astype(np.float64),
         )
 
     def _wrong(self, field: str, expected: str, found: str) -> InvalidInput:

@@ -18,7 +18,23 @@ MOST = 1000
 """Classes of a numeric target."""
 
 
-def bins(name: str, edges: Sequence[float], source: str) -> Target:
+def numeric_target(source: str, name: str, bins: Sequence[float] | None, values: Sequence[float] | None) -> Target:
+    """The target of a regression: its numbers in bins, or a class for each value that it can have.
+
+    Raises
+    ------
+    InvalidInput
+        Unless one of both is given.
+    """
+    if (bins is None) == (values is None):
+        found = "neither" if bins is None else "both"
+        raise invalid(source, "argument", "bins", "edges of bins, or the values that the target can have", found)
+    if bins is not None:
+        return in_bins(name, bins, source)
+    return distinct(name, () if values is None else values, source)
+
+
+def in_bins(name: str, edges: Sequence[float], source: str) -> Target:
     """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``.
 
     Parameters
