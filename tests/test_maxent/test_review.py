@@ -13,8 +13,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier, export_text
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 import maxent
 from maxent.__main__ import main
@@ -112,6 +112,16 @@ def test_a_forest_with_draws_is_reviewed() -> None:
     assert found.release.resampled == 80
     assert found.verdict().status == "not stated"
     assert "no limits were stated" in repr(found)
+
+
+def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
+    frame, _ = people()
+    model = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=2)).fit(frame[["age"]], frame["pay"])
+    found = maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
+    assert found.release.target.classes == ("0 to 30", "30 to 100")
+    assert found.estimate.disclosure.measures["divergence"] > 0
+    with pytest.raises(InvalidInput, match="bins: expected None: regressions in files"):
+        maxent.review("model.txt", "data.csv", qi=["age"], bins=[0, 1, 2])
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -45,6 +45,8 @@ def review(
     classes: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    bins: Sequence[float] | None = None,
+    values: Sequence[float] | None = None,
     knowledge: str | Iterable[str] | None = None,
     impurity: Impurity | None = None,
     rounding: Rounding = "auto",
@@ -79,6 +81,8 @@ def review(
         The name of the sensitive attribute; default: that of ``y``, else ``class``.
     classes, features, parameters
         What a file lacks, as for `maxent.convert`; ``classes`` are also names for those of a fitted model.
+    bins, values : sequence of numbers, optional
+        Of a regression of scikit-learn: edges of intervals of the target, or every number that it can be.
     knowledge, impurity, rounding, confidence, noise, backend, tolerance, jobs, seed, top, interruptible, progress
         As for `maxent.estimate`.
     time_limit : float, optional
@@ -110,7 +114,7 @@ def review(
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
-    subject = subject_of(model, X, y, wanted, reading)
+    subject = subject_of(model, X, y, wanted, reading, bins=bins, values=values)
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={subject.target!r})"
     asked = Asked(words, told)
@@ -131,7 +135,9 @@ class Subject:
         return self.converted.release.target.name
 
 
-def subject_of(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+def subject_of(
+    model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None, **numeric: Sequence[float] | None
+) -> Subject:
     """Read what is to be reviewed.
 
     Parameters
@@ -142,6 +148,8 @@ def subject_of(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: R
         ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
     reading : Reading, optional
         How files are read.
+    **numeric
+        ``bins`` and ``values`` of `review`.
 
     Raises
     ------
@@ -152,12 +160,15 @@ def subject_of(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: R
         expected = "a list of columns, such as ['age', 'sex']"
         raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
     if isinstance(model, (str, PathLike)):
+        for name, given in numeric.items():
+            if given is not None:
+                raise invalid("options", ARGUMENT, name, "None: regressions in files are not read", shorten(given))
         return _of_file(model, X, y, wanted, reading)
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
-    return _of_model(model, X, y, wanted, reading)
+    return _of_model(model, X, y, wanted, reading, numeric)
 
 
 def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
@@ -186,7 +197,14 @@ def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
         yield replace(attribute, role="public" if attribute.name in qi else "private")
 
 
-def _of_model(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+def _of_model(
+    model: Any,
+    X: Any,
+    y: Any,
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    numeric: Mapping[str, Sequence[float] | None],
+) -> Subject:
     """A model that is there, and the table that it was fitted on."""
     table = _frame(X)
     target = wanted["target"] or getattr(y, "name", None) or UNNAMED
@@ -199,9 +217,11 @@ def _of_model(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Re
         y = table.iloc[:, header.index(str(target))]
     if len(y) != len(table):
         raise invalid("options", ARGUMENT, "y", f"{len(table):,} classes, one for each row of X", f"{len(y):,}")
-    release = release_of(model, table, target=str(target), classes=checked.classes, qi=checked.qi)
+    named: dict[str, Any] = {"target": str(target), "classes": checked.classes, "qi": checked.qi, **numeric}
+    release = release_of(model, table, **named)
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
-    truth = _with_column(people, str(target), class_names(final_of(model), y, checked.classes))
+    labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
+    truth = _with_column(people, str(target), labels)
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
