@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from maxent.html_report.view import InputFile
 
 
+WITHOUT_PRIVATE = (
+    "the estimate leaves out what splits on private attributes tell, as there was no time for it: the entropy is an "
+    "upper bound, and an adversary may infer more"
+)
+"""What is said of a review whose estimate knows less than the release."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The call that a review answers, for its report: words of a command line, or of Python, options and files."""
@@ -57,6 +64,8 @@ class Review(Shown):
     limits : Limits
         Those of the call.
     asked : Asked
+    weaker : bool
+        Whether the estimate leaves out what private splits tell, as there was no time for it.
     """
 
     converted: Converted
@@ -68,6 +77,7 @@ class Review(Shown):
     limits: Limits
     asked: Asked
     noticed: Noticed
+    weaker: bool = False
 
     @property
     def release(self) -> Release:
@@ -77,7 +87,7 @@ class Review(Shown):
     @property
     def reliable(self) -> bool:
         """Whether the estimate and the audit can be relied on."""
-        return self.estimate is not None and self.estimate.reliable and self.audit.reliable
+        return self.estimate is not None and not self.trouble
 
     @property
     def trouble(self) -> str:
@@ -86,6 +96,8 @@ class Review(Shown):
             return self.unsolved
         if not self.estimate.reliable:
             return not_reliable(self.estimate.outcome.status)
+        if self.weaker:
+            return WITHOUT_PRIVATE
         return "" if self.audit.reliable else NOT_ABOUT_THEM
 
     def verdict(self, **limits: Any) -> Verdict:
@@ -121,6 +133,8 @@ class Review(Shown):
     def row(self) -> Mapping[str, Any]:
         """The numbers of the review, by the keys of `maxent.disclosure.registry`, as a row of a comparison has them."""
         found = {} if self.estimate is None else estimate_numbers(self.estimate)
+        if self.weaker:  # what it seems to keep proves nothing
+            found["status"] = "time_limit"
         return {
             "release": self.name,
             "defense": described(self.release),
@@ -133,7 +147,8 @@ class Review(Shown):
         """The object of ``maxent review --json``: plain numbers, strings, lists, dictionaries; a copy.
 
         ``model`` is that of ``maxent convert``, ``audit`` that of `maxent.audit`, ``estimate`` that of
-        `maxent.estimate`, None without one; ``verdict`` is there with limits, ``unsolved`` without an estimate.
+        `maxent.estimate`, None without one; ``verdict`` is there with limits, ``unsolved`` without an estimate,
+        ``weaker`` where it leaves out private splits.
         """
         own: dict[str, Any] = {
             "model": {"name": self.name, **self.converted.summary},
@@ -143,6 +158,8 @@ class Review(Shown):
         }
         if self.unsolved:
             own["unsolved"] = self.unsolved
+        if self.weaker:
+            own["weaker"] = WITHOUT_PRIVATE
         return own | self.verdict().summary
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +198,8 @@ class Review(Shown):
         if isinstance(self.asked.call, str):
             source = replace(source, command=self.asked.call)
         lost = tuple(f"lost in reading the model: {sentence}" for sentence in self.converted.lost)
-        return gatherer.report(verdict, source, lost, interrupted=self.estimate.outcome.status == "interrupted")
+        notes = (*lost, *[WITHOUT_PRIVATE] * self.weaker)
+        return gatherer.report(verdict, source, notes, interrupted=self.estimate.outcome.status == "interrupted")
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the summary with the posterior (.json), or the posterior alone (.csv, .parquet), atomically.

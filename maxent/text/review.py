@@ -47,6 +47,8 @@ class Review(Protocol):
     def estimate(self) -> Solved | None: ...
     @property
     def unsolved(self) -> str: ...
+    @property
+    def weaker(self) -> bool: ...
     def verdict(self) -> Verdict: ...
 
 
@@ -106,7 +108,8 @@ def _worth(review: Review) -> str:
     """How far the estimate can be relied on."""
     if review.estimate is None:
         return f"no estimate: {review.unsolved}"
-    return f"estimate: {worth(review.estimate)}"
+    told = f"estimate: {worth(review.estimate)}"
+    return f"{told}; without what private splits tell: an adversary may infer more" if review.weaker else told
 
 
 def _verdict(review: Review) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.decisions.public_splits import without_private_splits
 from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
 
 QI = ["age", "job"]
@@ -120,8 +121,6 @@ def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
     found = maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
     assert found.release.target.classes == ("0 to 30", "30 to 100")
     assert found.estimate.disclosure.measures["divergence"] > 0
-    with pytest.raises(InvalidInput, match="bins: expected None: regressions in files"):
-        maxent.review("model.txt", "data.csv", qi=["age"], bins=[0, 1, 2])
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -187,6 +186,7 @@ def test_without_time_there_is_what_leaves_prove_and_the_reason(
         raise NoAnswerInTime(1.0, "nobody was placed yet")
 
     monkeypatch.setattr("maxent.api.decisions.review.estimate_case", late)
+    monkeypatch.setattr("maxent.api.decisions.review._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="nobody was placed yet"):
         found = maxent.review(*files, target="state", qi=["age"], max_certain=0)
     assert found.estimate is None
@@ -204,3 +204,39 @@ def test_without_time_there_is_what_leaves_prove_and_the_reason(
     assert "no report is written" in said.err
     assert not (tmp_path / "r.html").exists()
     assert json.loads((tmp_path / "p.json").read_text())["unsolved"]
+
+
+def test_without_time_for_private_splits_the_estimate_leaves_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, y = people()
+    X = frame[["age", "pay"]]
+    model = RandomForestClassifier(3, max_depth=3, bootstrap=False, random_state=0).fit(X, y)
+    whole = maxent.review(model, X, y, qi=["age"])
+    monkeypatch.setattr("maxent.api.decisions.review._placed", lambda *_: False)
+    with pytest.warns(UnreliableResult, match="an adversary may infer more"):
+        found = maxent.review(model, X, y, qi=["age"], max_posterior=1)
+    assert found.weaker
+    assert not found.reliable
+    assert found.verdict().status == "cannot_tell"
+    assert found.summary["weaker"]
+    assert "without what private splits tell" in repr(found)
+    assert found.release == whole.release
+    assert found.estimate.disclosure.entropy >= whole.estimate.disclosure.entropy - 1e-9
+    assert found.estimate.program.release.private == ()
+
+
+def test_leaves_below_a_private_split_are_one_leaf_with_their_sums() -> None:
+    frame, y = people()
+    X = frame[["age", "pay"]]
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    release = maxent.convert(model, target="state", train=X, qi=["age"])
+    found = without_private_splits(release)
+    assert [a.name for a in found.attributes] == ["age"]
+    assert {node.attribute for node in found.trees[0].nodes} <= {"age", None}
+    total = pd.DataFrame([leaf.counts for leaf in found.trees[0].leaves]).sum()
+    assert total.to_dict() == y.value_counts().to_dict()
+    assert all(leaf.n == sum(leaf.counts.values()) for leaf in found.trees[0].leaves)
+    boosted = maxent.convert(GradientBoostingClassifier(n_estimators=2).fit(X, y), target="state", train=X, qi=["age"])
+    bare = without_private_splits(boosted)
+    assert (bare.predicts, bare.boosting) == (None, None)
+    assert all(node.value is None for tree in bare.trees for node in tree.nodes)
+    maxent.estimate(bare, frame)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api.adversary.audit import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
-from maxent.api.case import Tables
+from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
-from maxent.api.releases.convert import converted, wanted_of
+from maxent.api.decisions.public_splits import without_private_splits
+from maxent.api.releases.convert import converted, wanted_of, with_numbers
 from maxent.attacks.audit import Audit
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.limits import Limits
 from maxent.models.errors import ARGUMENT, NoAnswerInTime, invalid
+from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.scikit_learn.pipelines.undo import class_names, final_of, release_of
 from maxent.models.reading import Reading
@@ -26,7 +30,8 @@ from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.hints import close_to
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.reliability import warn_unreliable
-from maxent.results.review import Asked, Review, limits_of
+from maxent.results.review import WITHOUT_PRIVATE, Asked, Review, limits_of
+from maxent.solvers.clock import LAST, Clock, OutOfTime, Watch, in_time
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,12 +87,13 @@ def review(
     classes, features, parameters
         What a file lacks, as for `maxent.convert`; ``classes`` are also names for those of a fitted model.
     bins, values : sequence of numbers, optional
-        Of a regression of scikit-learn: edges of intervals of the target, or every number that it can be.
+        Of a regression: edges of intervals of the target, or every number that it can be.
     knowledge, impurity, rounding, confidence, noise, backend, tolerance, jobs, seed, top, interruptible, progress
         As for `maxent.estimate`.
     time_limit : float, optional
         Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so
-        far, with a bound on the optimum where there is one, and is not to be relied on.
+        far, with a bound on the optimum where there is one, and is not to be relied on. Where private splits let people
+        be in too many leaves, the estimate leaves these splits out.
     reading : Reading, optional
         How files and tables are read.
     **limits
@@ -160,10 +166,8 @@ def subject_of(
         expected = "a list of columns, such as ['age', 'sex']"
         raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
     if isinstance(model, (str, PathLike)):
-        for name, given in numeric.items():
-            if given is not None:
-                raise invalid("options", ARGUMENT, name, "None: regressions in files are not read", shorten(given))
-        return _of_file(model, X, y, wanted, reading)
+        stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
+        return _of_file(model, X, y, stated, reading)
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
@@ -267,14 +271,42 @@ def review_subject(
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `review`."""
     case = subject.tables.case(subject.converted.release)
+    begin, limit = time.monotonic(), solving.time_limit
+    weaker = limit is not None and bool(case.release.private) and not _placed(case, limit * PLACING)
     estimate, why = None, ""
     try:
-        estimate = estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
+        judged, left = case, solving
+        if limit is not None and weaker:
+            judged = replace(case, release=without_private_splits(case.release))
+        if limit is not None:
+            left = replace(solving, time_limit=max(limit - (time.monotonic() - begin), limit / 10))
+        estimate = estimate_case(judged, known, left, interruptible=interruptible, progress=progress)
     except NoAnswerInTime as error:
         why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
         warn_unreliable(why)
+    if weaker and estimate is not None:
+        warn_unreliable(WITHOUT_PRIVATE)
     # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
     audit = audit_case(case if case.placed else replace(case, table=None, truth=None), rounding=known.rounding)
     assert isinstance(audit, Audit)  # of trees
     people = case.people.individuals
-    return Review(subject.converted, subject.name, people, audit, estimate, why, limits, asked, case.noticed)
+    found = Review(subject.converted, subject.name, people, audit, estimate, why, limits, asked, case.noticed)
+    return replace(found, weaker=weaker and estimate is not None)
+
+
+PLACING = 1 / 3
+"""The share of the time in which people have to be placed in leaves for the estimate to know of private splits."""
+
+
+def _placed(case: Case, seconds: float) -> bool:
+    """Whether people can be placed in the leaves of a case in time: private splits let each be in very many."""
+    clock = Clock(seconds)
+    watch = Watch(clock, "nobody was placed yet")
+
+    @uncollected()
+    def place() -> object:
+        return case.cells(watch)
+
+    with suppress(OutOfTime):
+        in_time(clock, place, LAST)
+    return case.placed

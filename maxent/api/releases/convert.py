@@ -66,10 +66,9 @@ def convert(
     InvalidInput
         For what cannot be read soundly, with the reason and the way to a better export.
     """
-    numeric = {"bins": bins, "values": values}
+    numeric: dict[str, Any] = {"bins": bins, "values": values}
     if isinstance(model, (str, PathLike)):
-        stated = {name: ",".join(map(repr, map(float, each))) for name, each in numeric.items() if each is not None}
-        wanted = wanted_of(target, classes, features, qi, train, {**(parameters or {}), **stated})
+        wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
         return converted(model, wanted, reading).release
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if wanted.parameters:
@@ -77,7 +76,7 @@ def convert(
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
     if wanted.train is None and not is_pipeline(model):
         return _without_table(model, wanted, numeric)
-    if not hasattr(wanted.train, "columns"):
+    if wanted.train is None or isinstance(wanted.train, (str, PathLike)) or not hasattr(wanted.train, "columns"):
         expected = "the DataFrame that fit was given: with it the steps of a pipeline are undone"
         raise InvalidInput("options", [Problem(ARGUMENT, "train", expected, shorten(wanted.train))])
     if wanted.features is not None:
@@ -98,6 +97,12 @@ def _without_table(model: Any, wanted: Wanted, numeric: Mapping[str, Any]) -> Re
         raise InvalidInput("options", [Problem(ARGUMENT, "qi", f"attributes ({', '.join(names)})", shorten(unknown))])
     private = [name for name in names if name not in wanted.qi]
     return from_sklearn(model, **given, private=private)
+
+
+def with_numbers(parameters: Mapping[str, Any] | None, numeric: Mapping[str, Sequence[float] | None]) -> dict[str, Any]:
+    """Parameters of a file, with lists of numbers among them, such as ``bins``."""
+    stated = {name: ",".join(map(repr, map(float, each))) for name, each in numeric.items() if each is not None}
+    return {**(parameters or {}), **stated}
 
 
 def converted(model: str | PathLike[str], wanted: Wanted, reading: Reading | None = None) -> Converted:

@@ -188,9 +188,9 @@ def _searched(pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]],
         cells = {source: _padded(asked[held], size).ravel() for source, held in per_source.items()}
         made = pipe(pipe.with_columns(cells, size * (parts - 1)))
         left = np.zeros(asked.shape, bool)
-        for j, held in used.items():
+        for j, here in used.items():
             answers = in_precision(column_of(made, j), single).reshape(size, parts - 1)
-            left[held] = answers[row[held]] <= limit[held, None]
+            left[here] = answers[row[here]] <= limit[here, None]
         below = ((left == rises[:, None]) & (offsets < width[:, None])).sum(axis=1).astype(np.uint64)
         moved = below * step
         low, width = low + moved, np.minimum(step, width - moved)

@@ -72,8 +72,7 @@ def release_of(
     header = [str(label) for label in table.columns]
     if asked is not None and (unknown := [name for name in asked if name not in header]):
         expected = f"columns of the table ({shorten(', '.join(header))})"
-        found = f"{unknown[0]}{close_to(unknown[0], header)}"
-        raise invalid("options", ARGUMENT, "qi", expected, found)
+        raise invalid("options", ARGUMENT, "qi", expected, f"{unknown[0]}{close_to(unknown[0], header)}")
     taken = [header[i] for i in given]
     frame = read_values(table, [name for name in header if name in taken or name in (asked or ())])
     traces = trace(SOURCE, steps, len(given))
