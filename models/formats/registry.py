@@ -21,6 +21,7 @@ from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
 from maxent.models.formats.boosting.lightgbm_table import READER as LIGHTGBM_TABLE
 from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
 from maxent.models.formats.boosting.treelite_json import READER as TREELITE_JSON
+from maxent.models.formats.c50.text import READER as C50_TEXT
 from maxent.models.formats.c50.tree_file import READER as C50_TREE
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
@@ -75,6 +76,7 @@ READERS = (
     ONNX,
     WEKA,
     C50_TREE,
+    C50_TEXT,
     RPART_FRAME,
     RPART_SUMMARY,
     RPART_PRINT,

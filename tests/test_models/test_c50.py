@@ -141,3 +141,85 @@ def test_what_cannot_be_read_soundly_is_refused(tmp_path: Path) -> None:
     refused('freq="3,0"', 'freq="3,0,1"', "cases of each")
     refused('freq="3,0"', 'freq="3,x"', "numbers")
     refused('entries="1"', 'entries="1"', "the names file", classes=("a", "b"))
+
+
+TEXT = """
+C5.0 [Release 2.07 GPL Edition]  \tSun Nov 22 00:49:44 2026
+-------------------------------
+
+Class specified by attribute `Y'
+
+Read 9 cases (4 attributes) from model.data
+
+Decision tree:
+
+x > 3.6: [S1]
+x <= 3.6:
+:...a: b = p q: no (3)
+    a: b in {r, s,
+    :        t}: no (2/1)
+
+SubTree [S1]
+
+c in {low,mid}: no (1)
+c = high: "yes, surely". (3)
+
+
+Evaluation on training data (9 cases):
+
+\t   (a)   (b)    <-classified as
+\t  ----  ----
+\t     5     1    (a): class no
+\t           3    (b): class "yes, surely".
+"""
+
+
+def text(folder: Path, printed: str = TEXT, **said: Any) -> Converted:
+    (folder / "model.txt").write_text(printed, encoding="utf-8")
+    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+
+
+def test_the_text_has_sets_on_several_lines_and_subtrees_apart(tmp_path: Path) -> None:
+    found = text(tmp_path, train=FRAME, target="Y")
+    assert (found.format, found.tool, found.exact) == ("c50-text", "C5.0 2.07", True)
+    assert [leaf.counts for leaf in found.release.trees[0].leaves] == [
+        {YES: 0, NO: 1},
+        {YES: 3, NO: 0},
+        {YES: 0, NO: 3},
+        {YES: 1, NO: 1},
+    ]
+    assert predict(found.release, FRAME).tolist() == [NO, NO, NO, NO, NO, NO, YES, YES, YES]
+    plain = text(tmp_path, TEXT.replace("a: b", "a").replace("r, s", "r"))
+    assert (plain.release.target.name, plain.release.target.classes) == ("Y", (NO, YES))
+    assert {a.name: a.values for a in plain.release.attributes}["a"] == ("p q", "r", "t")
+    bare = text(tmp_path, TEXT.partition("Evaluation")[0].replace("a: b", "a").replace("r, s", "r"))
+    assert bare.release.trees[0].leaves[3].counts is None  # of a third class, perhaps
+
+
+def test_fractions_of_a_text_are_parts_of_records(tmp_path: Path) -> None:
+    frame = FRAME.astype({"a: b": object})
+    frame.loc[2, "a: b"] = None
+    printed = TEXT.replace("no (3)", "no (2.5)").replace("(2/1)", "(2.5/1)")
+    found = text(tmp_path, printed, train=frame, target="Y")
+    assert predict(found.release, frame).tolist() == [NO, NO, NO, NO, NO, NO, YES, YES, YES]
+    assert [leaf.n for leaf in found.release.trees[0].leaves] == [1, 3, None, None, None]
+    long = text(tmp_path, TEXT.replace("x > 3.6", "x > 3.600001").replace("x <= 3.6", "x <= 3.600001"), train=FRAME)
+    assert not long.exact
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Decision tree:", "Rules:", "grow it without -r and -b"),
+        ("Decision tree:", "-----  Trial 0:  -----\n\nDecision tree:", "grow it without -r and -b"),
+        ("SubTree [S1]", "SubTree [S2]", "a subtree that is printed below"),
+        ("no (2/1)", "no (3/1)", "as the model says"),
+        ("(1)\n", "\n", "a test, or a leaf"),
+        ("    :        t}", "    :        u}", "values that part at commas"),
+        ("{low,mid}: no", "{low,mid: no", "values in brackets"),
+    ],
+)
+def test_texts_that_are_of_no_tree_are_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in TEXT
+    with pytest.raises(InvalidInput, match=words):
+        text(tmp_path, TEXT.replace(old, new, 1), train=FRAME, target="Y")

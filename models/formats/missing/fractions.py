@@ -101,7 +101,8 @@ def fractional_tree(
         assert part.attribute is not None
         return Question(part.id, part.attribute, tuple(branches), missing, part.attribute in may_lack)
 
-    return unrolled(source, ((0, 1.0),), step, may_lack, len(parts), _BETTER), undecided
+    start: Reached = ((0, 1.0),)
+    return unrolled(source, start, step, may_lack, len(parts), _BETTER), undecided
 
 
 def _is_largest(part: Part, classes: Sequence[str]) -> bool:

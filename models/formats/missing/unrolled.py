@@ -111,12 +111,12 @@ def unrolled(
             continue
         lacks = found.attribute in may_lack and (own or found.attribute not in known)
         branches, below = _branches(found, known if not own else {}, lacks=lacks)
-        parted = all(what != () for _, what, _ in below)  # else one branch takes those that lack the value, too
+        parted = all(what for _, what, _ in below)  # else one branch takes those that lack the value, too
         drawn[len(nodes)] = branches
         nodes.append(Node(name, found.attribute))
         for i in reversed(range(len(branches))):
             next_state, what, goes_on = below[i]
-            learned = {**known, found.attribute: what} if what != () and learns else known
+            learned = {**known, found.attribute: what[0]} if what and learns else known
             counted = whole and not (found.lacking and parted)
             stack.append((next_state, (len(nodes) - 1, i), learned, own and goes_on, counted))
     return Tree(tuple(replace(node, branches=tuple(drawn.get(at, ()))) for at, node in enumerate(nodes)))
@@ -143,40 +143,39 @@ def _meets(branch: Branch, what: _Known) -> bool:
 
 def _branches(
     question: Question[State], known: Mapping[str, _Known], *, lacks: bool
-) -> tuple[list[Branch], list[tuple[State, _Known | tuple[()], bool]]]:
-    """The branches of a test, and for each its state, what is known in it, and whether it is the tool's own."""
+) -> tuple[list[Branch], list[tuple[State, tuple[_Known, ...], bool]]]:
+    """The branches of a test, and for each its state, what is known in it if anything, and whether it is the tool's."""
     branches: list[Branch] = []
-    below: list[tuple[State, _Known | tuple[()], bool]] = []
-    what = known.get(question.attribute, ())
+    below: list[tuple[State, tuple[_Known, ...], bool]] = []
+    what = (known[question.attribute],) if question.attribute in known else ()
     waits = lacks
-    new = [(branch, state) for branch, state in question.aside if what == () or _meets(branch, what)]
+    new = [(branch, state) for branch, state in question.aside if not what or _meets(branch, what[0])]
     for branch, state in question.branches:
         joined = tuple(value for other, way in new if way == state for value in other.values or ())
-        if what != () and not _meets(branch, what) and not joined:
+        if what and not _meets(branch, what[0]) and not joined:
             continue
         new = [(other, way) for other, way in new if way != state]
         branch = replace(branch, values=(*branch.values, *joined)) if branch.values is not None else branch
         taken = waits and state == question.missing
         waits = waits and not taken
-        learned: _Known = _interval(branch, what) if branch.values is None else frozenset(branch.values)
+        learned: _Known = _interval(branch, *what) if branch.values is None else frozenset(branch.values)
         if taken and branch.values is None:
             branch = replace(branch, missing=True)
         elif taken:
             branch = replace(branch, values=(*(branch.values or ()), MISSING))
         branches.append(branch)
-        below.append((state, () if taken else learned, True))
+        below.append((state, () if taken else (learned,), True))
     for branch, state in new:
         branches.append(branch)
-        below.append((state, frozenset(branch.values or ()), False))
+        below.append((state, (frozenset(branch.values or ()),), False))
     if waits:
         numeric = question.branches[0][0].values is None
         branches.append(Branch(None, missing=True) if numeric else Branch(None, values=(MISSING,)))
-        below.append((question.missing, None, False))
+        below.append((question.missing, (None,), False))
     return branches, below
 
 
-def _interval(branch: Branch, what: object) -> tuple[float, float]:
+def _interval(branch: Branch, what: _Known = None) -> tuple[float, float]:
+    """The numbers that a branch takes of those that are known to be possible."""
     low, high = interval_of(branch)
-    if isinstance(what, tuple) and len(what) == 2:
-        return max(low, what[0]), min(high, what[1])
-    return low, high
+    return (max(low, what[0]), min(high, what[1])) if isinstance(what, tuple) else (low, high)

@@ -181,15 +181,15 @@ def _check(source: str, release: Release, grown: Grown, drawn: Mapping[int, Draw
             before = sums.setdefault(grown.origins[node.id], [0] * len(classes))
             sums[grown.origins[node.id]] = [a + b for a, b in zip(before, here, strict=True)]
     proven = bool(training.classes)
-    for number, node in drawn.items():
-        if node.splits:
+    for number, made in drawn.items():
+        if made.splits:
             continue
-        here, stated = sums.get(str(number), [0] * len(classes)), node.stated.counts
+        here, stated = sums.get(str(number), [0] * len(classes)), made.stated.counts
         counts = None if stated is None else [stated[c] for c in classes]
         if counts is not None and training.classes and counts != here:
             raise _other(source, number, f"counts {shorten(counts)}", shorten(here), training)
-        if sum(here) != node.n:
-            raise _other(source, number, f"{node.n} rows", str(sum(here)), training)
+        if sum(here) != made.n:
+            raise _other(source, number, f"{made.n} rows", str(sum(here)), training)
         proven = proven and counts is not None
     return proven
 

@@ -13,7 +13,7 @@ from maxent.models.release import Branch, Node
 from maxent.models.trees.thresholds import less_than
 
 _NOBODY = "null"
-_PRINTED = 0.005
+PRINTED = 0.005
 """By how much a number may be off that was printed with two decimals."""
 
 
@@ -33,8 +33,9 @@ def parts_of(
     *,
     states: bool,
     two: bool,
+    off: float = PRINTED,
 ) -> list[Part]:
-    """The nodes with the numbers of records in them, as `fractional_tree` takes them."""
+    """The nodes with the numbers of records in them, each at most ``off`` away, as `fractional_tree` takes them."""
     sizes = [0.0] * len(tree)
     for at in reversed(range(len(tree))):
         node = tree[at]
@@ -50,7 +51,7 @@ def parts_of(
     for at, node in enumerate(tree):
         if isinstance(node, Leaf):
             stated = _stated(node, classes, two=two) if states else Node("", label=node.label)
-            found.append(Part(str(at), None, (), (), stated, _shares(node, classes, two=two), sizes[at]))
+            found.append(Part(str(at), None, (), (), stated, _shares(node, classes, two=two, off=off), sizes[at]))
             continue
         named = {value for i, sign in enumerate(node.signs) if sign == "=" for value in node.values_of(i)}
         left = tuple(value for value in domains.get(node.name, ()) if value not in named)
@@ -82,12 +83,12 @@ def _stated(node: Leaf, classes: Sequence[str], *, two: bool) -> Node:
     return Node("", label=node.label, n=n, counts={c: n - errors if c == node.label else errors for c in classes})
 
 
-def _shares(node: Leaf, classes: Sequence[str], *, two: bool) -> tuple[tuple[float, float], ...]:
+def _shares(node: Leaf, classes: Sequence[str], *, two: bool, off: float) -> tuple[tuple[float, float], ...]:
     """The least and largest number of records of each class: who errors are is printed of two classes only."""
     n, errors = (sum(column) for column in zip(*node.numbers, strict=True)) if node.numbers else (0.0, 0.0)
     if not n:
         return ()
-    off = _PRINTED * len(node.numbers)
+    off *= len(node.numbers)
     right = (max(n - errors - 2 * off, 0.0), n - errors + 2 * off)
     wrong = (max(errors - off, 0.0) if two else 0.0, errors + off)
     return tuple(right if c == node.label else wrong for c in classes)
