@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from os import PathLike
+from typing import Any
 
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
@@ -70,7 +71,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if any(OTHER in (column.values or ()) for column in forest.columns):
         lost.append("the names of categories: they are codes")
 
-    def release(of: Sequence[Tree], **how: object) -> Release:
+    def release(of: Sequence[Tree], **how: Any) -> Release:
         return assemble(source, of, forest.classes, wanted, training, known=known, **how)
 
     if forest.link is not None:

@@ -160,9 +160,11 @@ def _said(learner: Values) -> tuple[int | None, float | None, float | None]:
         return best, None, None
     known: list[float | None] = []
     for key, default in _DEFAULTS.items():
-        value = found.get(key)
-        stated = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
-        known.append(float(value) if stated else default if key in found and value is None else None)
+        value: object = found.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+            known.append(float(value))
+        else:
+            known.append(default if key in found and value is None else None)
     rate, l2 = known
     return best, rate or None, l2
 

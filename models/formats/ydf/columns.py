@@ -43,8 +43,8 @@ def _column(raw: Message, training: TrainingColumns | None) -> Column:
         borders = raw.message(8).packed(1, "<f4")
         return Column(name, Attribute(name, "numeric", missing=True), (), borders)
     if kind == _BOOLEAN:
-        values = _booleans(name, training)
-        return Column(name, Attribute(name, "categorical", (*values, MISSING)), values)
+        flags = _booleans(name, training)
+        return Column(name, Attribute(name, "categorical", (*flags, MISSING)), flags)
     if kind != _CATEGORICAL:
         return Column(name, None)
     values = _values(raw.message(6), name)

@@ -102,12 +102,12 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
 
     if kind.link is not None:
         base = kind.base[0] if kind.link == "logit" else dict(zip(classes, kind.base, strict=True))
-        lost = (*_LOST, "counts, sizes and labels of leaves: boosted trees have scores")
-        return Converted(release(trees, boosting=Boosting(kind.link, base=base)), "ydf", lost)
+        scored = (*_LOST, "counts, sizes and labels of leaves: boosted trees have scores")
+        return Converted(release(trees, boosting=Boosting(kind.link, base=base)), "ydf", scored)
     if header.has(4):
-        found, lost = release(list(map(_rated, trees))), ("counts and sizes: sums are of weights of the records",)
-    else:
-        found, lost = _stated(trees, release, training)
+        weighted = (*_LOST, "counts and sizes: sums are of weights of the records")
+        return Converted(release(list(map(_rated, trees))), "ydf", weighted)
+    found, lost = _stated(trees, release, training)
     return Converted(found, "ydf", (*_LOST, *lost))
 
 
