@@ -93,6 +93,18 @@ REFUSED = (
         "save the model as JSON: save_model of the model does, with the format json and the training pool",
     ),
     Refusal(
+        "a model of npm's ml-cart or ml-random-forest, without names of columns and classes, and without counts",
+        lambda head: re.match(r'\{\s*"(options|baseModel)":\s*\{\s*"(gainFunction|indexes)":', head.text) is not None,
+        "grow the tree with a program that saves counts, as scikit-learn in PMML or as text",
+    ),
+    Refusal(
+        "a tree of npm's decision-tree, which keeps the training table in it",
+        lambda head: (
+            re.match(r'\{\s*"(model|data)":[\s\S]{0,400}?"alias":\s*"|\{\s*"data":\s*\[\s*\{', head.text) is not None
+        ),
+        "grow the tree with a program that saves counts without the records, as scikit-learn in PMML or as text",
+    ),
+    Refusal(
         "XGBoost's old binary format",
         lambda head: head.start.startswith(b"binf") and b"gb" in head.start[:400],
         "load it with XGBoost up to 2.1 and save it anew: booster.save_model('model.json')",

@@ -24,6 +24,7 @@ from maxent.models.formats.boosting.treelite_json import READER as TREELITE_JSON
 from maxent.models.formats.c50.text import READER as C50_TEXT
 from maxent.models.formats.c50.tree_file import READER as C50_TREE
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
+from maxent.models.formats.graphviz.scikit_learn import READER as GRAPHVIZ
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.onnx.model import READER as ONNX
@@ -72,6 +73,7 @@ READERS = (
     SPARK,
     SPARK_TEXT,
     EXPORT_TEXT,
+    GRAPHVIZ,
     SKOPS,
     ONNX,
     WEKA,

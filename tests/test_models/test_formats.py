@@ -111,6 +111,12 @@ UNKNOWN = {
         "\nCall:\n randomForest(x)\n", "utf-8"
     ),
     "CatBoost's program of a model": lambda path: path.write_text("###  Model data\nclass catboost_model", "utf-8"),
+    "a model of npm's ml-cart or ml-random-forest, without names of columns and classes, and without counts": (
+        lambda path: path.write_text('{"options": {"gainFunction": "gini"}, "secret": 1}', "utf-8")
+    ),
+    "a tree of npm's decision-tree, which keeps the training table in it": lambda path: path.write_text(
+        '{"model": {"name": "health", "alias": "secret"}}', "utf-8"
+    ),
     "XGBoost's old binary format": lambda path: path.write_bytes(b"binf" + b"\0" * 99 + b"secret gbtree"),
     "a drawing of one of XGBoost's trees, without those before it": lambda path: path.write_text(
         "digraph {\n    graph [ rankdir=TB ]", "utf-8"

@@ -29,11 +29,9 @@ _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _TEST = re.compile(rf"(.*) (<=|>) +({_NUMBER})")
 _LEAF = re.compile(r"(?:weights: \[([0-9., -]+)\] ?)?(?:class: (.*))?")
 _EXPORT = "export_text(model, feature_names=..., class_names=..., decimals=10, show_weights=True)"
-_ADVICE = (
-    "columns before a scaler, thresholds rounded for print, rows with weights or of a bootstrap would show so: "
-    f"{_EXPORT} of a tree that was fitted on the table's own columns"
-)
-_UNNAMED = re.compile(r"feature_([0-9]{1,9})")
+_ADVICE = "columns before a scaler, thresholds rounded for print, rows with weights or of a bootstrap would show so"
+_FITTED = "of a tree that was fitted on the table's own columns"
+_UNNAMED = re.compile(r"(?:feature_|[xX]\[)([0-9]{1,9})\]?")
 _LABEL_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?")
 _PRINTED = 1.0
 """By how much printed weights may hide which is the largest."""
@@ -59,29 +57,55 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     decimals = min((len(number.partition(".")[2]) for number in tests), default=_EXACT)
     if not decimals:
         raise invalid(source, "document", "thresholds", f"numbers with their decimals: {_EXPORT}", "whole numbers only")
+    return drawn_release(source, drawn, wanted, reader)
+
+
+def drawn_release(
+    source: str,
+    drawn: Sequence[Drawn],
+    wanted: Wanted,
+    reader: Reader,
+    *,
+    export: str = _EXPORT,
+    finer: str = "decimals=10",
+    unweighted: str = "",
+) -> Converted:
+    """The release of a tree as it is drawn.
+
+    ``export`` is how to draw it best, ``finer`` the option that prints more digits, and ``unweighted`` says why nodes
+    have no weights although labels are decided by some.
+
+    Raises
+    ------
+    InvalidInput
+        Where names have no meaning that is sure, or the tree is not of the training table.
+    """
+    decimals = min((len(node.threshold.partition(".")[2]) for node in drawn if node.children), default=_EXACT)
     training = read_training(wanted, reader)
     features = _features(source, drawn, wanted, training)
     classes = _classes(source, drawn, wanted, training)
     used = {feature.attribute: feature.values for feature in features.values()}
     order = used if training is None else [a.name for a in training.attributes if a.name in used]
     known = {name: Attribute(name, "categorical" if used[name] else "numeric", used[name]) for name in order}
-    labels: Labels = "majority" if _are_whole(drawn) else "decided"
+    labels: Labels = "majority" if _are_whole(drawn) and not unweighted else "decided"
     tree = Tree(tuple(_nodes(drawn, features, classes)))
     release = assemble(source, [tree], classes, wanted, training, known=known, predicts="label", labels=labels)
-    proven = training is not None and check_leaves(source, release, training, _ADVICE)
+    proven = training is not None and check_leaves(source, release, training, f"{_ADVICE}: {export} {_FITTED}")
     coded = [f.name for f in features.values() if f.values is not None and f.indicates is None]
     if coded and not proven:
-        expected = f"counts that prove the order of its codes ({_EXPORT}, with train= and target=)"
+        expected = f"counts that prove the order of its codes ({export}, with train= and target=)"
         raise invalid(source, f"column {shorten(coded[0])}", "values", expected, "codes of categories without names")
     exact = _is_exact(drawn, features, training)
     lost = ["the criterion, so that nothing follows from the choice of splits"]
-    if labels == "decided":
+    if unweighted:
+        lost.append(unweighted)
+    elif labels == "decided":
         lost.append("counts: the weights are no whole numbers of records, as with class_weight or sample_weight")
     elif not any(node.weights for node in drawn):
         lost.append("counts and sizes of leaves, which show_weights=True prints")
     if not exact:
-        lost.append(f"digits of thresholds beyond {decimals} decimals, which decimals=10 prints")
-    if training is None and tests:
+        lost.append(f"digits of thresholds beyond {decimals} decimals, which {finer} prints")
+    if training is None and len(drawn) > 1:
         lost.append("what columns of one-hot or ordinal encoders mean, which --train tells: they are taken as they are")
     return Converted(release, "scikit-learn", tuple(lost), exact)
 
@@ -107,7 +131,7 @@ def _lines(source: str, text: str) -> Iterator[_Line]:
 
 
 @dataclass(slots=True)
-class _Drawn:
+class Drawn:
     """A node as it is drawn: an inner one with its test and the positions of its children, or a leaf with its label."""
 
     name: str = ""
@@ -117,9 +141,9 @@ class _Drawn:
     weights: tuple[float, ...] | None = None
 
 
-def _drawn(source: str, lines: Sequence[_Line]) -> list[_Drawn]:
+def _drawn(source: str, lines: Sequence[_Line]) -> list[Drawn]:
     """The nodes in depth-first order, as scikit-learn numbers those of a tree that it grows depth-first."""
-    found: list[_Drawn] = []
+    found: list[Drawn] = []
     # What is to come: a node at a depth, or (with its position) the second branch of one.
     stack: list[tuple[int, int | None]] = [(0, None)]
     at = 0
@@ -142,7 +166,7 @@ def _drawn(source: str, lines: Sequence[_Line]) -> list[_Drawn]:
         elif deeper:
             if test is None or test[2] != "<=":
                 _refuse(source, line, "a test with <=, as lines below it are deeper")
-            found.append(_Drawn(test[1], test[3], (len(found) + 1,)))
+            found.append(Drawn(test[1], test[3], (len(found) + 1,)))
             stack += [(depth, len(found) - 1), (depth + 1, None)]
         else:
             found.append(_leaf(source, line))
@@ -152,7 +176,7 @@ def _drawn(source: str, lines: Sequence[_Line]) -> list[_Drawn]:
     return found
 
 
-def _leaf(source: str, line: _Line) -> _Drawn:
+def _leaf(source: str, line: _Line) -> Drawn:
     """A leaf with its label, its weights, or both."""
     match = _LEAF.fullmatch(line.text)
     if match is None or match[0] == "":
@@ -167,7 +191,7 @@ def _leaf(source: str, line: _Line) -> _Drawn:
             _refuse(source, line, "weights that are numbers")
         if min(weights) < 0 or max(weights) > LARGEST_COUNT:
             _refuse(source, line, "weights that are numbers of records")
-    return _Drawn(label=match[2], weights=weights)
+    return Drawn(label=match[2], weights=weights)
 
 
 def _refuse(source: str, line: _Line, expected: str) -> NoReturn:
@@ -175,7 +199,7 @@ def _refuse(source: str, line: _Line, expected: str) -> NoReturn:
 
 
 def _features(
-    source: str, drawn: Sequence[_Drawn], wanted: Wanted, training: TrainingColumns | None
+    source: str, drawn: Sequence[Drawn], wanted: Wanted, training: TrainingColumns | None
 ) -> dict[str, Feature]:
     """Meaning of each column that is tested."""
     features, problems = {}, []
@@ -198,7 +222,7 @@ def _features(
     return features
 
 
-def _classes(source: str, drawn: Sequence[_Drawn], wanted: Wanted, training: TrainingColumns | None) -> tuple[str, ...]:
+def _classes(source: str, drawn: Sequence[Drawn], wanted: Wanted, training: TrainingColumns | None) -> tuple[str, ...]:
     """The classes in the model's order, which is sorted."""
     leaves = [node for node in drawn if not node.children]
     labels = {leaf.label for leaf in leaves if leaf.label is not None}
@@ -226,7 +250,7 @@ def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-def _nodes(drawn: Sequence[_Drawn], features: Mapping[str, Feature], classes: Sequence[str]) -> Iterator[Node]:
+def _nodes(drawn: Sequence[Drawn], features: Mapping[str, Feature], classes: Sequence[str]) -> Iterator[Node]:
     """The nodes of a release."""
     whole = _are_whole(drawn)
     for number, node in enumerate(drawn):
@@ -247,12 +271,12 @@ def _nodes(drawn: Sequence[_Drawn], features: Mapping[str, Feature], classes: Se
             yield Node(str(number), label=node.label, n=sum(counts.values()), counts=counts)
 
 
-def _are_whole(drawn: Sequence[_Drawn]) -> bool:
+def _are_whole(drawn: Sequence[Drawn]) -> bool:
     """Whether all weights are whole numbers of records."""
     return all(weight.is_integer() for node in drawn for weight in node.weights or ())
 
 
-def _is_exact(drawn: Sequence[_Drawn], features: Mapping[str, Feature], training: TrainingColumns | None) -> bool:
+def _is_exact(drawn: Sequence[Drawn], features: Mapping[str, Feature], training: TrainingColumns | None) -> bool:
     """Whether no threshold was changed for print: codes, many decimals, or halves between whole numbers."""
     numeric = [node for node in drawn if node.children and features[node.name].values is None]
     if all(len(node.threshold.partition(".")[2]) >= _EXACT for node in numeric):

@@ -1,0 +1,1 @@
+"""Trees that are drawn in the language of Graphviz."""
