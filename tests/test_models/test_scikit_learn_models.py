@@ -236,3 +236,15 @@ def test_first_scores_that_depend_on_the_row_are_refused() -> None:
 def test_scores_that_are_shares_are_divided_by_their_sum() -> None:
     scores = np.array([[1.0, 3.0], [0.0, 0.0], [1e300, 1e300], [-1.0, 2.0]])
     np.testing.assert_allclose(linked(scores, Boosting("share")), [[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    "model", [GradientBoostingClassifier(n_estimators=2, max_depth=2), HistGradientBoostingClassifier(max_iter=2)]
+)
+def test_the_rate_lets_scores_prove_the_counts_of_leaves(model: Any) -> None:
+    x = pd.DataFrame({"size": np.arange(120) % 6 * 1.0, "age": np.arange(120) % 4 * 1.0})
+    y = np.array(["a", "b", "c"])[(np.arange(120) * 7 % 11 + x["size"].astype(int)) % 3]
+    release = maxent.from_sklearn(model.fit(x, y), target="T")
+    found = maxent.estimate(release, x, truth=x.assign(T=y))
+    assert found.summary["status"] == "optimal"
+    assert found.summary["constraints"]["boosting"] == sum(len(tree.leaves) for tree in release.trees)

@@ -161,7 +161,7 @@ class Columns:
         to = operator.attributes.get("to")
         columns = self._inputs(operator)
         if to not in (FLOAT, DOUBLE) or any(column.text for column in columns):
-            raise self._wrong("Cast", "numbers to floating point", f"type {to}")
+            raise self._wrong("Cast", "numbers to floating point", f"type {to!r}")
         # Of whole numbers and codes nothing is lost; doubles of which single ones were made stay single.
         if to == FLOAT:
             return tuple(replace(column, single=True) for column in columns)

@@ -148,7 +148,8 @@ def _attribute(message: memoryview) -> tuple[str, Value]:
         7: np.array(wholes, np.int64),
         8: strings,
     }
-    return name, single.get(kind, {1: 0.0, 2: 0, 3: b""}.get(kind)) if kind < 6 else lists.get(kind)
+    nothing: dict[int, Value] = {1: 0.0, 2: 0, 3: b""}
+    return name, (nothing | single | lists).get(kind)
 
 
 def _floats(content: int | memoryview) -> npt.NDArray[np.float32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     )
     from sklearn.tree import DecisionTreeClassifier
 
-    Forest = RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier
-    Boosted = AdaBoostClassifier | GradientBoostingClassifier | HistGradientBoostingClassifier
+    Forest: TypeAlias = "RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier"
+    Boosted: TypeAlias = "AdaBoostClassifier | GradientBoostingClassifier | HistGradientBoostingClassifier"
 
 _SOURCE = "from_sklearn"
 
@@ -217,7 +217,7 @@ def _with_missing(
     """What columns mean, with those that have missing values: where the data or the directions of the trees say so."""
     if hasattr(model, "_predictors"):
         return histogram_coding(_SOURCE, model, coding)
-    there = np.zeros(len(coding), bool) if given is None else given.any(axis=0)
+    there: BoolArray = np.zeros(len(coding), bool) if given is None else np.asarray(given.any(axis=0), bool)
     for member in members:
         if member.tree is not None:
             there[member.features[missing_seen(member.tree.tree_)]] = True

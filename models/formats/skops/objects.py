@@ -179,13 +179,12 @@ class Objects:
         content = self.made(state["content"]) if "content" in state else {}
         if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
             raise self._wrong("content", f"the attributes of a {kind.__name__}", "something else")
-        made = kind.__new__(kind)
-        parameters = inspect.signature(kind.__init__).parameters.values()
+        made: Any = object.__new__(kind)
+        parameters = inspect.signature(kind).parameters.values()
         vars(made).update({p.name: p.default for p in parameters if p.default is not p.empty})
         vars(made).update(content)
-        vars(made).update(
-            {name: None for name in ("memory", "n_jobs") if name in vars(made)}
-        )  # no folders, no processes
+        # No folders are written, and no processes started, whatever the file asks for.
+        vars(made).update({name: None for name in ("memory", "n_jobs") if name in vars(made)})
         if kind.__name__ == "ColumnTransformer":
             _pass_through(made)
         return made
@@ -195,7 +194,9 @@ class Objects:
         if (state.get("__module__"), state.get("__class__")) != ("sklearn.tree._tree", "Tree"):
             raise self._untrusted(state)
         content = self.made(state.get("content"))
-        nodes, value = (content.get(key) for key in ("nodes", "values")) if isinstance(content, dict) else (None, None)
+        found = content if isinstance(content, dict) else {}
+        nodes: Any = found.get("nodes")
+        value: Any = found.get("values")
         fields = nodes.dtype.fields or {} if isinstance(nodes, np.ndarray) and nodes.ndim == 1 else {}
         names = ("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples")
         names += ("weighted_n_node_samples",)

@@ -84,5 +84,5 @@ def _chosen(chosen: Any, names: Sequence[str]) -> list[str]:
         return list(names[chosen])
     given = np.asarray(chosen)
     if given.dtype.kind in "bui":
-        return np.asarray(names, object)[given].tolist()
+        return [str(name) for name in np.asarray(names, object)[given].tolist()]
     return [str(name) for name in given.ravel().tolist()]
