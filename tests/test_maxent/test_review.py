@@ -170,6 +170,22 @@ def test_the_command_reviews_a_file(files: list[str], tmp_path: Path, capsys: An
     assert [(a.name, a.role) for a in release.attributes] == [("age", "public"), ("pay", "private")]
 
 
+def test_the_command_reviews_a_regression_in_bins(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "frame.csv").write_text(
+        '"node","var","n","wt","dev","yval","complexity","ncompete","nsurrogate"\n'
+        '"1","age",4,4,500,25,0.5,0,0\n"2","<leaf>",2,2,50,15,0.01,0,0\n"3","<leaf>",2,2,50,35,0.01,0,0\n'
+    )
+    (tmp_path / "model" / "splits.csv").write_text(
+        '"variable","count","ncat","improve","index","adj"\n"age",4,-1,0.8,30.5,0\n'
+    )
+    (tmp_path / "data.csv").write_text("age,pay\n20,10\n30,20\n31,30\n40,40\n")
+    call = ["review", str(tmp_path / "model"), str(tmp_path / "data.csv"), "--target", "pay", "--qi", "age"]
+    assert main([*call, "--bins", "0,30,100", "--report", str(tmp_path / "r.html"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["estimate"]["classes"] == 2
+    assert "--bins 0,30,100" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_roles_of_a_release_are_those_of_the_call(files: list[str], tmp_path: Path, capsys: Any) -> None:
     maxent.convert(files[0], target="state").save(tmp_path / "tree.json")
     call = ["review", str(tmp_path / "tree.json"), files[1], "--target", "state"]

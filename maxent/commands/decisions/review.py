@@ -41,6 +41,12 @@ def command(
         list[str] | None,
         panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
     ] = None,
+    bins: Annotated[
+        str | None, panels.read(metavar="0,20,50", help="Edges of intervals of the target of a regression.")
+    ] = None,
+    values: Annotated[
+        str | None, panels.read(metavar="0,1,2", help="Every number that the target of a regression can be.")
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         panels.read(
@@ -68,7 +74,9 @@ def command(
         "classes": split_names("classes", classes) if classes else None,
         "features": split_names("features", features) if features else None,
         "qi": split_names("qi", qi),
-        "parameters": parameters,
+        "bins": bins,
+        "values": values,
+        "param": parameters or [],
     }
     options = {**problem, "backend": backend, **solving, "top": top, "reading": reading}
     return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
@@ -104,7 +112,9 @@ def _run(
     solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
     known = taken(Knowledge, options)
     inputs = read_inputs([("model", model), ("table", data)]) if asked.report is not None else ()
-    said = {**wanted, "parameters": read_parameters(wanted["parameters"] or [])}
+    numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
+    said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
+    said["parameters"] = read_parameters([*wanted["param"], *numeric])
     subject = subject_of(model, data, None, said, options["reading"])
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
