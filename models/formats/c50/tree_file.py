@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import isfinite
 from os import PathLike
 from pathlib import Path
+from sys import intern
 
 import numpy as np
 
@@ -68,7 +69,6 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if classes is None or (said and {*said} != {*classes}):
         expected = f"the names file {beside.name} beside it, or classes= in the order of C5.0"
         raise invalid(source, "document", "classes", expected, "none" if classes is None else shorten(list(said)))
-    parts = _parts(source, rows, classes, names)
     tested = dict.fromkeys(row.attribute for row in rows if row.kind)
     whole = all(number.is_integer() for row in rows for number in row.cases)
     if training is not None:
@@ -76,7 +76,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         weighted = not whole and not may_lack
     else:
         may_lack, weighted = ([] if whole else list(tested)), False
+    parts = _parts(source, rows, classes, names, shared=bool(may_lack))
+    del rows  # large files take much memory as it is
     tree, undecided = fractional_tree(source, parts, classes, frozenset(may_lack), weighted=weighted)
+    del parts
     labels: Labels = "decided" if weighted or may_lack else "majority"
     known = _declared(names, tested)
     target = None if names is None else names.target
@@ -145,11 +148,14 @@ def _row(source: str, number: int, line: str) -> _Row:
     if forks != expected_forks or inner != ("att" in cells) or (inner and (forks < 2 or not cases)):
         expected = "a test with its attribute, its branches and its cases"
         raise invalid(source, f"line {number}", "text", expected, shorten(line))
-    return _Row(number, int(kind), cells["class"], cases, cells.get("att", ""), forks, cut, tuple(values))
+    label, attribute = intern(cells["class"]), intern(cells.get("att", ""))  # the same few words on every line
+    return _Row(number, int(kind), label, cases, attribute, forks, cut, tuple(values))
 
 
-def _parts(source: str, rows: Sequence[_Row], classes: Sequence[str], names: Names | None) -> list[Part]:
-    """The nodes with their branches, as `fractional_tree` takes them."""
+def _parts(
+    source: str, rows: Sequence[_Row], classes: Sequence[str], names: Names | None, *, shared: bool
+) -> list[Part]:
+    """The nodes with their branches, as `fractional_tree` takes them, ``shared`` with the shares of classes."""
     children: list[list[int]] = [[] for _ in rows]
     open_: list[int] = []
     for at, row in enumerate(rows):
@@ -184,7 +190,7 @@ def _shares(row: _Row) -> tuple[tuple[float, float], ...]:
 
 def _stated(row: _Row, classes: Sequence[str]) -> Node:
     """What the file says of a leaf, if its cases are whole records."""
-    if not all(each.is_integer() for each in row.cases):
+    if row.kind or not all(each.is_integer() for each in row.cases):
         return Node("", label=row.label)
     counts = dict(zip(classes, map(int, row.cases or (0.0,) * len(classes)), strict=True))
     return Node("", label=row.label, n=sum(counts.values()), counts=counts)
