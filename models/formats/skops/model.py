@@ -162,7 +162,7 @@ def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns 
         found = f"{unknown[0]}{close_to(unknown[0], columns)}"
         raise invalid("options", ARGUMENT, "qi", "attributes of the model", found)
     private = () if wanted.qi is None else [name for name in columns if name not in wanted.qi]
-    said = {"classes": wanted.classes, **wanted.numeric()}
+    said: dict[str, Any] = {"classes": wanted.classes, **wanted.numeric()}
     return from_sklearn(final, target=target, features=columns, private=private, **said)
 
 

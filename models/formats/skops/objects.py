@@ -28,6 +28,10 @@ _KEYS: Mapping[str, Callable[[str], Any]] = {
 _TYPES: Mapping[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "object": object}
 
 
+_WEIGHED = ("n_node_samples", "weighted_n_node_samples")
+"""Fields of a node of a tree that say how many records it has, and what they weigh."""
+
+
 class LeftOut:
     """In the place of an object that is not made."""
 
@@ -198,8 +202,7 @@ class Objects:
         nodes: Any = found.get("nodes")
         value: Any = found.get("values")
         fields = nodes.dtype.fields or {} if isinstance(nodes, np.ndarray) and nodes.ndim == 1 else {}
-        names = ("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples")
-        names += ("weighted_n_node_samples",)
+        names = ("left_child", "right_child", "feature", "threshold", "impurity", *_WEIGHED)
         if not isinstance(value, np.ndarray) or not all(
             name in fields and fields[name][0].kind in "iuf" for name in names
         ):
