@@ -294,6 +294,8 @@ def test_the_table_has_to_be_that_of_the_model() -> None:
         convert(model, train=frame[:5])
     with pytest.raises(InvalidInput, match="qi: expected columns of the table"):
         convert(model, train=frame, qi=["wage"])
+    with pytest.raises(InvalidInput, match="target: expected a name that no attribute has, found 'age'"):
+        convert(model, train=frame, target="age")
 
 
 @pytest.mark.parametrize("categorical", [None, [0]])

@@ -108,6 +108,8 @@ def _with_attributes(release: Release, frame: Frame, header: Sequence[str], qi: 
         for name in header
         if name in mine or name in (qi or ())
     )
+    if any(attribute.name == release.target.name for attribute in attributes):
+        raise invalid("options", ARGUMENT, "target", "a name that no attribute has", shorten(release.target.name))
     return replace(release, attributes=attributes)
 
 
