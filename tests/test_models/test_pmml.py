@@ -92,16 +92,21 @@ def test_counts_of_records_are_read_with_sizes(read: Any) -> None:
 def test_shares_are_told_from_counts(read: Any) -> None:
     shares = leaf(YOUNG, "low", (0.75, 0.25), recordCount=1) + leaf("<True/>", "high", (0, 1), recordCount=1)
     found = read(document(tree(shares)))
+    assert found.states == {"counts": False, "n": False, "rates": False, "labels": False, "linear": True}
+    np.testing.assert_allclose(predict_proba(found.release, people([20, 40])), [[0.75, 0.25], [0, 1]])
+    assert any("weights" in lost for lost in found.lost)
+    table = people([20, 21, 22, 23, 40, 41]).assign(Pay=["low", "low", "low", "high", "high", "high"])
+    found = read(document(tree(shares)), train=table)
     assert [node.rates for node in found.release.trees[0].leaves] == [
         {"low": 0.75, "high": 0.25},
         {"low": 0, "high": 1},
     ]
     assert [node.n for node in found.release.trees[0].leaves] == [None, None]
-    assert any("weights" in lost for lost in found.lost)
     sized = leaf(YOUNG, "low", (0.75, 0.25), recordCount=4) + leaf("<True/>", "high", (0, 1), recordCount=2)
     assert read(document(tree(sized))).release.trees[0].leaves[0].counts == {"low": 3, "high": 1}
-    rooted = leaf(YOUNG, "low", (0.7071067811865476, 0.2928932188134524)) + leaf("<True/>", "high", (0, 1))
-    found = read(document(tree(rooted)))
+    assert read(document(tree(leaf(YOUNG, "low", (1, 0)) + leaf("<True/>", "high", (0, 1))))).states["rates"]
+    costly = leaf(YOUNG, "high", (0.75, 0.25)) + leaf("<True/>", "high", (0, 1))
+    found = read(document(tree(costly)))
     assert found.states == {"counts": False, "n": False, "rates": False, "labels": True, "linear": False}
     assert found.release.labels == "decided"
     weighted = leaf(YOUNG, "low", (3.5, 1.25)) + leaf("<True/>", "high", (0, 5))

@@ -16,7 +16,6 @@ from maxent.models.formats.pmml.routes import PARTED, Router
 from maxent.models.formats.pmml.statements import (
     Stated,
     Writer,
-    are_of_records,
     classes_named,
     counted,
     kind_of,
@@ -206,7 +205,7 @@ class Conversion:
             self._lost.append("counts of leaves: the file has shares of the classes")
             sizes = predicts == "label" and any(abs((leaf.n or 1) - 1) > _NEAR for leaf in leaves)
             return self._release(self._written("rates", sizes=sizes), predicts=predicts, labels=labels)
-        if predicts == "mean":
+        if predicts == "mean" or (predicts == "label" and kind != "none" and self._are_largest(leaves)):
             return self._mean_of_scores(kind)
         if kind != "none":
             self._lost.append("shares of classes: those in the file are of rows with weights, or of draws of them")
@@ -220,6 +219,13 @@ class Conversion:
             self._lost.append("sizes of leaves: they are not those of the training table")
         return found
 
+    def _are_largest(self, leaves: Sequence[Stated]) -> bool:
+        """Whether each leaf has the label of its largest share."""
+        return all(
+            leaf.shares is not None and leaf.label in (None, self._classes[leaf.shares.index(max(leaf.shares))])
+            for leaf in leaves
+        )
+
     def _is_sized(self, found: Release) -> bool:
         """Whether sizes of leaves are those of a training table, where there is one."""
         agrees = self._training is None or self._agree(found, lambda node, here: node.n in (None, sum(here)))
@@ -230,10 +236,9 @@ class Conversion:
         if self._training is not None and self._training.classes:
             found = self._release(self._written("rates", sizes=False), predicts=self._ensemble.predicts)
             return self._agree(found, _has_rates(self._names))
-        if self._ensemble.predicts != "label" or not are_of_records(leaves):
-            return False
-        self._lost.append("whether rows had weights: shares are taken for those of records, which --train proves")
-        return True
+        # Whatever the weights, where one class has all of them it has all records.
+        pure = all(share in (0.0, 1.0) for leaf in leaves for share in leaf.shares or ())
+        return self._ensemble.predicts == "label" and pure
 
     def _forest(self, labels: Labels) -> Release:
         """Trees whose leaves count records, or draws of them."""
@@ -263,12 +268,14 @@ class Conversion:
         return all(tree.root.n in (None, sum(totals(tree.nodes).values())) for tree in trees)
 
     def _mean_of_scores(self, kind: str) -> Release:
-        """Trees whose leaves state shares that are of no records: these are scores, of which the largest mean wins."""
+        """Trees whose leaves state shares that nothing shows to be of records: they are scores."""
         if kind == "none":
             self._model.refuse("ScoreDistribution", "shares of the classes at every leaf, whose mean is predicted")
-        why = "each tree counts another number of draws" if kind == "counts" else "they are of draws, or have weights"
-        self._lost.append(f"shares of classes: {why}; what is predicted stays")
-        return self._release(self._written("scores"), predicts="score", boosting=Boosting("none"))
+        why = "each tree counts another number of draws"
+        if kind != "counts":
+            why = "of draws, or of rows with weights, they are other ones (--train and --target may prove them)"
+        self._lost.append(f"shares of classes among the records: {why}")
+        return self._release(self._written("scores"), predicts="score", boosting=Boosting("share"))
 
     def _agree(self, found: Release, agrees: Agrees) -> bool:
         """Whether all leaves that training rows reach state what these are."""

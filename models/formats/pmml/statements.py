@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 from maxent.models.formats.pmml.route import Route, Routed
@@ -13,9 +12,6 @@ from maxent.models.release import Node, Tree
 from maxent.models.text.arguments import LARGEST_COUNT
 
 _NEAR = 1e-6
-_EXACT = 1e-12
-_LARGEST_SHARE = 20_000
-"""The largest number of records of a leaf of which shares are known to be shares."""
 
 Kind = Literal["counts", "shares", "weights", "none"]
 
@@ -95,15 +91,6 @@ def counted(leaf: Stated) -> Stated:
     whole = tuple(float(round(number)) for number in numbers)
     near = all(abs(a - b) < _NEAR * max(1.0, a) for a, b in zip(numbers, whole, strict=True))
     return replace(leaf, numbers=whole) if near and sum(whole) == leaf.n else leaf
-
-
-def are_of_records(leaves: Sequence[Stated]) -> bool:
-    """Whether all shares are those of a few thousand records, as shares of weights seldom are."""
-    for leaf in leaves:
-        for share in leaf.shares or ():
-            if abs(float(Fraction(share).limit_denominator(_LARGEST_SHARE)) - share) > _EXACT:
-                return False
-    return True
 
 
 def is_whole(number: float | None) -> bool:
