@@ -32,12 +32,15 @@ def equations_alone(program: LiftedProgram) -> LiftedProgram:
     )
 
 
-def alike_as_one(program: LiftedProgram, elimination: Elimination) -> LiftedProgram:
-    """The program with one class for all that are treated alike; ``elimination`` is that of its aggregates."""
+def alike_as_one(program: LiftedProgram, elimination: Elimination) -> tuple[LiftedProgram, FloatArray]:
+    """The program with one class for all that are treated alike, and of how many each class is, shape (n_classes,).
+
+    ``elimination`` is that of the program's aggregates.
+    """
     klass = _classes(program, elimination)
     first, times = _representatives(program, elimination, klass)
     if (first == np.arange(len(first))).all():
-        return program
+        return program, times
     keep = np.flatnonzero((klass < 0) | (first[klass] == klass))
     factor = np.where(klass >= 0, times[klass], 1.0)
     number = np.full(program.n, -1, np.int64)
@@ -54,7 +57,7 @@ def alike_as_one(program: LiftedProgram, elimination: Elimination) -> LiftedProg
     first_of_row = program.matrix.indices[np.minimum(program.matrix.indptr[:-1], program.matrix.nnz - 1)]
     defines = np.diff(program.matrix[:, program.n_masses :].indptr) > 0
     row_factor = np.where(defines, factor[first_of_row], 1.0)
-    return replace(
+    one = replace(
         program,
         group=program.group[masses],
         klass=program.klass[masses],
@@ -67,6 +70,7 @@ def alike_as_one(program: LiftedProgram, elimination: Elimination) -> LiftedProg
         row_upper=program.row_upper * row_factor,
         terms=tuple(terms),
     )
+    return one, times
 
 
 def _classes(program: LiftedProgram, elimination: Elimination) -> IntArray:

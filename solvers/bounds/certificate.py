@@ -16,8 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.interior_point import Iterate, Problem
+from maxent.solvers.bounds.interior_point import Iterate
 from maxent.solvers.bounds.priced import Priced
+from maxent.solvers.bounds.problem import Problem
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.newton import minimise
 
@@ -32,6 +33,9 @@ STEEP = 10.0
 
 SMALLEST = 1e-14
 """Share of its owner's total that a mass has at least there."""
+
+ROUNDING = 1e-12
+"""By how much the largest eigenvalue of what rows bend may be larger than it came out."""
 
 ALLOWED = 1e-13
 """Rounding that is allowed for, as a share of the numbers that a bound is the sum of."""
@@ -68,4 +72,5 @@ def _affordable(problem: Problem, rows: FloatArray) -> FloatArray:
     """Multipliers of the rows that no price is too low for, made smaller where one is."""
     lam, paid = np.maximum(rows, 0.0), problem.cost > 0
     asked = (problem.rows.T @ lam)[paid] / problem.cost[paid]
-    return lam / max(1.0, float(asked.max(initial=0.0)))
+    bent = 1.0 - float(np.linalg.eigvalsh(problem.bend_left(lam)).min(initial=1.0))
+    return lam / max(1.0, float(asked.max(initial=0.0)), bent + ROUNDING)

@@ -12,8 +12,14 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 
-FINE, COARSE = 1e-9, 1e-6
-"""Error of the optimum of a small relaxation, and of a larger one, per individual."""
+FINE, COARSE, ROUGH = 1e-8, 3e-6, 1e-4
+"""Error of the optimum of a small relaxation, of a larger one, and of a larger one that another follows, per
+individual."""
+
+
+ROUNDS, NEAR = 2, 5e-7
+"""Relaxations, each with lines that touch at the optimum of the one before, and the gap with which none follows, nats
+per individual."""
 
 
 def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
@@ -36,16 +42,18 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
     """
     if program.convex:
         return bound.gap(program, point, clock, multipliers)
-    most = priced_bound(program, clock)
+    entropy = -Derivatives(program).objective(point)
+    most = priced_bound(program, clock, entropy)
     if np.isinf(most) and program.convex_rows.any():
         most = bound.entropy_bound(program, point, clock)
-    return most + Derivatives(program).objective(point)
+    return most - entropy
 
 
-def priced_bound(program: LiftedProgram, clock: Clock) -> float:
+def priced_bound(program: LiftedProgram, clock: Clock, enough: float = -np.inf) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point, nats.
 
-    Infinite where the program has no such relaxation (`maxent.solvers.bounds.priced`), or no time is left.
+    No better one is looked for where it is near ``enough``. Infinite where the program has no such relaxation
+    (`maxent.solvers.bounds.priced`), or no time is left.
     """
     # What a convex program does not need is loaded here.
     from maxent.solvers.bounds.alike import alike_as_one, equations_alone
@@ -58,13 +66,18 @@ def priced_bound(program: LiftedProgram, clock: Clock) -> float:
     large = program.n > FEW
     if large:
         program = equations_alone(program)
-    if all(terms.phi == "entropy" for terms in program.terms):
-        elimination, _ = eliminate(program, program.lower >= program.upper)
-        program = alike_as_one(program, elimination)
-    problem = priced(program, clock)
-    if problem is None or clock.stop() is not None:
-        return np.inf
-    people = max(1.0, float(problem.relaxed.linear.total.sum()))
-    found = solve(problem.problem, problem.start, (COARSE if large else FINE) * people, clock)
-    most = proved(problem, found, clock)
-    return most if np.isfinite(most) else np.inf
+    elimination, _ = eliminate(program, program.lower >= program.upper)
+    program, times = alike_as_one(program, elimination)
+    most, touched = np.inf, None
+    for left in reversed(range(ROUNDS)):
+        problem = priced(program, times, clock, touched)
+        if problem is None or clock.stop() is not None:
+            break
+        people = max(1.0, float(problem.relaxed.linear.total.sum()))
+        error = FINE if not large else ROUGH if left and problem.lines else COARSE
+        found = solve(problem.problem, problem.start, error * people, clock)
+        most = float(np.fmin(most, proved(problem, found, clock)))
+        if not problem.lines or most <= enough + NEAR * people:
+            break
+        touched = problem.touched(found)
+    return most

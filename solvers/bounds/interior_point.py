@@ -2,28 +2,35 @@
 
 Minimise ``sum m ln(m / weight) + cost'x`` under ``equal x = value``, bounds, and rows ``sum of terms + rows x + const
 >= 0``. The terms may bend the wrong way, as long as the Lagrangian is convex at all multipliers that are feasible in
-the dual for the columns of `Problem.cost`. They begin as such, and stay so: these conditions are linear. So each Newton
+the dual for the columns of `Problem.cost` and for `Problem.bent`. They begin as such, and stay so. So each Newton
 system is that of a convex function, and where the iterates lead is the global optimum.
+
+``bent`` has symmetric matrices A of the first rows: ``F = 1 - sum lam A``, with multipliers lam, is positive definite.
+Its own multiplier Z, which adds ``<A, Z>`` to these rows, follows F by the direction of Helmberg, Rendl, Vanderbei and
+Wolkowicz ("An interior-point method for semidefinite programming", SIAM Journal on Optimization 6, 1996).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.impurity_numpy import PHI
-from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
+from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray
+from maxent.solvers.bounds.problem import Problem
+from maxent.solvers.bounds.systems import Systems
 from maxent.solvers.clock import Clock
 
-INSIDE = 0.995
-"""Share of the way to a bound that a step may go."""
+INSIDE, WITHIN = 0.995, 0.9
+"""Share of the way to a bound that a step may go, and of that to where a matrix is singular."""
 
-CENTRED, FAR, TOWARDS = 0.1, 0.5, 1e3
-"""What complementarity is aimed at, as a share of its mean: the first, or the second while the rows are missed by more
-than the third times that mean."""
+SHORTER, LEAST = 0.8, 1e-6
+"""What steps are multiplied by until they are short enough, and how short they become."""
+
+LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e3
+"""What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
+between the first and the third; at least the second where the error is more than the fourth times that mean."""
 
 STEPS = 60
 """Newton steps, at most."""
@@ -31,91 +38,6 @@ STEPS = 60
 RIDGE, DUAL_RIDGE = 1e-10, 1e-11
 """Added to the Hessian's diagonal, and taken from that of the equations, which may repeat each other: the latter as a
 share of what the equation's variables add up to."""
-
-FACTORS: tuple[dict[str, Any], ...] = (
-    {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 1e-8, "options": {"SymmetricMode": True}},
-    {"permc_spec": "COLAMD", "diag_pivot_thresh": 0.1},
-)
-"""How systems are factored: sparsely, with pivots from the diagonal, or, small ones, stably."""
-
-LARGE = 4000
-"""Rows of a system that would take too long to factor stably."""
-
-REFINEMENTS, REFINED = 4, 1e-8
-"""Steps of iterative refinement, and the share of the right side up to which a system counts as solved."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curves:
-    """Terms ``coef * phi(x[var] - shift, size)`` of rows, all of one phi; arrays of one length."""
-
-    phi: str
-    row: IntArray
-    var: IntArray
-    coef: FloatArray
-    size: FloatArray
-    shift: FloatArray
-
-    def a(self, x: FloatArray) -> FloatArray:
-        """The first argument of phi, kept off 0."""
-        return np.maximum(x[self.var] - self.shift, INVERTIBLE)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """See the module's text. ``weight``, shape (n,), is 0 for what is no mass; ``lower`` and ``upper`` may be infinite.
-
-    ``curves`` count rows as ``rows``, shape (n_rows, n), does.
-    """
-
-    weight: FloatArray
-    cost: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    equal: sparse.csr_matrix
-    value: FloatArray
-    rows: sparse.csr_matrix
-    const: FloatArray
-    curves: tuple[Curves, ...]
-
-    def objective(self, x: FloatArray) -> float:
-        """The objective, which is minimised, nats."""
-        masses = self.weight > 0
-        m = np.maximum(x[masses], INVERTIBLE)
-        return float((m * np.log(m / self.weight[masses])).sum() + self.cost @ x)
-
-    def left(self, x: FloatArray) -> FloatArray:
-        """The rows' left sides."""
-        out: FloatArray = self.rows @ x + self.const
-        for terms in self.curves:
-            a = terms.a(x)
-            out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, terms.size), len(out))
-        return out
-
-    def slopes(self, x: FloatArray) -> sparse.csr_matrix:
-        """The rows' gradients."""
-        found = self.rows
-        for terms in self.curves:
-            a = terms.a(x)
-            by_a = terms.coef * PHI[terms.phi].d_a(a, terms.size)
-            found = found + sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=self.rows.shape)
-        return sparse.csr_matrix(found)
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """The objective's gradient."""
-        masses = self.weight > 0
-        out = self.cost.copy()
-        out[masses] += np.log(np.maximum(x[masses], INVERTIBLE) / self.weight[masses]) + 1.0
-        return out
-
-    def bend(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """The diagonal of the Lagrangian's Hessian."""
-        out = np.where(self.weight > 0, 1.0 / np.maximum(x, INVERTIBLE), 0.0)
-        for terms in self.curves:
-            a = terms.a(x)
-            by_aa = multipliers[terms.row] * terms.coef * PHI[terms.phi].d_aa(a, terms.size)
-            out -= np.bincount(terms.var, by_aa, len(out))
-        return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,66 +56,183 @@ class Iterate:
     steps: int
 
 
-def solve(problem: Problem, start: FloatArray, tolerance: float, clock: Clock) -> Iterate:
-    """Newton steps from a start strictly within the bounds, until the error is below a tolerance.
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """A point, multipliers and slacks on the way; of a step, their changes. ``room`` is F, ``moment`` Z."""
 
-    It ends early, with the best iterate, where rounding allows no further progress and when the clock says so.
-    """
-    n, n_equal = len(start), len(problem.value)
-    has_low, has_high = np.isfinite(problem.lower), np.isfinite(problem.upper)
-    low, high = np.where(has_low, problem.lower, 0.0), np.where(has_high, problem.upper, 0.0)
-    masses = problem.weight > 0
-    x, y = start.copy(), np.zeros(n_equal)
-    slack = np.maximum(problem.left(x), 1.0)
+    x: FloatArray
+    y: FloatArray
+    slack: FloatArray
+    lam: FloatArray
+    below: FloatArray
+    above: FloatArray
+    room: FloatArray
+    moment: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounds:
+    """Which variables have bounds, and these, 0 for those without."""
+
+    has_low: BoolArray
+    has_high: BoolArray
+    low: FloatArray
+    high: FloatArray
+
+    def rooms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How far variables are from their bounds, 1 for those without."""
+        return np.where(self.has_low, x - self.low, 1.0), np.where(self.has_high, self.high - x, 1.0)
+
+    def complementary(self, at: _State) -> FloatArray:
+        """Products of slacks and multipliers, all 0 at the optimum."""
+        room_low, room_high = self.rooms(at.x)
+        pairs = [at.slack * at.lam, (room_low * at.below)[self.has_low], (room_high * at.above)[self.has_high]]
+        return np.concatenate([*pairs, np.einsum("ij,ij->i", at.room, at.moment)])
+
+    def moved(self, at: _State, step: _State) -> _State:
+        """The state after as much of a step as its bounds let go."""
+        room_low, room_high = self.rooms(at.x)
+        has_low, has_high = self.has_low, self.has_high
+        primal = min(
+            _longest(room_low[has_low], step.x[has_low]),
+            _longest(room_high[has_high], -step.x[has_high]),
+            _longest(at.slack, step.slack),
+            _furthest(at.moment, step.moment),
+        )
+        dual = min(
+            _longest(at.lam, step.lam),
+            _longest(at.below[has_low], step.below[has_low]),
+            _longest(at.above[has_high], step.above[has_high]),
+            _furthest(at.room, step.room),
+        )
+        return _State(
+            x=at.x + primal * step.x,
+            y=at.y + dual * step.y,
+            slack=at.slack + primal * step.slack,
+            lam=at.lam + dual * step.lam,
+            below=at.below + dual * step.below,
+            above=at.above + dual * step.above,
+            room=at.room + dual * step.room,
+            moment=at.moment + primal * step.moment,
+        )
+
+
+def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
+    slack = np.maximum(problem.left(start), 1.0)
     lam = np.minimum(0.1 / slack, 0.05)
     priced = problem.cost > 0
     paid = (problem.rows.T @ lam)[priced] / problem.cost[priced]
-    lam *= 0.5 / max(0.5, float(paid.max(initial=0.0)))
-    below = np.where(priced, problem.cost - problem.rows.T @ lam, np.where(has_low, 0.1, 0.0))
-    above = np.where(has_high, 0.1, 0.0)
-    transposed, squared = sparse.csr_matrix(problem.equal.T), problem.equal.multiply(problem.equal).tocsr()
-    best, steps = Iterate(x, y, lam, below, above, np.inf, 0), 0
+    bent = 1.0 - float(np.linalg.eigvalsh(problem.bend_left(lam)).min(initial=1.0))
+    lam *= 0.5 / max(0.5, float(paid.max(initial=0.0)), bent)
+    return _State(
+        x=start,
+        y=np.zeros(len(problem.value)),
+        slack=slack,
+        lam=lam,
+        below=np.where(priced, problem.cost - problem.rows.T @ lam, np.where(bounds.has_low, 0.1, 0.0)),
+        above=np.where(bounds.has_high, 0.1, 0.0),
+        room=problem.bend_left(lam),
+        moment=np.eye(problem.bent.vectors.shape[1]),
+    )
+
+
+def solve(problem: Problem, start: FloatArray, tolerance: float, clock: Clock) -> Iterate:
+    """Newton steps from a start strictly within the bounds, until the error is below a tolerance.
+
+    Each is made in two halves (Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
+    on Optimization 2, 1992). It ends early, with the best iterate, where rounding allows no further progress and when
+    the clock says so.
+    """
+    has_low, has_high = np.isfinite(problem.lower), np.isfinite(problem.upper)
+    bounds = _Bounds(has_low, has_high, np.where(has_low, problem.lower, 0.0), np.where(has_high, problem.upper, 0.0))
+    masses = problem.weight > 0
+    at = _begun(problem, start, bounds)
+    best, steps = Iterate(at.x, at.y, at.lam, at.below, at.above, np.inf, 0), 0
+    systems = Systems()
     while True:
-        room_low, room_high = np.where(has_low, x - low, 1.0), np.where(has_high, high - x, 1.0)
-        slopes, left = problem.slopes(x), problem.left(x)
-        pull = problem.gradient(x) + transposed @ y - slopes.T @ lam - below + above
-        miss_equal, miss_rows = problem.equal @ x - problem.value, left - slack
-        products = np.concatenate([slack * lam, (room_low * below)[has_low], (room_high * above)[has_high]])
-        mean, worst = float(products.mean()), max(_largest(miss_equal), _largest(miss_rows))
-        error = max(_largest(np.where(masses, x * pull, pull)), worst, mean)
+        newton = _Newton(problem, at, bounds, systems)
+        mean = float(bounds.complementary(at).mean())
+        worst = max(_largest(newton.miss_equal), _largest(newton.miss_rows))
+        error = max(_largest(np.where(masses, at.x * newton.pull, newton.pull)), worst, mean)
         if not np.isfinite(error):
             return best
         if error < best.error:
-            best = Iterate(x, y, lam, below, above, error, steps)
+            best = Iterate(at.x, at.y, at.lam, at.below, at.above, error, steps)
         if error <= tolerance or steps == STEPS or clock.stop() is not None:
             return best
-        target = max((CENTRED if worst < TOWARDS * mean + tolerance else FAR) * mean, 0.01 * tolerance)
-        to_low = np.where(has_low, target / room_low - below, 0.0)
-        to_high = np.where(has_high, target / room_high - above, 0.0)
-        diagonal = problem.bend(x, lam) + below / room_low + above / room_high + RIDGE
+        straight = newton.step(0.0, None)
+        if straight is None:
+            return best
+        left = float(bounds.complementary(bounds.moved(at, straight)).mean()) / mean
+        behind = error > TOWARDS * mean + tolerance
+        share = min(max(left**3, BEHIND if behind else LEAST_CENTRED), MOST_CENTRED)
+        step = newton.step(max(share * mean, 0.01 * tolerance), None if behind else straight)
+        if step is None:
+            return best
+        at, steps = bounds.moved(at, step), steps + 1
+
+
+class _Newton:
+    """The Newton system at a state: factored once, for two right sides."""
+
+    def __init__(self, problem: Problem, at: _State, bounds: _Bounds, systems: Systems) -> None:
+        self.at, self.bounds, self.bent = at, bounds, problem.bent
+        slopes, n_bent = problem.slopes(at.x), len(problem.bent)
+        self.room_low, self.room_high = bounds.rooms(at.x)
+        self.pull = problem.gradient(at.x) + problem.equal.T @ at.y - slopes.T @ at.lam - at.below + at.above
+        self.miss_equal = problem.equal @ at.x - problem.value
+        self.miss_rows = problem.left(at.x) - at.slack
+        self.miss_rows[:n_bent] += self.bent.products(at.moment)
+        self.inverse = np.linalg.inv(at.room)
+        diagonal = problem.bend(at.x, at.lam) + at.below / self.room_low + at.above / self.room_high + RIDGE
+        rest = sparse.csr_matrix((len(at.lam) - n_bent, len(at.lam) - n_bent))
+        by_lam = sparse.block_diag([self.bent.between(at.moment, self.inverse), rest])
+        ridge = DUAL_RIDGE * (abs(problem.equal).power(2) @ np.abs(at.x))
         system = sparse.bmat(
             [
-                [sparse.diags(diagonal), transposed, -slopes.T],
-                [problem.equal, -sparse.diags(DUAL_RIDGE * (squared @ np.abs(x))), None],
-                [-slopes, None, -sparse.diags(slack / lam)],
+                [sparse.diags(diagonal), problem.equal.T, -slopes.T],
+                [problem.equal, -sparse.diags(ridge), None],
+                [-slopes, None, -(sparse.diags(at.slack / at.lam) + by_lam)],
             ],
             format="csc",
         )
-        right = np.concatenate([to_low - to_high - pull, -miss_equal, miss_rows - (target / lam - slack)])
-        step = _solved(system, right)
-        if step is None:
-            return best
-        dx, dy, dl = np.split(step, [n, n + n_equal])
-        ds = target / lam - slack - slack / lam * dl
-        d_below, d_above = to_low - below / room_low * dx, to_high + above / room_high * dx
-        primal = min(
-            _longest(room_low[has_low], dx[has_low]), _longest(room_high[has_high], -dx[has_high]), _longest(slack, ds)
+        self._solved = systems.factored(system)
+
+    def step(self, target: float, straight: _State | None) -> _State | None:
+        """The step towards products of slacks and multipliers that are a target; None where it is not accurate.
+
+        With the ``straight`` step towards 0 its second order counts, too.
+        """
+        at, has_low, has_high = self.at, self.bounds.has_low, self.bounds.has_high
+        to_slack, to_low, to_high = (np.full(len(values), target) for values in (at.slack, at.x, at.x))
+        followed = np.zeros(at.room.shape)
+        if straight is not None:
+            to_slack = to_slack - straight.slack * straight.lam
+            to_low = to_low - straight.x * straight.below
+            to_high = to_high + straight.x * straight.above
+            followed = straight.moment @ straight.room @ self.inverse
+        add_slack = to_slack / at.lam - at.slack
+        add_low = np.where(has_low, to_low / self.room_low - at.below, 0.0)
+        add_high = np.where(has_high, to_high / self.room_high - at.above, 0.0)
+        add_moment = target * self.inverse - at.moment - (followed + followed.T) / 2
+        more = self.miss_rows - add_slack
+        more[: len(self.bent)] += self.bent.products(add_moment)
+        found = self._solved(np.concatenate([add_low - add_high - self.pull, -self.miss_equal, more]))
+        if found is None:
+            return None
+        dx, dy, dl = np.split(found, [len(at.x), len(at.x) + len(at.y)])
+        room = -self.bent.total(dl[: len(self.bent)])
+        followed = at.moment @ room @ self.inverse
+        return _State(
+            x=dx,
+            y=dy,
+            slack=add_slack - at.slack / at.lam * dl,
+            lam=dl,
+            below=add_low - at.below / self.room_low * dx,
+            above=add_high + at.above / self.room_high * dx,
+            room=room,
+            moment=add_moment - (followed + followed.T) / 2,
         )
-        dual = min(_longest(lam, dl), _longest(below[has_low], d_below[has_low]))
-        dual = min(dual, _longest(above[has_high], d_above[has_high]))
-        x, slack = x + primal * dx, slack + primal * ds
-        y, lam, below, above = y + dual * dy, lam + dual * dl, below + dual * d_below, above + dual * d_above
-        steps += 1
 
 
 def _largest(values: FloatArray) -> float:
@@ -206,21 +245,14 @@ def _longest(values: FloatArray, change: FloatArray) -> float:
     return float(min(1.0, INSIDE / max(relative, INVERTIBLE)))
 
 
-def _solved(system: sparse.csc_matrix, right: FloatArray) -> FloatArray | None:
-    """The solution of a system, None where it has none that is accurate."""
-    from scipy.sparse.linalg import splu
-
-    for settings in FACTORS[: 1 if len(right) > LARGE else None]:
+def _furthest(matrix: FloatArray, change: FloatArray) -> float:
+    """A step, at most 1 and not much shorter than the longest, that leaves a positive definite matrix so."""
+    step = 1.0
+    while step > LEAST:
         try:
-            factor = splu(system, **settings)
-        except RuntimeError:  # a pivot is exactly 0
-            continue
-        found: FloatArray = factor.solve(right)
-        for _ in range(REFINEMENTS):
-            off = right - system @ found
-            if not np.isfinite(off).all():
-                break
-            if _largest(off) <= REFINED * _largest(right):
-                return found
-            found = found + factor.solve(off)
-    return None
+            np.linalg.cholesky(matrix + step / WITHIN * change)
+        except np.linalg.LinAlgError:
+            step *= SHORTER
+        else:
+            break
+    return step

@@ -35,8 +35,9 @@ from scipy import sparse
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.bounds.interior_point import Curves, Problem
-from maxent.solvers.bounds.prices import Prices, prices
+from maxent.solvers.bounds.interior_point import Iterate
+from maxent.solvers.bounds.prices import Lined, Prices, prices
+from maxent.solvers.bounds.problem import Curves, Problem
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax
@@ -46,6 +47,9 @@ ROOM = 1e-6
 
 MET = 1e-10
 """Individuals, per individual, with which the start meets the equations."""
+
+COUNTS = 1e-4
+"""Share of the entropy of a set that a line replaces where it is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +66,28 @@ class Priced:
     relaxed: Relaxation
     at: IntArray
     stated: BoolArray
+    lines: tuple[Lined, ...]
+
+    def touched(self, found: Iterate) -> Touched:
+        """Where lines of a better relaxation touch, and those lines of this one that count at its optimum."""
+        point = self.program.lower.copy()
+        point[self.at] = found.x[: len(self.at)]
+        first = len(self.program.nl_const)
+        share = found.rows[first : first + len(self.lines)]
+        kept = tuple(line for line, of in zip(self.lines, share, strict=True) if of > COUNTS)
+        return Touched(point, kept, point[: self.program.n_masses][self.relaxed.elimination.free])
 
 
-def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """A point near which lines touch, shape (n,), lines that are kept beside these, and masses to start from."""
+
+    point: FloatArray
+    kept: tuple[Lined, ...]
+    start: FloatArray
+
+
+def priced(program: LiftedProgram, times: FloatArray, clock: Clock, touched: Touched | None = None) -> Priced | None:
     """The convex program; None where sizes of branches are open, or aggregates are left without a definition."""
     if any((terms.size_var >= 0).any() for terms in program.terms):
         return None
@@ -76,7 +99,12 @@ def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
     at = np.flatnonzero(~fixed)
     number = np.cumsum(~fixed) - 1
     known = np.where(fixed, program.lower, 0.0)
-    price = prices(program, elimination)
+    if touched is None:
+        start = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
+        price = prices(program, elimination, times, elimination.point(start))
+    else:
+        start = touched.start
+        price = prices(program, elimination, times, touched.point, touched.kept)
     curves, const = _comparisons(program, fixed, number)
     lines, moved_lines = _lines(price, program, fixed, number, len(const))
     n_slack = len(price.cost)
@@ -88,8 +116,8 @@ def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
     stated = np.array([origin is not None for origin in program.origins], bool)
     above, below = said & ~same & np.isfinite(low), said & ~same & np.isfinite(high)
     linear = sparse.vstack([chosen[above], -chosen[below]])
-    nothing_else = sparse.csr_matrix((price.slack.shape[0], len(at)))
-    rows = sparse.bmat([[nothing_else, price.slack], [linear, None]], format="csr")
+    straight = sparse.vstack([sparse.csr_matrix((len(const), program.n)), price.linear], format="csr")
+    rows = sparse.bmat([[straight[:, at], price.slack], [linear, None]], format="csr")
     masses = at < program.n_masses
     owner = program.owner[at[masses]]
     free_total = program.total - np.bincount(program.owner, known[: program.n_masses], len(program.total))
@@ -97,7 +125,6 @@ def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
     upper = np.where(program.upper[at[masses]] < whole * (1 - 1e-12), program.upper[at[masses]], np.inf)
     nothing = np.full(int((~masses).sum()), np.inf)
     least, most = program.lower[at[masses]], np.minimum(program.upper[at[masses]], whole)
-    start = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
     start = np.clip(start, least + ROOM * (most - least), most - ROOM * (most - least))
     problem = Problem(
         weight=np.concatenate([program.mass_weight[at[masses]], np.zeros(len(nothing) + n_slack)]),
@@ -107,11 +134,12 @@ def priced(program: LiftedProgram, clock: Clock) -> Priced | None:
         equal=sparse.csr_matrix(sparse.hstack([chosen[same], sparse.csr_matrix((int(same.sum()), n_slack))])),
         value=low[same],
         rows=rows,
-        const=np.concatenate([const, price.const + moved_lines, -low[above], high[below]]),
+        const=np.concatenate([const, price.const + moved_lines + price.linear @ known, -low[above], high[below]]),
         curves=curves + lines,
+        bent=price.bent,
     )
     point = np.concatenate([elimination.point(start)[at], np.ones(n_slack)])
-    return Priced(problem, point, program, relaxed, at, stated[same])
+    return Priced(problem, point, program, relaxed, at, stated[same], price.lines)
 
 
 def _comparisons(program: LiftedProgram, fixed: BoolArray, number: IntArray) -> tuple[tuple[Curves, ...], FloatArray]:

@@ -19,11 +19,13 @@ from maxent.models.induction.inducers import id3
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
+from maxent.solvers.bounds import gap as bounds
 from maxent.solvers.bounds import prices
 from maxent.solvers.bounds.alike import alike_as_one, equations_alone
 from maxent.solvers.bounds.certificate import proved
 from maxent.solvers.bounds.gap import gap, priced_bound
 from maxent.solvers.bounds.interior_point import solve
+from maxent.solvers.bounds.lines import touching
 from maxent.solvers.bounds.priced import priced
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
@@ -51,6 +53,13 @@ def program_of(impurity, seed=0):
     return whole(*public(impurity, seed=seed))[1].program
 
 
+def priced_of(program):
+    """The convex program, each class on its own."""
+    problem = priced(program, np.ones(int(program.klass.max()) + 1), Clock())
+    assert problem is not None
+    return problem
+
+
 def random_masses(program, rng):
     """Masses that meet the totals and the statements."""
     linear = relax(program).linear
@@ -61,8 +70,7 @@ def random_masses(program, rng):
 @pytest.mark.parametrize("impurity", IMPURITIES)
 def test_the_lagrangian_is_concave_at_every_affordable_price(impurity):
     for seed in (0, 28):
-        problem = priced(program_of(impurity, seed), Clock())
-        assert problem is not None
+        problem = priced_of(program_of(impurity, seed))
         program, rng, n = problem.program, np.random.default_rng(seed), len(problem.at)
         rows, elimination = np.eye(int((problem.problem.weight > 0).sum())), problem.relaxed.elimination
         sums = np.array([elimination.sums(row)[problem.at] for row in rows]).T
@@ -73,7 +81,8 @@ def test_the_lagrangian_is_concave_at_every_affordable_price(impurity):
         for _ in range(10):
             lam = rng.exponential(size=len(problem.problem.const))
             priced_at = problem.problem.cost > 0
-            lam /= ((problem.problem.rows.T @ lam)[priced_at] / problem.problem.cost[priced_at]).max()
+            asked = ((problem.problem.rows.T @ lam)[priced_at] / problem.problem.cost[priced_at]).max()
+            lam /= max(asked, 1.0 - np.linalg.eigvalsh(problem.problem.bend_left(lam)).min(initial=1.0))
             x = np.zeros(len(problem.problem.weight))
             x[:n] = elimination.point(random_masses(program, rng))[problem.at]
             bent = sums.T @ (problem.problem.bend(x, lam)[:n, None] * sums)
@@ -89,8 +98,7 @@ def test_whatever_the_multipliers_are_no_feasible_point_has_more(impurity):
     assert found.point is not None
     assert found.violation <= 1e-8
     best = -Derivatives(program).objective(found.point)
-    problem = priced(program, Clock())
-    assert problem is not None
+    problem = priced_of(program)
     at = solve(problem.problem, problem.start, 1e-9, Clock())
     tight = proved(problem, at, Clock())
     for size in (0.0, 1e-6, 1e-2, 1.0, 10.0):
@@ -106,16 +114,16 @@ def test_whatever_the_multipliers_are_no_feasible_point_has_more(impurity):
         assert worth >= tight - 1e-6
 
 
-@pytest.mark.parametrize("impurity", ["entropy", "gain_ratio"])
+@pytest.mark.parametrize("impurity", IMPURITIES)
 def test_classes_that_are_alike_count_as_one(impurity):
     release, frame = public(impurity, classes="abc", seed=30)
     document = replace(release, target=replace(release.target, classes=(*release.target.classes, "d", "e", "f")))
     program = equations_alone(whole(document, frame)[1].program)
-    one = alike_as_one(program, eliminate(program, program.lower >= program.upper)[0])
+    one, times = alike_as_one(program, eliminate(program, program.lower >= program.upper)[0])
     assert one.n_masses < program.n_masses
+    assert times.max() > 2
     bounds = []
-    for some in (program, one):
-        problem = priced(some, Clock())
+    for problem in (priced_of(program), priced(one, times, Clock())):
         assert problem is not None
         bounds.append(proved(problem, solve(problem.problem, problem.start, 1e-9, Clock()), Clock()))
     assert bounds[1] == pytest.approx(bounds[0], abs=1e-5)
@@ -138,16 +146,54 @@ def test_no_shares_are_above_the_line(q):
     ) / q == pytest.approx(most, abs=1e-12)
 
 
+@pytest.mark.parametrize("q", range(3, 17))
+def test_lines_at_equal_shares_are_the_steepest(q):
+    c = (q - 1) * np.log(q - 1) / (q - 2)
+    line = touching(np.array([1 / q]), np.array([float(q)]))
+    assert line.steep == pytest.approx(c, rel=5e-3)
+    assert line.steep <= c
+    assert line.most - line.tilt[0] == pytest.approx(np.log(q) + line.steep / q, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_shares_are_above_a_line_that_touches_anywhere(seed):
+    rng = np.random.default_rng(seed)
+    times = rng.integers(1, 4, rng.integers(2, 7)).astype(float)
+    share = rng.dirichlet(np.full(len(times), [0.5, 3.0][seed % 2])) / times
+    line = touching(share, times)
+    at = (times * share * (line.steep * share - np.log(share) + line.tilt)).sum()
+    assert at - 1e-12 <= line.most <= at + 1e-3
+    tilt = np.repeat(line.tilt, times.astype(int))
+    s = np.concatenate([rng.dirichlet(np.full(len(tilt), a), 4_000) for a in (0.05, 0.2, 1.0, 5.0)])
+    s = np.maximum(s, 1e-300)
+    assert (s * (line.steep * s - np.log(s) + tilt)).sum(axis=1).max() <= line.most + 1e-12
+
+
 def test_lines_bring_the_bound_nearer(monkeypatch):
-    program = whole(*drawn(42))[1].program
-    with_lines = priced_bound(program, Clock())
+    program = whole(*drawn(114))[1].program
+    best = priced_bound(program, Clock())
+    gains = prices._gains
+    monkeypatch.setattr(bounds, "ROUNDS", 1)
+    assert best < priced_bound(program, Clock()) - 2e-4  # without lines at the optimum of a first relaxation
+    monkeypatch.setattr(bounds, "ROUNDS", 2)
+    monkeypatch.setattr(prices, "_gains", lambda *known: (gains(*known)[0], 0.0 * gains(*known)[1]))
+    assert best < priced_bound(program, Clock()) - 1e-2  # without what the other split gives back
     monkeypatch.setattr(prices, "_by_leaf", lambda *arguments: None)
-    assert with_lines < priced_bound(program, Clock()) - 1e-3
+    assert best < priced_bound(program, Clock()) - 0.1  # with one price for each node
+
+
+def test_a_bound_that_is_near_enough_is_not_improved(monkeypatch):
+    program = whole(*drawn(114))[1].program
+    best = priced_bound(program, Clock())
+    monkeypatch.setattr(bounds, "ROUNDS", 1)
+    assert best < priced_bound(program, Clock())
+    monkeypatch.setattr(bounds, "ROUNDS", 2)
+    assert best < priced_bound(program, Clock(), enough=best + 0.1)
 
 
 def test_open_sizes_have_no_price():
     program = whole(*private("gini"))[1].program
-    assert priced(program, Clock()) is None
+    assert priced(program, np.ones(len("abc")), Clock()) is None
     assert priced_bound(program, Clock()) == np.inf
     assert gap(program, middle(program), Clock()) == np.inf
 

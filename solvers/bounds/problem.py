@@ -1,0 +1,118 @@
+"""What `maxent.solvers.bounds.interior_point` solves: an entropy under rows of curves, and how much these may bend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from maxent.constraints.impurity_numpy import PHI
+from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """Terms ``coef * phi(x[var] - shift, size)`` of rows, all of one phi; arrays of one length."""
+
+    phi: str
+    row: IntArray
+    var: IntArray
+    coef: FloatArray
+    size: FloatArray
+    shift: FloatArray
+
+    def a(self, x: FloatArray) -> FloatArray:
+        """The first argument of phi, kept off 0."""
+        return np.maximum(x[self.var] - self.shift, INVERTIBLE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bent:
+    """Matrices ``sum_c weight[r, c] v_c v_c'`` of rows r, from ``vectors`` v, shape (n_vectors, a)."""
+
+    vectors: FloatArray
+    weight: sparse.csr_matrix
+
+    def __len__(self) -> int:
+        return int(self.weight.shape[0])
+
+    def total(self, multipliers: FloatArray) -> FloatArray:
+        """The sum of the matrices times multipliers, shape (a, a)."""
+        found: FloatArray = (self.vectors.T * (self.weight.T @ multipliers)) @ self.vectors
+        return found
+
+    def products(self, matrix: FloatArray) -> FloatArray:
+        """The inner products of the matrices with another one, shape (n_rows,)."""
+        found: FloatArray = self.weight @ ((self.vectors @ matrix) * self.vectors).sum(axis=1)
+        return found
+
+    def between(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """``trace(A_r left A_s right)`` of any two of the matrices A, shape (n_rows, n_rows)."""
+        one, other = (self.vectors @ matrix @ self.vectors.T for matrix in (left, right))
+        found: FloatArray = self.weight @ (self.weight @ (one * other)).T
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """See the text of `maxent.solvers.bounds.interior_point`.
+
+    ``weight``, shape (n,), is 0 for what is no mass; ``lower`` and ``upper`` may be infinite. ``curves`` count rows as
+    ``rows``, shape (n_rows, n), does. ``bent`` has matrices of the first rows.
+    """
+
+    weight: FloatArray
+    cost: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    equal: sparse.csr_matrix
+    value: FloatArray
+    rows: sparse.csr_matrix
+    const: FloatArray
+    curves: tuple[Curves, ...]
+    bent: Bent
+
+    def objective(self, x: FloatArray) -> float:
+        """The objective, which is minimised, nats."""
+        masses = self.weight > 0
+        m = np.maximum(x[masses], INVERTIBLE)
+        return float((m * np.log(m / self.weight[masses])).sum() + self.cost @ x)
+
+    def left(self, x: FloatArray) -> FloatArray:
+        """The rows' left sides."""
+        out: FloatArray = self.rows @ x + self.const
+        for terms in self.curves:
+            a = terms.a(x)
+            out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, terms.size), len(out))
+        return out
+
+    def slopes(self, x: FloatArray) -> sparse.csr_matrix:
+        """The rows' gradients."""
+        found = self.rows
+        for terms in self.curves:
+            a = terms.a(x)
+            by_a = terms.coef * PHI[terms.phi].d_a(a, terms.size)
+            found = found + sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=self.rows.shape)
+        return sparse.csr_matrix(found)
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """The objective's gradient."""
+        masses = self.weight > 0
+        out = self.cost.copy()
+        out[masses] += np.log(np.maximum(x[masses], INVERTIBLE) / self.weight[masses]) + 1.0
+        return out
+
+    def bend_left(self, multipliers: FloatArray) -> FloatArray:
+        """``1 - sum lam A``: what is left for rows to bend at some multipliers of them, shape (a, a)."""
+        found: FloatArray = np.eye(self.bent.vectors.shape[1]) - self.bent.total(multipliers[: len(self.bent)])
+        return found
+
+    def bend(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """The diagonal of the Lagrangian's Hessian."""
+        out = np.where(self.weight > 0, 1.0 / np.maximum(x, INVERTIBLE), 0.0)
+        for terms in self.curves:
+            a = terms.a(x)
+            by_aa = multipliers[terms.row] * terms.coef * PHI[terms.phi].d_aa(a, terms.size)
+            out -= np.bincount(terms.var, by_aa, len(out))
+        return out
