@@ -38,10 +38,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees of a depth over Adult; with ``noise``, which `--noise` is, grown on bootstraps."""
+    """Trees of a depth over Adult, or of any depth; with ``noise``, which `--noise` is, grown on bootstraps."""
 
     trees: int
-    depth: int
+    depth: int | None
     target: str
     noise: str | None = None
 
@@ -55,6 +55,7 @@ FORESTS = {
     "bounded": Forest(100, 8, "income", "intervals"),
     "likely": Forest(10, 6, "income", "likelihood"),
     "default": Forest(100, 8, "income", "likelihood"),
+    "full": Forest(100, None, "income", "likelihood"),
 }
 
 
@@ -100,9 +101,10 @@ def measure(forest: Forest, data: Path, *, others: bool) -> list[dict[str, Any]]
         estimate += [] if forest.noise is None else ["--noise", forest.noise]
         ours, cost = spawn(estimate)
         found = [("maxent", json.loads(ours), cost)]
+        depth = "any depth" if forest.depth is None else f"depth {forest.depth}"
+        grown = "" if forest.noise is None else f", bootstrap, {forest.noise}"
         about = {
-            "forest": f"{forest.trees} trees, depth {forest.depth}, {forest.target}"
-            + ("" if forest.noise is None else f", bootstrap, {forest.noise}"),
+            "forest": f"{forest.trees} trees, {depth}, {forest.target}{grown}",
             "QIs": found[0][1]["distinct_qi"],
             "leaves": leaves,
         }

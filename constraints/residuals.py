@@ -45,10 +45,10 @@ class LinearRows:
         self.lower, self.upper = table.lower, table.upper
         self.scale = np.maximum(program.region_size, 1.0)[self.region] if rows else np.empty(0)
         places = program.regions.places
-        self._places = [
-            np.array([(r, place[1]) for r, place in enumerate(places) if place is not None and place[0] == t], np.int64)
-            for t in range(len(program.cells.trees))
-        ]
+        placed = np.array([(r, *place) for r, place in enumerate(places) if place is not None], np.int64).reshape(-1, 3)
+        placed = placed[np.argsort(placed[:, 1], kind="stable")]
+        ends = np.searchsorted(placed[:, 1], np.arange(len(program.cells.trees) + 1))
+        self._places = [placed[start:stop, ::2] for start, stop in pairwise(ends.tolist())]
         self._others = [r for r, place in enumerate(places) if place is None]
 
     def totals(self, masses: FloatArray) -> FloatArray:

@@ -32,12 +32,13 @@ from strategies import (
 from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.bootstrap.box_shares import _Column, log_shares
-from maxent.constraints.kinds.bootstrap.resampled import UNKNOWN, certain, least_records
+from maxent.constraints.kinds.bootstrap.resampled import UNKNOWN, certain, draws_of, least_records
 from maxent.constraints.residuals import LinearRows
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Induction, Release, Target
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.trees.places import number_places
 
 
 @st.composite
@@ -169,3 +170,29 @@ def test_shares_are_those_of_sets_and_not_of_paths() -> None:
     assert shares[0] == pytest.approx(-math.log(4))  # how many of the three attributes are restricted: none
     two_sided = -math.log(4) - math.log(3) - math.log(2)
     assert shares[1] == pytest.approx(two_sided - math.log(6))  # one attribute, of 4 levels: 3 cuts with two sides
+
+
+def test_draws_that_a_node_does_not_state_are_those_below_it() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (200, 3)).astype(float), rng.integers(0, 3, 200)
+    model = RandomForestClassifier(1, max_depth=4, random_state=0).fit(X, y)
+    release = from_sklearn(model, target="t", features=list("ABC"), classes=list("xyz"))
+    tree, classes = release.trees[0], release.target.classes
+    whole = draws_of(tree, number_places(tree), classes)
+    assert whole[0][0].sum() == 200
+    bare = replace(
+        tree, nodes=tuple(node if node.is_leaf else replace(node, counts=None, distinct=None) for node in tree.nodes)
+    )
+    for found, expected in zip(draws_of(bare, number_places(bare), classes), whole, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    places = number_places(tree)
+    silent = int(places.leaves[3])
+    nodes = list(bare.nodes)
+    nodes[silent] = replace(nodes[silent], counts=None)
+    draws, distinct = draws_of(replace(bare, nodes=tuple(nodes)), places, classes)
+    unknown, place = np.zeros(len(places), bool), silent
+    while place >= 0:
+        unknown[place], place = True, int(places.parent[place])
+    assert (draws[unknown] == UNKNOWN).all()
+    np.testing.assert_array_equal(draws[~unknown], whole[0][~unknown])
+    np.testing.assert_array_equal(distinct, whole[1])

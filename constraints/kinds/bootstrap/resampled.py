@@ -15,7 +15,8 @@ comparisons of splits prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, repeat
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from maxent.constraints.kinds.bootstrap.box_shares import log_shares
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import ROUNDING
 from maxent.constraints.program import Linear
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
+from maxent.models.nodes import NOTHING, statements_of
 from maxent.models.release import Tree
-from maxent.models.sparse_counts import check_size, positive_counts
+from maxent.models.sparse_counts import check_size
 from maxent.models.trees.places import Places
 
 UNKNOWN = -1
@@ -39,8 +41,11 @@ def resampled(context: Context) -> Iterator[Linear]:
         return
     check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
     each = np.eye(n_classes)
-    shares = log_shares(release, context.table, context.cells.trees)
-    for t, (tree, share) in enumerate(zip(release.trees, shares, strict=True)):
+    intervals = context.noise == "intervals"
+    shares: Iterable[FloatArray | None] = repeat(None)
+    if intervals:
+        shares = log_shares(release, context.table, context.cells.trees)
+    for t, (tree, share) in enumerate(zip(release.trees, shares, strict=False)):
         held = context.cells.trees[t]
         draws, distinct = draws_of(tree, held.places, release.target.classes)
         places = np.flatnonzero((held.stop > held.start) & (draws[:, 0] != UNKNOWN))
@@ -50,7 +55,7 @@ def resampled(context: Context) -> Iterator[Linear]:
         size, drawn, different = context.sizes[t][places], draws[places], distinct[places]
         alone = n_classes == 2 and not np.isnan(size).any()  # the other class is the rest: one interval is both
         low, high = np.zeros_like(drawn), np.broadcast_to(context.table.individuals, drawn.shape)
-        if context.noise == "intervals":
+        if share is not None:
             side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes)))
             low, high = _mass_bounds(drawn, size, side + share[places], release.resampled, context.table.individuals)
         whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
@@ -60,7 +65,7 @@ def resampled(context: Context) -> Iterator[Linear]:
         if context.noise == "likelihood":
             high = np.where(others > implied, high, whole)  # else it follows from the other classes
         told = (low > 0) | (high < whole)
-        if alone and context.noise == "intervals":
+        if alone and intervals:
             told[:, 1] = False
         for i in np.flatnonzero(told.any(axis=1)).tolist():
             place, rows = int(places[i]), np.flatnonzero(told[i])
@@ -79,33 +84,29 @@ def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntA
 
     What a node does not state follows from all that are below it.
     """
-    number = {label: x for x, label in enumerate(classes)}
+    stated = statements_of(tree.nodes, classes)
     draws, distinct = np.full((len(places), len(classes)), UNKNOWN), np.full(len(places), UNKNOWN)
-    for place, node in enumerate(tree.nodes):
-        if node.counts is not None:
-            draws[place] = 0
-            for label, count in positive_counts(node.counts).items():
-                draws[place, number[label]] = count
-        if node.distinct is not None:
-            distinct[place] = node.distinct
-    for place in reversed(places.top_down):
-        below = list(places.children[place])
-        if below and draws[place, 0] == UNKNOWN and (draws[below, 0] != UNKNOWN).all():
-            draws[place] = draws[below].sum(axis=0)
-        if below and distinct[place] == UNKNOWN and (distinct[below] != UNKNOWN).all():
-            distinct[place] = distinct[below].sum()
+    known = np.flatnonzero(stated.counted)
+    draws[known] = stated.table(len(classes))[known].astype(np.int64)
+    distinct[: len(stated)] = np.where(stated.distinct == NOTHING, UNKNOWN, stated.distinct)
+    for level, below in reversed(list(pairwise(places.levels))):
+        inner = level[places.n_branches[level] > 0]
+        first = run_ends(places.n_branches[inner])[:-1]
+        for values, told in ((draws, draws[:, 0] != UNKNOWN), (distinct, distinct != UNKNOWN)):
+            follow = np.logical_and.reduceat(told[below], first) & ~told[inner]
+            values[inner[follow]] = np.add.reduceat(values[below], first)[follow]
     return draws, distinct
 
 
 def finest(places: Places, known: BoolArray) -> Iterator[int]:
     """The lowest places with known draws that hold, each apart, what those above them hold."""
-    stack = [0]
+    stack, told = [0], known.tolist()
     while stack:
         place = stack.pop()
-        below = list(places.children[place])
-        if below and (known[below].all() or not known[place]):
+        below = places.children[place]
+        if below and (not told[place] or all(told[child] for child in below)):
             stack.extend(below)
-        elif known[place]:
+        elif told[place]:
             yield place
 
 
