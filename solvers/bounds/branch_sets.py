@@ -125,7 +125,9 @@ def known(program: LiftedProgram, elimination: Elimination) -> Known:
     matrix, moved = elimination.over_free(program.matrix[equations])
     number = np.full((n_groups, n_classes), -1)
     group, of = program.group[elimination.free], program.klass[elimination.free]
-    amounts, places, classes = [], [], []
+    amounts: list[float] = []
+    places: list[BoolArray] = []
+    classes: list[int] = []
     for i in np.argsort(np.diff(matrix.indptr), kind="stable").tolist():
         columns = matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]]
         if not len(columns) or (matrix.data[matrix.indptr[i] : matrix.indptr[i + 1]] != 1.0).any():

@@ -183,7 +183,7 @@ class _Newton:
         self.miss_equal = problem.equal @ at.x - problem.value
         self.miss_rows = problem.left(at.x) - at.slack
         self.miss_rows[:n_bent] += self.bent.products(at.moment)
-        self.inverse = np.linalg.inv(at.room)
+        self.inverse: FloatArray = np.linalg.inv(at.room).astype(np.float64)
         diagonal = problem.bend(at.x, at.lam) + at.below / self.room_low + at.above / self.room_high + RIDGE
         rest = sparse.csr_matrix((len(at.lam) - n_bent, len(at.lam) - n_bent))
         by_lam = sparse.block_diag([self.bent.between(at.moment, self.inverse), rest])

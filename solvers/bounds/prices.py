@@ -27,7 +27,7 @@ from scipy import sparse
 
 from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.bounds.branch_sets import Known, Sets, branch_sets, contained, known, totals
 from maxent.solvers.bounds.lines import Line, touching
 from maxent.solvers.bounds.problem import Bent, Curves
@@ -177,7 +177,7 @@ def _lines(
     """Lines of sets with more than two open classes: at equal shares, and at those of a point."""
     free = np.zeros(said.number.shape, bool)
     free[program.group[elimination.free], program.klass[elimination.free]] = True
-    varies = (sets.inside[:, :, None] & free & ~said.covered_in(sets.inside)).any(axis=1)
+    varies: BoolArray = np.any(sets.inside[:, :, None] & free & ~said.covered_in(sets.inside), axis=1)
     several = (varies @ times[: varies.shape[1]] > 2) & ~(varies & (sets.variable < 0)).any(axis=1) & (open_ > 0)
     fixed = elimination.point(np.zeros(len(elimination.free)))
     by_class = part @ np.eye(varies.shape[1])[said.klass]
@@ -223,7 +223,7 @@ def _gains(
         least, most = np.full(n_places, np.inf), np.full(n_places, -np.inf)
         np.minimum.at(least, of, number)
         np.maximum.at(most, of, number)
-        differ = least < most
+        differ: BoolArray = np.less(least, most)
         differ[n_alive + 1] = False
         if not differ.any() and most[n_alive] <= 0:
             together[k] = np.maximum(most[:n_alive], 0.0) / np.sqrt(whole[k])
