@@ -130,7 +130,7 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
             met = _onto(problem, masses, price, clock)
             if problem.objective(met) > value:
                 answer, value = met, problem.objective(met)
-            if bound - value > enough:
+            if bound - value > enough and len(masses) > SMALL:  # else its own multipliers end nearer
                 exact, price = _priced(problem, met, price, clock)
                 if (here := problem.value(exact) + problem.rounding(exact)) < bound:
                     bound, multipliers = here, exact
