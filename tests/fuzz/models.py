@@ -81,7 +81,7 @@ def _changed(content: bytes, dice: Dice) -> bytes:
     if content[:1] == b"<" and dice.chance(0.7):
         try:
             return as_xml(content, dice)
-        except ParseError:
+        except (ParseError, LookupError, ValueError):  # the latter of encodings that Python does not know
             return damaged(content, dice)
     return _as_lines(content, dice)
 
