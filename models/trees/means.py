@@ -31,7 +31,7 @@ def predicted_numbers(release: Release, reached: Sequence[IntArray]) -> FloatArr
         there = ~np.isnan(found)
         total[there] += tree.weight * found[there]
         weight[there] += tree.weight
-    return np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0)
+    return np.asarray(np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0))
 
 
 def numbers_of(tree: Tree) -> FloatArray:
@@ -53,7 +53,7 @@ def numbers_of(tree: Tree) -> FloatArray:
     for level in places.levels[1:]:
         silent = level[np.isnan(found[level])]
         found[silent] = found[places.parent[silent]]
-    return found
+    return np.asarray(found)
 
 
 def predicted_classes(release: Release, numbers: FloatArray) -> IntArray:
