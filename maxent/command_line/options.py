@@ -107,6 +107,13 @@ Noise = Annotated[
     NoiseMode,
     panels.known(help="Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy."),
 ]
+NoiseOfModel = Annotated[
+    NoiseMode | None,
+    panels.known(
+        "--noise",
+        help="Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy (the default).",
+    ),
+]
 Truth = Annotated[
     str | None,
     panels.measured(
@@ -208,7 +215,7 @@ def knowing(
     impurity: Impurity = None,
     rounding: Rounding = RoundingMode.auto,
     confidence: Confidence = 0.99,
-    noise: Noise = NoiseMode.intervals,
+    noise: NoiseOfModel = None,
 ) -> dict[str, Any]:
     """The options that say what of a release is known, as arguments of `maxent.review`."""
     return {
@@ -216,7 +223,7 @@ def knowing(
         "impurity": None if impurity is None else impurity.value,
         "rounding": rounding.value,
         "confidence": confidence,
-        "noise": noise.value,
+        "noise": None if noise is None else noise.value,
     }
 
 

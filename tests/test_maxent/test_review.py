@@ -115,6 +115,18 @@ def test_a_forest_with_draws_is_reviewed() -> None:
     assert "no limits were stated" in repr(found)
 
 
+def test_draws_of_a_bootstrap_are_read_by_their_likelihood_unless_the_call_says_otherwise() -> None:
+    X, y = people()
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X[["age"]].fillna(0), y)
+    given = (X[["age"]].fillna(0), y)
+    found = maxent.review(model, *given, qi=["age"]).estimate
+    said = maxent.review(model, *given, qi=["age"], noise="intervals").estimate
+    assert found is not None
+    assert said is not None
+    assert found.program.likelihood is not None
+    assert said.program.likelihood is None
+
+
 def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
     frame, _ = people()
     model = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=2)).fit(frame[["age"]], frame["pay"])

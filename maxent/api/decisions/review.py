@@ -56,7 +56,7 @@ def review(
     impurity: Impurity | None = None,
     rounding: Rounding = "auto",
     confidence: float = 0.99,
-    noise: Noise = "intervals",
+    noise: Noise | None = None,
     backend: str = "auto",
     tolerance: float = 1e-8,
     time_limit: float | None = TIME,
@@ -88,8 +88,10 @@ def review(
         What a file lacks, as for `maxent.convert`; ``classes`` are also names for those of a fitted model.
     bins, values : sequence of numbers, optional
         Of a regression: edges of intervals of the target, or every number that it can be.
-    knowledge, impurity, rounding, confidence, noise, backend, tolerance, jobs, seed, top, interruptible, progress
+    knowledge, impurity, rounding, confidence, backend, tolerance, jobs, seed, top, interruptible, progress
         As for `maxent.estimate`.
+    noise : {"intervals", "likelihood"}, optional
+        As for `maxent.estimate`; of a bootstrap the likelihood by default, which tells more, and of forests sooner.
     time_limit : float, optional
         Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so
         far, with a bound on the optimum where there is one, and is not to be relied on. Where private splits let people
@@ -118,13 +120,18 @@ def review(
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
     subject = subject_of(model, X, y, wanted, reading, bins=bins, values=values)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={subject.target!r})"
     asked = Asked(words, told)
     return review_subject(subject, known, solving, limits_of(limits), asked, interruptible, progress)
+
+
+def noise_of(release: Release) -> Noise:
+    """How a review reads counts unless the call says it: draws by their likelihood."""
+    return "intervals" if release.resampled is None else "likelihood"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -100,7 +100,7 @@ def _run(
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
-    from maxent.api.decisions.review import TIME, review_subject, subject_of
+    from maxent.api.decisions.review import TIME, noise_of, review_subject, subject_of
     from maxent.command_line.verdict import as_options
     from maxent.commands.releases.convert import read_parameters
     from maxent.html_report.provenance import read_inputs
@@ -110,12 +110,13 @@ def _run(
     from maxent.text.terminal import print_json
 
     solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
-    known = taken(Knowledge, options)
     inputs = read_inputs([("model", model), ("table", data)]) if asked.report is not None else ()
     numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
     said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
     said["parameters"] = read_parameters([*wanted["param"], *numeric])
     subject = subject_of(model, data, None, said, options["reading"])
+    options["noise"] = options["noise"] or noise_of(subject.converted.release)
+    known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
     call = results.Asked(["review", model, data], shown | as_options(options["reading"]), inputs)
