@@ -298,6 +298,13 @@ def test_the_table_has_to_be_that_of_the_model() -> None:
         convert(model, train=frame, target="age")
 
 
+@pytest.mark.parametrize("step", [StandardScaler(), ColumnTransformer([("x", OneHotEncoder(), ["job"])])])
+def test_a_pipeline_without_fit_is_refused(step: Any) -> None:
+    frame, _ = small()
+    with pytest.raises(InvalidInput, match="expected a fitted step: call fit first, found not fitted"):
+        convert(make_pipeline(step, DecisionTreeClassifier()), train=frame)
+
+
 @pytest.mark.parametrize("categorical", [None, [0]])
 def test_boosting_by_histograms_behind_an_encoder(categorical: Any) -> None:
     dice = np.random.default_rng(0)

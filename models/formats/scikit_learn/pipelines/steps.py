@@ -60,6 +60,7 @@ class _Tracer:
             known = _selected
         if known is None:
             raise self.refusal(step, where)
+        _check_fitted(self.source, step, where)
         return list(known(self, step, columns, where))
 
     def refusal(self, step: Any, where: str) -> InvalidInput:
@@ -94,6 +95,16 @@ def trace(source: str, steps: Sequence[tuple[str, Any]], width: int) -> Traces:
     for name, step in steps:
         columns = tracer.through(step, columns, f"step {name}")
     return Traces(tuple(columns), tracer.told)
+
+
+def _check_fitted(source: str, step: Any, where: str) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        raise invalid(source, where, type(step).__name__, "a fitted step: call fit first", "not fitted") from None
 
 
 def _is_of_scikit_learn(step: Any) -> bool:
