@@ -10,7 +10,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Wanted
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.tables.columns.missing_values import OTHER
+from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.hints import close_to
 
 _ROUNDING = 1e-9
@@ -33,7 +33,8 @@ def assemble(
     An attribute is categorical when some branch names values of it. Its domain are the values that the file declares
     (``known``) and the values that branches name; and, where a branch takes what the others of its node leave (`rest`),
     those of the training table, and `OTHER` where neither is known or nothing is left. Missing values are among them
-    only where they are declared or named. Of numbers such a branch takes the missing ones.
+    only where they are declared or named, or where the training table lacks some of an attribute that no branch tests.
+    Of numbers such a branch takes the missing ones.
 
     Where some leaf states a label that is no most frequent class, all labels are taken to be decided otherwise.
 
@@ -71,6 +72,9 @@ def assemble(
             problems.append(Problem(ARGUMENT, "qi", "attributes of the model", found))
         elif training is not None:
             attributes.setdefault(column, there[column])
+    if training is not None:
+        tested = {node.attribute for tree in trees for node in tree.nodes}
+        attributes |= {k: _with_missing(attributes[k]) for k in attributes if k in training.gaps and k not in tested}
     if problems:
         raise InvalidInput(source, problems)
     if wanted.qi is not None:
@@ -138,6 +142,13 @@ def _attributes(
             missing = declared is not None and declared.missing
             found[title] = Attribute(title, "numeric", missing=missing or _takes_missing(testing.get(title, ())))
     return found
+
+
+def _with_missing(attribute: Attribute) -> Attribute:
+    """An attribute of which cells may be empty, which no tree minds."""
+    if attribute.values is None:
+        return replace(attribute, missing=True)
+    return replace(attribute, values=tuple(dict.fromkeys((*attribute.values, MISSING))))
 
 
 def _is_categorical(*stated: Attribute | None) -> bool:

@@ -51,6 +51,18 @@ def test_the_rest_of_a_domain_comes_from_the_training_table_or_the_file() -> Non
     assert made().target.name == "class"
 
 
+def test_empty_cells_of_what_no_tree_tests_are_values() -> None:
+    frame = FRAME.assign(age=[1, None], wage=[None, 2.5])
+    found = {a.name: a for a in made(train=frame, target="Y", qi=("town", "wage", "age")).attributes}
+    assert found["town"].values == ("x", "(missing)")
+    assert found["wage"].missing
+    assert not found["age"].missing  # the tree tests it, and does not say where missing ones go
+    assert (
+        Attribute("wage", "numeric", missing=True)
+        in made(train=frame, target="Y", known={"wage": Attribute("wage", "numeric")}).attributes
+    )
+
+
 def test_what_is_no_quasi_identifier_is_private() -> None:
     roles = {a.name: a.role for a in made(train=FRAME, target="Y", qi=("age", "town")).attributes}
     assert roles == {"age": "public", "colour": "private", "town": "public"}
