@@ -47,7 +47,7 @@ MENDS = {
         (
             "test_constraints/test_scikit_learn_is_sound.py::test_weights_and_rows_of_weight_0",
             "test_constraints/test_scikit_learn_is_sound.py::test_trees_of_ensembles_satisfy_what_is_compiled_of_them",
-            "test_constraints/test_scikit_learn_is_sound.py::test_fractional_weights_are_refused",
+            "test_constraints/test_scikit_learn_is_sound.py::test_fractional_weights_state_nothing_and_are_refused_as_counts",
             "test_constraints/test_scikit_learn_is_sound.py::test_missing_values_in_features_that_the_tree_does_not_test",
             "test_models/test_reading.py::test_zero_is_one_category_whatever_its_sign_and_the_order_of_rows",
         ),

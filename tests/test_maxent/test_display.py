@@ -231,7 +231,7 @@ def test_a_model_in_place_of_a_release_is_told_what_to_do(name: str) -> None:
     )
     with pytest.raises(InvalidInput) as refused:
         CALLS[name](make_pipeline(StandardScaler(), TREE))
-    assert "fitted without StandardScaler, which a tree does not need" in str(refused.value)
+    assert "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes" in str(refused.value)
 
 
 def test_what_it_is_told_works() -> None:

@@ -129,6 +129,9 @@ def _single(model: Any, rows: int | None, weighted: bool) -> Ensemble:
         counts = counts_of(tree)
         if counts is not None:
             return Ensemble((replace(member, counts=counts),))
+        if weighted:
+            expected = "whole numbers of records (without sample weights what leaves answer is stated, and no counts)"
+            raise invalid("from_sklearn", "argument", "sample_weight", expected, "sums that are no whole numbers")
     (sizes,) = sizes_of([tree], rows)
     found = None if is_monotonic(model) else counts_without(model, tree)
     if found is not None:

@@ -12,6 +12,7 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.json_files import bytes_of, json_object
 from maxent.models.formats.json_values import Values
 from maxent.models.tables.frame import shorten
+from maxent.models.tables.sources.parquet_file import check_footer
 
 _SPARK = "org.apache.spark.ml."
 _MOST_FILES = 10_000
@@ -104,6 +105,7 @@ def _part(source: str) -> Rows:
     data = bytes_of(source)
     found: Rows = {}
     try:
+        check_footer(io.BytesIO(data))
         file = parquet.ParquetFile(io.BytesIO(data))
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(group.num_columns)]

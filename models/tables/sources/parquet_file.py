@@ -177,6 +177,14 @@ class _Footer(io.RawIOBase):
         return self._data.read(size)
 
 
+def check_footer(data: BinaryIO) -> None:
+    """Have Arrow raise an error for a file whose description of its columns would end the process later on."""
+    from pyarrow import parquet
+
+    footer = _Footer(data)
+    _check_columns(parquet.ParquetFile(footer, pre_buffer=True), footer)
+
+
 def _check_columns(file: Any, footer: _Footer) -> None:
     """Have Arrow check the footer's description of all columns: it raises an error where that is damaged.
 
