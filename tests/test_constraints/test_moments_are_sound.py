@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
@@ -183,6 +183,13 @@ def test_what_states_no_means_of_all_records_is_refused():
     weighted = DecisionTreeRegressor().fit(X, y, sample_weight=[1, 2, 1, 1])
     with pytest.raises(InvalidInput, match="sample_weight: expected every record once"):
         maxent.from_sklearn(weighted, target="y", bins=[0, 20, 50])
+    # A constraint clips means; trees of a part of the records, or of some that weigh nothing, have other means and sizes.
+    assert "monotonic_cst: expected no constraints" in refusal(DecisionTreeRegressor(monotonic_cst=[-1]))
+    part = BaggingRegressor(DecisionTreeRegressor(), 2, max_samples=2, bootstrap=False)
+    assert "sample_weight: expected every record once" in refusal(part)
+    for several in (ExtraTreesRegressor(2), part.set_params(max_samples=1.0)):
+        with pytest.raises(InvalidInput, match="sample_weight: expected every record once"):
+            maxent.from_sklearn(several.fit(X, y, sample_weight=[0, 1, 1, 1]), target="y", bins=[0, 20, 50])
 
 
 def test_the_diabetes_of_scikit_learn():

@@ -10,8 +10,9 @@ import numpy as np
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.drafts import Splits, drafts_of, exact, splits_of
-from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member
+from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, is_monotonic
 from maxent.models.release import Node
+from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish, freeze
 
 MEANS = ("squared_error", "friedman_mse", "poisson")
@@ -39,7 +40,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
     Raises
     ------
     InvalidInput
-        For several targets, trees of draws, weights, and values that are no means.
+        For several targets, trees of draws or of some of the records, weights, and values that are no means.
     """
     trees = [(model, None)] if hasattr(model, "tree_") else list(_members(model))
     if model.n_outputs_ != 1 if hasattr(model, "n_outputs_") else False:
@@ -47,14 +48,20 @@ def regression_of(source: str, model: Any) -> Ensemble:
     if getattr(model, "bootstrap", False) and trees[0][0] is not model:
         expected = "trees that were grown from all records: bootstrap=False"
         raise invalid(source, "model", "bootstrap", expected, "draws, whose means are not those of the records")
+    # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
+    given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
+    drawn = getattr(model, "_sample_weight", None) is not None
     members = []
     for tree, features in trees:
         if tree.criterion not in MEANS:
             expected = f"one of {', '.join(MEANS)}, whose leaves state means"
             raise invalid(source, "model", "criterion", expected, tree.criterion)
+        if is_monotonic(tree):
+            expected = "no constraints, which clip means to those of the nodes above"
+            raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
         grown = tree.tree_
         rows = np.asarray(grown.n_node_samples, np.int64)
-        if not np.array_equal(rows, grown.weighted_n_node_samples) or rows[0] != trees[0][0].tree_.n_node_samples[0]:
+        if drawn or rows[0] != given or not np.array_equal(rows, grown.weighted_n_node_samples):
             raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
         splits = splits_of(grown)
         splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
