@@ -166,6 +166,7 @@ def test_a_document_says_what_is_wrong(change, message):
     assert message in str(refused.value)
 
 
+@pytest.mark.filterwarnings("ignore:When fitting BaggingRegressor")
 def test_what_states_no_means_of_all_records_is_refused():
     X = pd.DataFrame({"a": [0, 1, 2, 3]})
     y = [1.0, 2.0, 30.0, 50.0]
@@ -187,7 +188,7 @@ def test_what_states_no_means_of_all_records_is_refused():
     assert "monotonic_cst: expected no constraints" in refusal(DecisionTreeRegressor(monotonic_cst=[-1]))
     part = BaggingRegressor(DecisionTreeRegressor(), 2, max_samples=2, bootstrap=False)
     assert "sample_weight: expected every record once" in refusal(part)
-    for several in (ExtraTreesRegressor(2), part.set_params(max_samples=1.0)):
+    for several in (ExtraTreesRegressor(2), part.set_params(max_samples=3)):
         with pytest.raises(InvalidInput, match="sample_weight: expected every record once"):
             maxent.from_sklearn(several.fit(X, y, sample_weight=[0, 1, 1, 1]), target="y", bins=[0, 20, 50])
 
