@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -135,12 +135,20 @@ def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
     assert found.estimate.disclosure.measures["divergence"] > 0
 
 
+def test_a_boosted_regression_with_bins_is_refused_as_what_it_is() -> None:
+    frame, _ = people()
+    model = GradientBoostingRegressor(n_estimators=2).fit(frame[["age"]], frame["pay"])
+    with pytest.raises(InvalidInput, match="of regressions a tree, or a forest without bootstrap"):
+        maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "qi": ({"qi": "age"}, "qi: expected a list of columns, such as .'age', 'sex'., found 'age'"),
     "unknown qi": ({"qi": ["aged"]}, "qi: expected columns of the table .*did you mean 'age'"),
     "no classes": ({"y": None, "qi": ["age"]}, "y: expected the class of each record"),
     "too few": ({"y": ["ill"], "qi": ["age"]}, "y: expected 80 classes, one for each row of X, found 1"),
     "another class": ({"y": ["sick"] * 80, "qi": ["age"]}, "row 1: class: expected one of the model's classes"),
+    "classes of other rows": ({"y": people()[1][::-1], "qi": ["age"]}, "classes: expected counts .*row by row"),
     "parameters": ({"parameters": {"a": 1}, "qi": ["age"]}, "parameters: expected None: a model that is there"),
 }
 

@@ -22,7 +22,7 @@ from maxent.disclosure.limits import Limits
 from maxent.models.errors import ARGUMENT, NoAnswerInTime, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
-from maxent.models.formats.scikit_learn.pipelines.undo import class_names, final_of, release_of
+from maxent.models.formats.scikit_learn.pipelines.undo import check_classes, class_names, final_of, release_of
 from maxent.models.reading import Reading
 from maxent.models.release import Attribute, Impurity, Release
 from maxent.models.tables.frame import Source, shorten
@@ -232,6 +232,8 @@ def _of_model(
     release = release_of(model, table, **named)
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
+    if not release.target.numbers:
+        check_classes(model, table, str(target), list(labels), release.target.classes)
     truth = _with_column(people, str(target), labels)
     from importlib.metadata import version
 

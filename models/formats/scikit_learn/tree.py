@@ -131,12 +131,12 @@ def from_sklearn(
     """
     given = _given(model, X)
     numeric = numeric_target(_SOURCE, target, bins, values) if is_regression(model) else None
+    ensemble = _ensemble(model, None if given is None else len(given), weighted=sample_weight is not None)
     if numeric is None and (bins is not None or values is not None):
         expected = "nothing for a classifier, which has classes"
         raise invalid(_SOURCE, "argument", "bins", expected, shorten(values if bins is None else bins))
     if numeric is not None and classes is not None:
         raise invalid(_SOURCE, "argument", "classes", "bins or values of a regression", shorten(classes))
-    ensemble = _ensemble(model, None if given is None else len(given), weighted=sample_weight is not None)
     members = ensemble.members
     problems = list(_argument_problems(model, target, classes, features, private, publish))
     if sample_weight is not None and members[0].tree is not model:

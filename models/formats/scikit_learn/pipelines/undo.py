@@ -10,6 +10,8 @@ import numpy as np
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
+from maxent.models.formats.scikit_learn.drafts import counts_of
+from maxent.models.formats.scikit_learn.ensemble import is_monotonic
 from maxent.models.formats.scikit_learn.pipelines.attributes import undone, untested
 from maxent.models.formats.scikit_learn.pipelines.nodes import induction_of, input_name, rewritten, tests_of
 from maxent.models.formats.scikit_learn.pipelines.steps import trace
@@ -195,3 +197,43 @@ def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.
             raise invalid("y", f"row {row}", "class", expected, shorten(label))
         found.append(names[label])
     return np.array(found, object)
+
+
+def check_classes(model: Any, table: DataFrame, target: str, labels: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse classes that are not those of the rows: of a tree that counts all records alike its leaves tell.
+
+    Parameters
+    ----------
+    model, table, target
+        As of `release_of`.
+    labels : sequence of str, shape (n_rows,)
+        The class of each record, by its name.
+    names : sequence of str
+        Names of ``model.classes_``, in that order.
+
+    Raises
+    ------
+    InvalidInput
+        Naming a leaf that other classes reach than ``fit`` was given.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    steps, final = _flat(model)
+    if not isinstance(final, DecisionTreeClassifier) or final.class_weight is not None or is_monotonic(final):
+        return
+    tree = final.tree_
+    stated = counts_of(tree)
+    if stated is None or not np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples):
+        return
+    given = _model_columns(model, steps, final, table, target)
+    pipe = Pipe(SOURCE, [step for _, step in steps], table.iloc[:, given], trace(SOURCE, steps, len(given)))
+    rows = _rows_of(final, pipe).astype(np.float32)
+    codes = {name: code for code, name in enumerate(names)}
+    found = np.zeros_like(stated)
+    np.add.at(found, (tree.apply(rows), np.array([codes[label] for label in labels], np.int64)), 1)
+    leaves = np.flatnonzero(np.asarray(tree.children_left) < 0)
+    wrong = leaves[(found[leaves] != stated[leaves]).any(axis=1)]
+    if len(wrong):
+        expected, here = (shorten(", ".join(map(str, counts[wrong[0]].tolist()))) for counts in (stated, found))
+        expected = f"counts {expected} of the classes, as in the model (X and y as fit was given them, row by row)"
+        raise invalid("y", f"node {wrong[0]} of the tree", "classes", expected, here)
