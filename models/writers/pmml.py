@@ -7,6 +7,7 @@ an extension that other programs skip: read back by maxent it is what it was, pr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
 from math import inf, isfinite
@@ -28,6 +29,9 @@ from maxent.models.writers.writer import Wanted, Writer
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n'
 _OWN = '    <Extension extender="maxent" name="maxent/1" value="'
 
+_NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""A character that no XML document can have."""
+
 _TOGETHER = {"vote": "weightedMajorityVote", "mean": "weightedAverage"}
 """Rules by which trees answer together, as PMML calls them."""
 
@@ -39,10 +43,14 @@ def write_pmml(release: Release, wanted: Wanted) -> str:
     ------
     InvalidInput
         Where trees predict in a way that PMML has no words for: by the sum of their counts, or by scores of a link that
-        is none of logit, softmax and none.
+        is none of logit, softmax and none. For names with characters that XML has no words for, such as NUL.
     """
     del wanted
-    return _HEAD + "\n".join(_document(release)) + "\n</PMML>\n"
+    text = _HEAD + "\n".join(_document(release)) + "\n</PMML>\n"
+    if (found := _NOT_XML.search(text)) is not None:
+        expected = "names without control characters, which XML cannot hold"
+        raise invalid("export", "release", "names", expected, repr(found.group()))
+    return text
 
 
 def own_release(content: bytes, source: str) -> Release | None:

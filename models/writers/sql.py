@@ -19,7 +19,7 @@ import numpy as np
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Boosting, Release, Tree
-from maxent.models.tables.columns.column_names import own_names
+from maxent.models.tables.columns.column_names import PREFIX
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.trees.answers import shares_of, terms_of
 from maxent.models.trees.ensembles import base_scores, score_terms, states_shares
@@ -31,7 +31,7 @@ from maxent.models.writers.writer import Wanted, Writer
 def write_sql(release: Release, wanted: Wanted) -> str:
     """A query that adds to each row of a table its leaf in each tree, the predicted class, and its probabilities.
 
-    Names of columns of the query have a prefix where an attribute is called so.
+    Names of columns of the query have a prefix where an attribute is called so, in large or small letters.
 
     Raises
     ------
@@ -64,17 +64,29 @@ class _Names:
     leaf: Sequence[str]
     weight: Sequence[str]
     share: Sequence[str]
+    score: Sequence[str]
+    own: Sequence[str]
+    instead: Sequence[str]
     predicted: str
 
     @classmethod
     def of(cls, release: Release) -> _Names:
         several = len(release.trees) > 1
-        leaf = [f"leaf {i}" for i in range(1, len(release.trees) + 1)] if several else ["leaf"]
-        classes = release.target.classes
-        ours = [*leaf, *(f"weight({c})" for c in classes), *(f"P({c})" for c in classes), "predicted"]
-        names = [_quoted(name) for name in own_names(ours, [a.name for a in release.attributes])]
-        n, k = len(leaf), len(classes)
-        return cls(names[:n], names[n : n + k], names[n + k : n + 2 * k], names[-1])
+        # Databases take names that differ by case alone for one, and which of two columns they then read is theirs.
+        taken = {attribute.name.casefold() for attribute in release.attributes}
+
+        def free(name: str) -> str:
+            while name.casefold() in taken:
+                name = PREFIX + name
+            taken.add(name.casefold())
+            return _quoted(name)
+
+        def each(words: str) -> list[str]:
+            return [free(words.format(label=label, x=x)) for x, label in enumerate(release.target.classes)]
+
+        leaf = [free(f"leaf {i}" if several else "leaf") for i in range(1, len(release.trees) + 1)]
+        steps = [each(words) for words in ("score {x}", "own {x}", "instead {x}")]
+        return cls(leaf, each("weight({label})"), each("P({label})"), *steps, free("predicted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +195,7 @@ def _weighed(release: Release, trees: Sequence[_Placed], names: _Names) -> Itera
     if all(each.own[at].any(axis=1).all() for each, at in zip(terms, ends, strict=True)):
         yield _step("weighed", "placed", _sums(trees, [t.own for t in terms], None, names.weight))
         return
-    own, instead = ([f'"{words}{x}"' for x in range(len(names.weight))] for words in ("own ", "instead "))
+    own, instead = names.own, names.instead
     columns = _sums(trees, [t.own for t in terms], None, own) + _sums(trees, [t.instead for t in terms], None, instead)
     yield _step("answered", "placed", columns)
     silent, mute = (" AND ".join(f"{name} = 0e0" for name in columns) for columns in (own, instead))
@@ -200,7 +212,7 @@ def _weighed(release: Release, trees: Sequence[_Placed], names: _Names) -> Itera
 def _scored(release: Release, trees: Sequence[_Placed], names: _Names) -> Iterator[str]:
     """The steps from places to the weights of classes by their scores."""
     link = (release.boosting or Boosting("none")).link
-    scores = [f'"score {x}"' for x in range(len(names.weight))] if link != "none" else names.weight
+    scores = names.score if link != "none" else names.weight
     values = [*score_terms(release)]
     yield _step("scored" if link != "none" else "weighed", "placed", _sums(trees, values, base_scores(release), scores))
     if link != "none":

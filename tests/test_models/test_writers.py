@@ -137,6 +137,30 @@ def test_a_query_treats_missing_unknown_and_removed_as_the_release_does(predicts
     assert_same_predictions(release, rows(release, 200))
 
 
+@pytest.mark.parametrize("name", ["LEAF", "Leaf 2", "own 0", "instead 1", "score 0", "Weight(Maybe)"])
+@pytest.mark.parametrize("n_trees", [1, 2])
+def test_a_query_reads_its_own_columns_whatever_attributes_are_called(name, n_trees):
+    text = json.dumps({**RELEASE, "target": {"name": "y", "classes": ["no", "NO", "maybe"]}})
+    text = text.replace("'yes'", "NO").replace('"z"', json.dumps(name)).replace('"predicted"', '"Predicted"')
+    one = parse_release(json.loads(text), "r")
+    frame = rows(one, 100)
+    for predicts, kind in ((None, "counts"), ("score", "value")):
+        nodes = tuple(
+            replace(n, counts=None, value={c: float(len(n.id) + i) for i, c in enumerate(n.counts)})
+            if kind == "value" and n.counts is not None
+            else n
+            for n in one.trees[0].nodes
+        )
+        trees = (replace(one.trees[0], nodes=nodes),) * n_trees
+        boosting = Boosting("softmax") if predicts == "score" else None
+        release = replace(one, trees=trees, predicts=predicts, boosting=boosting)
+        database = duckdb.connect()
+        database.register("given", frame.assign(row=range(len(frame))))
+        database.execute("create table data as select * from given")
+        found = database.execute(maxent.export(release, to="sql")).df().sort_values("row")
+        assert found["maxent_predicted"].tolist() == predict(release, frame).frame["predicted"].tolist()
+
+
 @pytest.mark.parametrize("link", ["logit", "softmax", "none"])
 def test_a_query_adds_scores(link):
     one = parse_release(RELEASE, "r")
@@ -239,6 +263,12 @@ def test_pmml_has_no_sum_of_counts():
     tree = parse_release(RELEASE, "r")
     with pytest.raises(maxent.InvalidInput, match="predicts: expected vote, mean or score of several trees"):
         maxent.export(replace(tree, trees=tree.trees * 2), to="pmml")
+
+
+def test_pmml_refuses_names_that_no_xml_can_hold():
+    release = parse_release(json.loads(json.dumps(RELEASE).replace("it's", "it\\u0001s")), "r")
+    with pytest.raises(maxent.InvalidInput, match="names: expected names without control characters"):
+        maxent.export(release, to="pmml")
 
 
 def test_rules_state_what_leaves_state():
