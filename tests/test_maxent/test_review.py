@@ -190,6 +190,14 @@ def test_the_command_reviews_a_file(files: list[str], tmp_path: Path, capsys: An
     assert [(a.name, a.role) for a in release.attributes] == [("age", "public"), ("pay", "private")]
 
 
+def test_classes_that_a_file_calls_otherwise_can_be_named(tmp_path: Path, capsys: Any) -> None:
+    model = Path(__file__).parents[1] / "test_models" / "boosted_files" / "xgboost-binary.json"
+    (tmp_path / "data.csv").write_text("age,hours,work,state\n20,5,1,ill\n30,15,2,well\n")
+    assert main(["review", str(model), str(tmp_path / "data.csv"), "--target", "state", "--qi", "age"]) == 2
+    said = capsys.readouterr().err
+    assert "expected one of '0', '1' (--classes names those of the model, in its order), found 'ill'" in said
+
+
 def test_the_command_reviews_a_regression_in_bins(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "frame.csv").write_text(

@@ -19,7 +19,7 @@ from maxent.api.releases.convert import converted, wanted_of, with_numbers
 from maxent.attacks.audit import Audit
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.limits import Limits
-from maxent.models.errors import ARGUMENT, NoAnswerInTime, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.scikit_learn.pipelines.undo import check_classes, class_names, final_of, release_of
@@ -279,7 +279,7 @@ def review_subject(
     progress: Progress | None = None,
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `review`."""
-    case = subject.tables.case(subject.converted.release)
+    case = _case_of(subject)
     begin, limit = time.monotonic(), solving.time_limit
     weaker = limit is not None and bool(case.release.private) and not _placed(case, limit * PLACING)
     estimate, why = None, ""
@@ -301,6 +301,23 @@ def review_subject(
     people = case.people.individuals
     found = Review(subject.converted, subject.name, people, audit, estimate, why, limits, asked, case.noticed)
     return replace(found, weaker=weaker and estimate is not None)
+
+
+def _case_of(subject: Subject) -> Case:
+    """The case of what was read; where its table has other classes than a file, with the way to name these."""
+    try:
+        return subject.tables.case(subject.converted.release)
+    except InvalidInput as error:
+        if subject.converted.format in ("maxent/1", "scikit-learn"):
+            raise
+        advice = " (classes= names those of the model, in its order)"
+        told = [
+            replace(p, expected=p.expected + advice)
+            if p.field == subject.target and p.expected.startswith("one of ")
+            else p
+            for p in error.problems
+        ]
+        raise InvalidInput(error.source, told) from None
 
 
 PLACING = 1 / 3
