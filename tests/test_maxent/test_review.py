@@ -198,6 +198,14 @@ def test_classes_that_a_file_calls_otherwise_can_be_named(tmp_path: Path, capsys
     assert "expected one of '0', '1' (--classes names those of the model, in its order), found 'ill'" in said
 
 
+def test_a_table_without_the_columns_that_a_file_tests_is_refused(files: list[str], capsys: Any) -> None:
+    table = Path(files[1])
+    model = Path(__file__).parents[1] / "test_models" / "boosted_files" / "xgboost-binary.json"
+    table.write_text("years,hours,work,state\n20,5,1,0\n30,15,2,1\n")
+    assert main(["review", str(model), files[1], "--target", "state", "--qi", "years"]) == 2
+    assert "age: expected a column of this name (--features names the columns" in capsys.readouterr().err
+
+
 def test_the_command_reviews_a_regression_in_bins(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "frame.csv").write_text(

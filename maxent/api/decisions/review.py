@@ -23,11 +23,13 @@ from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.scikit_learn.pipelines.undo import check_classes, class_names, final_of, release_of
-from maxent.models.reading import Reading
+from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Impurity, Release
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source, missing_columns, shorten
+from maxent.models.tables.table_files import read_frame
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.hints import close_to
+from maxent.models.trees.predict import tested_attributes
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.reliability import warn_unreliable
 from maxent.results.review import WITHOUT_PRIVATE, Asked, Review, limits_of
@@ -193,8 +195,19 @@ def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any
         table = _with_column(table, str(target or UNNAMED), y)
     named = target or (None if y is None else UNNAMED)
     found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
+    if found.format != "maxent/1":
+        _check_columns(found.release, table, reading)
     release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
     return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
+
+
+def _check_columns(release: Release, table: Source, reading: Reading | None) -> None:
+    """Refuse a table without the columns that a model tests: they would be private, and the verdict too good."""
+    frame = read_frame(table, "X", [], reader_of(reading))
+    advice = " (features= names the columns of the model's input)"
+    lacking = missing_columns(frame, [attribute.name for attribute in tested_attributes(release)])
+    if lacking:
+        raise InvalidInput(frame.source, [replace(each, expected=each.expected + advice) for each in lacking])
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
@@ -311,12 +324,8 @@ def _case_of(subject: Subject) -> Case:
         if subject.converted.format in ("maxent/1", "scikit-learn"):
             raise
         advice = " (classes= names those of the model, in its order)"
-        told = [
-            replace(p, expected=p.expected + advice)
-            if p.field == subject.target and p.expected.startswith("one of ")
-            else p
-            for p in error.problems
-        ]
+        other = [p.field == subject.target and p.expected.startswith("one of ") for p in error.problems]
+        told = [replace(p, expected=p.expected + advice * said) for p, said in zip(error.problems, other, strict=True)]
         raise InvalidInput(error.source, told) from None
 
 
