@@ -149,13 +149,20 @@ def _among(text: str, name: str, values: Sequence[str], attribute: Attribute) ->
     """Whether a category is among values; `OTHER` stands for each that the attribute does not name."""
     parts = []
     if named := [value for value in values if value not in (MISSING, OTHER)]:
-        parts.append(f"{text} IN ({', '.join(map(_text, named))})")
+        parts.append(f"{text} IN ({', '.join(map(_text, _spelled(named, attribute)))})")
     if OTHER in values:
         known = [value for value in attribute.values or () if value not in (MISSING, OTHER)]
-        parts.append(f"{text} NOT IN ({', '.join(map(_text, known))})" if known else f"{name} IS NOT NULL")
+        others = f"{text} NOT IN ({', '.join(map(_text, _spelled(known, attribute)))})"
+        parts.append(others if known else f"{name} IS NOT NULL")
     if MISSING in values:
         parts.append(f"{name} IS NULL")
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
+def _spelled(values: Sequence[str], attribute: Attribute) -> list[str]:
+    """Values as a database casts them to text: truth values, which pandas writes in capitals, in small letters, too."""
+    small = [value.lower() for value in values if value in ("True", "False")]
+    return [*values, *(value for value in small if value not in (attribute.values or ()))]
 
 
 def _of_one_tree(release: Release, placed: _Placed, names: _Names) -> list[str]:

@@ -137,6 +137,16 @@ def test_a_query_treats_missing_unknown_and_removed_as_the_release_does(predicts
     assert_same_predictions(release, rows(release, 200))
 
 
+@pytest.mark.parametrize("named", [("True", "False"), ("True", "(other)")])
+def test_a_query_reads_truth_values_of_a_database(named):
+    branches = [{"in": [value], "child": leaf} for value, leaf in zip(named, "AB", strict=True)]
+    nodes = [{"id": "N", "attribute": "z", "branches": branches}]
+    nodes += [{"id": leaf, "label": label} for leaf, label in (("A", "no"), ("B", "maybe"))]
+    attribute = {"name": "z", "type": "categorical", "values": list(named)}
+    release = parse_release({**RELEASE, "attributes": [attribute], "trees": [{"nodes": nodes}]}, "r")
+    assert queried(release, pd.DataFrame({"z": [True, False]}))["predicted"].tolist() == ["no", "maybe"]
+
+
 @pytest.mark.parametrize("name", ["LEAF", "Leaf 2", "own 0", "instead 1", "score 0", "Weight(Maybe)"])
 @pytest.mark.parametrize("n_trees", [1, 2])
 def test_a_query_reads_its_own_columns_whatever_attributes_are_called(name, n_trees):
