@@ -190,7 +190,7 @@ def _names(first: Any, wanted: Wanted, training: TrainingColumns | None) -> tupl
 def _lost(release: Release) -> Iterator[str]:
     """What the release does not state of the records."""
     leaves = [leaf for tree in release.trees for leaf in tree.leaves]
-    if all(leaf.counts is None for leaf in leaves):
+    if release.target.numbers is None and all(leaf.counts is None for leaf in leaves):
         yield "counts and labels of leaves: the model has scores, or shares of records that weigh differently"
     if all(leaf.n is None for leaf in leaves):
         yield "sizes of leaves: they are not surely those of all records; --train may prove them"
