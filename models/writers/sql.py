@@ -85,8 +85,8 @@ class _Names:
             return [free(words.format(label=label, x=x)) for x, label in enumerate(release.target.classes)]
 
         leaf = [free(f"leaf {i}" if several else "leaf") for i in range(1, len(release.trees) + 1)]
-        steps = [each(words) for words in ("score {x}", "own {x}", "instead {x}")]
-        return cls(leaf, each("weight({label})"), each("P({label})"), *steps, free("predicted"))
+        score, own, instead = (each(words) for words in ("score {x}", "own {x}", "instead {x}"))
+        return cls(leaf, each("weight({label})"), each("P({label})"), score, own, instead, free("predicted"))
 
 
 @dataclass(frozen=True, slots=True)
