@@ -166,6 +166,10 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
     release = chosen.read(path, reader)
     if not isinstance(release, Release):
         raise invalid(source, "file", "format", "a model", chosen.words)
+    if wanted.target not in (None, release.target.name):
+        raise invalid(
+            "options", ARGUMENT, "target", f"that of the release, {release.target.name!r}", repr(wanted.target)
+        )
     return Converted(release, "maxent", format=chosen.name)
 
 

@@ -190,6 +190,12 @@ def test_the_command_reviews_a_file(files: list[str], tmp_path: Path, capsys: An
     assert [(a.name, a.role) for a in release.attributes] == [("age", "public"), ("pay", "private")]
 
 
+def test_the_target_of_a_release_is_its_own() -> None:
+    tree, truth = (Path(__file__).parents[2] / "examples/d1" / name for name in ("tree.json", "truth.csv"))
+    with pytest.raises(InvalidInput, match="target: expected that of the release, 'Salary', found 'Gender'"):
+        maxent.review(tree, truth, target="Gender", qi=["Education"])
+
+
 def test_classes_that_a_file_calls_otherwise_can_be_named(tmp_path: Path, capsys: Any) -> None:
     model = Path(__file__).parents[1] / "test_models" / "boosted_files" / "xgboost-binary.json"
     (tmp_path / "data.csv").write_text("age,hours,work,state\n20,5,1,ill\n30,15,2,well\n")

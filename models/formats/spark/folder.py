@@ -12,7 +12,6 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.json_files import bytes_of, json_object
 from maxent.models.formats.json_values import Values
 from maxent.models.tables.frame import shorten
-from maxent.models.tables.sources.parquet_file import check_footer
 
 _SPARK = "org.apache.spark.ml."
 _MOST_FILES = 10_000
@@ -101,6 +100,8 @@ def table(folder: Path) -> Rows:
 def _part(source: str) -> Rows:
     import pyarrow as pa
     from pyarrow import parquet
+
+    from maxent.models.tables.sources.parquet_file import check_footer
 
     data = bytes_of(source)
     found: Rows = {}
