@@ -24,7 +24,7 @@ SHOWN = (
     "exposed",
     "min_population",
 )
-"""The measures of the table, by their keys; those that are not known are left out."""
+"""Keys of the measures in the table; a measure without a value has no row."""
 
 LONGEST_LIST = 3
 """Sentences on what was lost that a console shows."""

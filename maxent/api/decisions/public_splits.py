@@ -20,7 +20,7 @@ class _Below:
 
 @uncollected()
 def without_private_splits(release: Release) -> Release:
-    """What follows from a release for people of whom only the public attributes are known.
+    """The statements of a release that remain true where private splits are left out.
 
     A node that tests a private attribute becomes a leaf that states the sums of the leaves below it. All statements
     follow from those of the release, so that its estimate has at least as much entropy. A person reaches one leaf of

@@ -211,7 +211,7 @@ def _check_columns(release: Release, table: Source, reading: Reading | None) -> 
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
-    """The attributes of a release, whose roles may be those that it was published with."""
+    """The attributes of a release, each public where it is a quasi-identifier, else private."""
     names = [attribute.name for attribute in release.attributes]
     for name in qi:
         if name not in names:
