@@ -205,8 +205,20 @@ MinK = Annotated[
     int | None, panels.limit(metavar="K", help="Limit: fewest people in a group with the same published information.")
 ]
 MaxCertain = Annotated[int | None, panels.limit(metavar="N", help="Limit: most people whose class is certain.")]
+MaxRightGuesses = Annotated[
+    float | None, panels.limit(metavar="S", help="Limit: largest share of people whose class is guessed right.")
+]
+MaxLift = Annotated[
+    float | None,
+    panels.limit(metavar="S", help="Limit: most that right guesses may exceed the base rate by, a share of people."),
+]
 Enforce = Annotated[
-    bool, panels.limit("--enforce", help="Exit status 1 unless all limits are kept; by default they are only reported.")
+    bool,
+    panels.limit(
+        "--enforce",
+        help="Exit status 3 where a limit is not kept, 4 where that cannot be told; by default limits are only "
+        "reported.",
+    ),
 ]
 
 

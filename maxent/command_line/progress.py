@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress
     from maxent.models.reading import Noticed
 
-DONE, UNRELIABLE, WRONG = 0, 1, 2
+DONE, UNRELIABLE, WRONG, BEYOND, UNKNOWN = 0, 1, 2, 3, 4
+"""Exit statuses; the last two are of enforced limits, one that is not kept, and one that cannot be judged."""
 
 Job = Callable[[], int]
 """The work of a command; returns the exit status."""

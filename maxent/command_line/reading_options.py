@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -125,10 +125,11 @@ def reading(
 
 
 def reads_files(
-    *, releases: bool = True, **groups: Callable[..., Any]
+    *, releases: bool = True, without: Collection[str] = (), **groups: Callable[..., Any]
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
     """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups.
 
-    ``releases`` is whether it reads releases from files, whose format ``--from`` names.
+    ``releases`` is whether it reads releases from files, whose format ``--from`` names. Options ``without`` are left
+    out.
     """
-    return takes(without=() if releases else ("format",), reading=reading, **groups)
+    return takes(without=(*without, *(() if releases else ("format",))), reading=reading, **groups)

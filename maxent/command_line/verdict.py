@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from maxent.command_line import options as opt
-from maxent.command_line.progress import DONE, UNRELIABLE, tell
+from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
@@ -24,6 +24,8 @@ class Asked:
     max_posterior: float | None
     min_k: int | None
     max_certain: int | None
+    max_right_guesses: float | None
+    max_lift: float | None
     enforce: bool
     report: str | None
 
@@ -38,9 +40,10 @@ class Asked:
         from maxent.disclosure.limits import Limits
         from maxent.models.errors import ARGUMENT, invalid
 
-        limits = Limits(self.max_posterior, self.min_k, self.max_certain)
+        *first, last = names = [each.name for each in fields(Limits)]
+        limits = Limits(**{name: getattr(self, name) for name in names})
         if self.enforce and not limits.stated:
-            expected = "a limit: max_posterior=, min_k= or max_certain="
+            expected = f"a limit: {', '.join(f'{name}=' for name in first)} or {last}="
             raise invalid("limits", ARGUMENT, "enforce", expected, "none")
         return limits
 
@@ -51,7 +54,7 @@ class Asked:
         from maxent.disclosure.limits import WORDS
 
         tell(f"limits are enforced: {WORDS[verdict.status]}")
-        return UNRELIABLE
+        return BEYOND if verdict.status == "fail" else UNKNOWN
 
 
 def asked(
@@ -59,10 +62,12 @@ def asked(
     max_posterior: opt.MaxPosterior = None,
     min_k: opt.MinK = None,
     max_certain: opt.MaxCertain = None,
+    max_right_guesses: opt.MaxRightGuesses = None,
+    max_lift: opt.MaxLift = None,
     enforce: opt.Enforce = False,
 ) -> Asked:
     """The options of limits, and of the report."""
-    return Asked(max_posterior, min_k, max_certain, enforce, report)
+    return Asked(max_posterior, min_k, max_certain, max_right_guesses, max_lift, enforce, report)
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arrays import FloatArray
+from maxent.evidence.baseline import Baseline
+from maxent.models.arrays import BoolArray, FloatArray
 
 TOLERANCE = 1e-6
 """By how much computed probabilities may be off, unless more was allowed when they were computed.
@@ -30,7 +31,9 @@ class Believed:
     ``posterior`` is P(x|q), shape (n_qi, n_classes), and ``counts`` the individuals, shape (n_qi,); ``surest`` and
     ``possible``, of the same shape, are the largest P(x|q) at most, by the estimate and as far as published numbers
     allow. ``prior`` is P(x) before the release; ``divergence`` (nats, shape (n_qi,)) is None
-    without a truth, and ``top`` says how many of the largest are averaged.
+    without a truth, and ``top`` says how many of the largest are averaged. With a truth, ``right`` are the people of
+    each quasi-identifier who are guessed right, and ``pure`` says who is in a leaf of one class, shapes (n_qi,).
+    ``baseline`` is what guesses without the release achieve.
     """
 
     posterior: FloatArray
@@ -40,6 +43,9 @@ class Believed:
     prior: FloatArray
     divergence: FloatArray | None
     top: int
+    right: FloatArray | None = None
+    pure: BoolArray | None = None
+    baseline: Baseline | None = None
 
 
 def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> FloatArray:

@@ -27,7 +27,8 @@ class Groups:
 
     ``of`` (n_places,) is the place of the group of each leaf, `NO_GROUP` where nothing is said of it. ``low`` and
     ``high`` are the fewest and the most people of a group who can have each class, ``mass`` how many have it by the
-    estimate, shapes (n_places, n_classes); ``size`` (n_places,) is how many people there are.
+    estimate, shapes (n_places, n_classes); ``size`` (n_places,) is how many people there are. ``all_low`` and
+    ``all_high``, shape (n_classes,), are the fewest and the most of everybody.
     """
 
     of: IntArray
@@ -35,6 +36,8 @@ class Groups:
     high: FloatArray
     mass: FloatArray
     size: FloatArray
+    all_low: FloatArray
+    all_high: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +46,13 @@ class Shares:
 
     ``surest`` is that of the estimate, at most: exact where counts prove it, else with the error of computing it.
     ``possible`` is what it would be if as many people of each group had a class as published numbers allow.
+    ``class_low`` and ``class_high``, shape (n_classes,), are the fewest and the most people with each class.
     """
 
     surest: FloatArray
     possible: FloatArray
+    class_low: FloatArray
+    class_high: FloatArray
 
 
 def shares(program: Program, masses: FloatArray, posterior: FloatArray, tolerance: float = TOLERANCE) -> Shares:
@@ -75,7 +81,8 @@ def shares(program: Program, masses: FloatArray, posterior: FloatArray, toleranc
             for tree, group in zip(groups, of_cell, strict=True):
                 _recognise(exact, value, tree, group[np.argsort(program.cells.owner)], largest, tolerance)
         found.append(np.where(np.isnan(exact), at_most(value, tolerance), exact))
-    return Shares(found[0], np.maximum(*found))
+    low = np.max([each.all_low for each in groups], axis=0)
+    return Shares(found[0], np.maximum(*found), low, np.min([each.all_high for each in groups], axis=0))
 
 
 def _recognise(
@@ -147,11 +154,12 @@ def _tree_groups(program: Program, above: _Above, stated: list[Linear], mass: Fl
     _narrow(low, high, size)
     above.narrow(low, high)
     _narrow(low, high, size)
+    everybody = low[0].copy(), high[0].copy()
     # Of a node that says something, what is left when the groups below are taken away.
     taken = [above.groups_below(values, said) for values in (low, high, mass, size)]
     low, high = np.maximum(low - taken[1], 0.0), np.maximum(high - taken[0], 0.0)
     mass, size = np.maximum(mass - taken[2], 0.0), size - taken[3]
-    return Groups(above.nearest(said), low, np.minimum(high, size[:, None]), mass, size)
+    return Groups(above.nearest(said), low, np.minimum(high, size[:, None]), mass, size, *everybody)
 
 
 def _read(stated: list[Linear], place: IntArray, size: FloatArray, low: FloatArray, high: FloatArray) -> None:

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 
-Origin = Literal["estimate", "groups"]
-"""What a number comes from: the estimate, or what the leaves and groups of a release prove by themselves."""
+Origin = Literal["estimate", "groups", "truth"]
+"""What a number comes from: the estimate, the leaves and groups of a release by themselves, or the truth about them."""
 
-PROVED = "by what their leaf or group proves"
-"""How a number that comes from groups, and is worse than that of the estimate, is told."""
+HOW: Mapping[Origin, str] = {
+    "estimate": "",
+    "groups": "by what their leaf or group proves",
+    "truth": "by what is true in their leaf",
+}
+"""How a number is told that is worse than that of the estimate."""
 
 WORDS: Mapping[str, str] = {
     "pass": "within the stated limits",
@@ -41,8 +44,13 @@ NAMES: Mapping[str, str] = {
     "max_posterior": "largest posterior",
     "min_k": "smallest group that is not told apart",
     "max_certain": "individuals whose class is certain",
+    "max_right_guesses": "share of right guesses",
+    "max_lift": "right guesses above the base rate",
 }
 """Limit -> what is limited."""
+
+SHARES = ("max_posterior", "max_right_guesses", "max_lift")
+"""Limits that are shares, from 0 to 1; the others are numbers of individuals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,8 @@ class Limits:
     ``max_posterior`` is the largest P(class | quasi-identifier) that may be inferred of anybody, a probability;
     ``min_k`` the least individuals that a group which the release does not tell apart may have (k-anonymity, as
     ``maxent audit`` measures it); ``max_certain`` the most individuals whose class may be certain.
+    ``max_right_guesses`` is the largest share of all individuals whose class may be guessed right, and ``max_lift`` by
+    how much that share may exceed the base rate, the share of the most frequent class.
 
     Raises
     ------
@@ -62,12 +72,15 @@ class Limits:
     max_posterior: float | None = None
     min_k: int | None = None
     max_certain: int | None = None
+    max_right_guesses: float | None = None
+    max_lift: float | None = None
 
     def __post_init__(self) -> None:
         problems = []
-        most = self.max_posterior
-        if most is not None and not (is_number(most) and 0 <= most <= 1):
-            problems.append(Problem(ARGUMENT, "max_posterior", "a probability from 0 to 1", shorten(most)))
+        for name in SHARES:
+            most, kind = getattr(self, name), "a probability" if name == "max_posterior" else "a share"
+            if most is not None and not (is_number(most) and 0 <= most <= 1):
+                problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most)))
         for name, least in (("min_k", 1), ("max_certain", 0)):
             value = getattr(self, name)
             if value is not None and not is_whole(value, least):
@@ -75,8 +88,9 @@ class Limits:
                 problems.append(Problem(ARGUMENT, name, expected, shorten(value)))
         if problems:
             raise InvalidInput("limits", problems)
-        if most is not None:
-            object.__setattr__(self, "max_posterior", abs(most))  # -0.0 is 0
+        for name in SHARES:
+            if (most := getattr(self, name)) is not None:
+                object.__setattr__(self, name, abs(most))  # -0.0 is 0
 
     @property
     def stated(self) -> bool:
@@ -103,9 +117,9 @@ class Check:
     possible: float | None = None
 
     @property
-    def proved(self) -> bool:
-        """Whether groups prove a worse number than the estimate has."""
-        return self.origin == "groups" and self.limit != "min_k"
+    def how(self) -> str:
+        """How a worse number than that of the estimate is known; empty where none is."""
+        return HOW[self.origin] if self.limit in ("max_posterior", "max_certain") else ""
 
     def as_dict(self) -> dict[str, Any]:
         """The check as plain numbers and strings."""
@@ -119,11 +133,13 @@ class Check:
     @property
     def stated_text(self) -> str:
         """The limit, for people."""
-        return f"{self.stated:g}" if self.limit == "max_posterior" else f"{self.stated:,.0f}"
+        return f"{self.stated:g}" if self.limit in SHARES else f"{self.stated:,.0f}"
 
     @property
     def why(self) -> str:
         """The reason for a status other than the number suggests; empty for none."""
+        if self.found is None and self.limit == "max_lift":
+            return "as nothing states the base rate"
         if self.found is None or self.status == "pass":
             return ""
         if self.status == "fail":
@@ -135,7 +151,7 @@ class Check:
 
     def _text(self, value: float) -> str:
         """A number of this kind for people."""
-        if self.limit != "max_posterior":
+        if self.limit not in SHARES:
             return f"{value:,.0f}"
         texts = (f"{value:.{digits}f}" for digits in (3, 4, 5, 6))
         return next((text for text in texts if _told_apart(text, value, self.stated)), f"{value:.3f}")
@@ -162,7 +178,7 @@ class Verdict:
     def status(self) -> Status:
         """``pass``, ``fail``, ``cannot_tell`` or ``not stated`` (there are no limits)."""
         found = [judged.status for judged in self.releases if judged.decisive]
-        return _worst(found) if found or not self.limits.stated else "cannot_tell"
+        return worst(found) if found or not self.limits.stated else "cannot_tell"
 
     @property
     def passed(self) -> bool:
@@ -176,6 +192,12 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain numbers, strings, lists and dictionaries."""
+        checks = [
+            {"id": c.limit, "release": judged.release, "limit": c.stated, "found": c.found, "status": c.status}
+            for judged in self.releases
+            if judged.decisive
+            for c in judged.checks
+        ]
         releases = [
             {
                 "release": judged.release,
@@ -185,7 +207,7 @@ class Verdict:
             }
             for judged in self.releases
         ]
-        return {"status": self.status, "limits": self.limits.as_dict(), "releases": releases}
+        return {"status": self.status, "checks": checks, "limits": self.limits.as_dict(), "releases": releases}
 
     def lines(self) -> list[str]:
         """The verdict as text, a line per limit; nothing where no limits are stated."""
@@ -198,100 +220,9 @@ class Verdict:
         return found
 
 
-def judge(
-    limits: Limits,
-    release: str,
-    *,
-    reliable: bool,
-    max_posterior: float,
-    certain: int,
-    exposed: int | None,
-    k: int | None,
-    surest: float | None = None,
-    possible_posterior: float | None = None,
-    possible_certain: int | None = None,
-    decisive: bool = True,
-) -> Judged:
-    """The verdict on one release: the worse of what follows from the estimate and from groups.
-
-    An estimate alone would not do: a leaf of one person with a label, for instance, gives their class away, while the
-    maximum-entropy estimate, which knows shares and no whole people, may leave it in doubt. Nor does an estimate that
-    rests on no numbers: of a leaf with a label alone it claims one half, whatever is in it. So a limit is kept only if
-    it also is as far as published numbers allow.
-
-    Parameters
-    ----------
-    limits : Limits
-    release : str
-        Its name.
-    reliable : bool
-        Whether the estimate can be relied on. If not, numbers that seem to be within a limit prove nothing.
-    max_posterior, certain : float, int
-        As in `maxent.disclosure.summary.Disclosure`.
-    exposed : int or None
-        Individuals whose leaf or group has a single class, as `maxent.audit` finds them; None where it cannot be said.
-    k : int or None
-        Individuals in the smallest group, None where it cannot be said.
-    surest, possible_posterior, possible_certain : float, float, int; optional
-        As in `maxent.disclosure.summary.Disclosure`; by default what was found, with the error of computing a
-        probability.
-    decisive : bool
-        Whether the release counts for the verdict.
-    """
-    checks = []
-    sure = reliable and exposed is not None
-    if limits.max_posterior is not None:
-        worse, origin = worse_posterior(max_posterior, exposed)
-        most = 1.0 if origin == "groups" else float(at_most(max_posterior)) if surest is None else surest
-        possible = max(most, possible_posterior or 0.0)
-        status = _status(most, possible, limits.max_posterior, sure)
-        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible))
-    if limits.min_k is not None:
-        kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
-        checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
-    if limits.max_certain is not None:
-        many, origin = worse_certain(certain, exposed)
-        possible = max(many, possible_certain or 0)
-        status = _status(many, possible, limits.max_certain, sure)
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
-    return Judged(release, decisive, _worst([check.status for check in checks]), tuple(checks))
-
-
-def worse_certain(certain: int, exposed: int | None) -> tuple[int, Origin]:
-    """Individuals whose class is certain, by the estimate or by what groups prove, whichever are more."""
-    return (exposed, "groups") if exposed is not None and exposed > certain else (certain, "estimate")
-
-
-def worse_posterior(max_posterior: float, exposed: int | None) -> tuple[float, Origin]:
-    """The largest posterior: 1 where groups prove somebody's class, else that of the estimate."""
-    return (1.0, "groups") if exposed and max_posterior < 1 - TOLERANCE else (max_posterior, "estimate")
-
-
-def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
-    """The verdict on the rows of a comparison; the first of several releases is not decisive.
-
-    ``of`` is how many releases there were to be, if some were not reached.
-    """
-    judged = (
-        judge(
-            limits,
-            row["release"],
-            reliable=row["status"] == "optimal",
-            max_posterior=row["max_posterior"],
-            certain=row["certain"],
-            exposed=row.get("exposed"),
-            k=row.get("min_population"),
-            **{key: row.get(key) for key in ("surest", "possible_posterior", "possible_certain")},
-            decisive=i > 0 or (of or len(rows)) == 1,
-        )
-        for i, row in enumerate(rows)
-    )
-    return Verdict(limits, tuple(judged))
-
-
 def in_words(check: Check) -> str:
     """``largest posterior 0.950, at most 0.9: beyond the limit``."""
-    found = check.found_text + (f" {PROVED}" if check.proved else "")
+    found = check.found_text + (f" {check.how}" if check.how else "")
     bound = "at least" if check.limit == "min_k" else "at most"
     told = CHECK_WORDS[check.status] + (f", {check.why}" if check.why else "")
     return f"{NAMES[check.limit]} {found}, {bound} {check.stated_text}: {told}"
@@ -303,14 +234,7 @@ def _told_apart(text: str, value: float, stated: float) -> bool:
     return (written > stated) == (value > stated) and (written < stated) == (value < stated)
 
 
-def _status(found: float, possible: float, stated: float, sure: bool) -> Status:
-    """The status that a comparison with a limit proves."""
-    if found > stated:
-        return "fail"
-    return "pass" if sure and possible <= stated else "cannot_tell"
-
-
-def _worst(found: Sequence[Status]) -> Status:
+def worst(found: Sequence[Status]) -> Status:
     """The status of several checks together."""
     order: tuple[Status, ...] = ("fail", "cannot_tell", "pass")
     for status in order:

@@ -154,6 +154,15 @@ _ALL = (
         _of(bayes_vulnerability), sentence=True, brief=4, bar=3, report=2,
         says="Right guesses: How often somebody is right who guesses everybody's most likely {target} {how} A blind "
         "guess, one of {classes}, is right {blind} of the time."),
+    Measure("right_guesses", "right guesses", "share", "low",
+        "share of people whose class is guessed right in truth: by the estimate or as the release predicts, whichever "
+        "is right more often",
+        lambda of: None if of.right is None else float(of.right.sum() / of.counts.sum()), json="truth.right_guesses",
+        sentence=True, swept=False),
+    Measure("base_rate", "base rate", "share", "none",
+        "share of the most frequent class, by `--marginal`, the release or the truth: right guesses without a release",
+        lambda of: None if of.baseline is None else of.baseline.base_rate, json="baseline.base_rate", line="if any",
+        sentence=True, swept=False),
     Measure("vulnerability_before", "Bayes vulnerability without the release", "probability", "none",
         "the same without the release", lambda of: float(of.prior.max()),
         json="disclosure.gain.vulnerability_before", line="never"),
@@ -167,6 +176,10 @@ _ALL = (
         says="People whose {target} is certain: Of these people the release leaves practically no doubt: the "
         "estimate gives one class a probability of {certain} or more, or everybody in their leaf or group has the "
         "same class, whichever are more{proved}. For them, publishing the release is publishing the answer."),
+    Measure("pure", "individuals in pure leaves", "individuals", "low",
+        "people in a leaf whose people all have, in truth, the class that it states or predicts",
+        lambda of: None if of.pure is None else int(of.counts[of.pure].sum()), json="truth.pure", line="if any",
+        sentence=True, swept=False),
     Measure("surest", "largest posterior at most", "probability", "low",
         "the largest posterior with the error of computing it: what limits are compared with",
         lambda of: float(of.surest.max()), json="", line="never"),
@@ -177,6 +190,9 @@ _ALL = (
     Measure("possible_certain", "certain individuals allowed", "individuals", "low",
         "certain individuals for leaves as uneven as what is published allows", lambda of: _certain(of, of.possible),
         json="disclosure.possible.certain", line="never"),
+    Measure("possible_right", "right guesses allowed", "share", "low",
+        "expected share of right guesses for leaves as uneven as what is published allows",
+        lambda of: mean(of.possible, of.counts), json="disclosure.possible.right_guesses", line="never", swept=False),
     Measure("entropy_l_diversity", "entropy l-diversity", "classes", "high",
         "exp(entropy) of the most exposed person: the number of equally probable classes with the same uncertainty",
         _of(entropy_l_diversity), bar=6, report=5,

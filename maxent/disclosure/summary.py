@@ -20,7 +20,8 @@ from maxent.disclosure.checked_arrays import (
 from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, individual_divergence
 from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, conditional_entropy, gain_over_prior
 from maxent.disclosure.registry import MEASURES, Number, estimated
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.evidence.baseline import Baseline
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Possible:
 
     certain: int
     max_posterior: float
+    right_guesses: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ def measure(
     surest: npt.ArrayLike | None = None,
     possible: npt.ArrayLike | None = None,
     tolerance: float = TOLERANCE,
+    right: FloatArray | None = None,
+    pure: BoolArray | None = None,
+    baseline: Baseline | None = None,
 ) -> Disclosure:
     """Every measure together.
 
@@ -110,18 +115,23 @@ def measure(
         (`maxent.disclosure.group_shares`); by default as computed, with the error of computing it.
     tolerance : float
         That error, a probability.
+    right, pure : shape (n_qi,), optional
+        People who are guessed right, and whether they are in a leaf of one class: `maxent.evidence.truth`.
+    baseline : Baseline, optional
+        What guesses without the release achieve.
     """
     p, n = checked_posterior(posterior), checked_counts(counts, posterior)
     individual = None if truth is None else individual_divergence(truth, p)
     sure = at_most(p.max(axis=1), tolerance) if surest is None else np.asarray(surest, np.float64)
     allowed = sure if possible is None else np.asarray(possible, np.float64)
-    found = estimated(Believed(p, n, sure, allowed, checked_prior(prior, p.shape[1]), individual, top))
+    before = checked_prior(prior, p.shape[1])
+    found = estimated(Believed(p, n, sure, allowed, before, individual, top, right, pure, baseline))
     named: dict[str, Any] = {f.name: found[f.name] for f in fields(Disclosure) if f.name in found}
     named["alpha_k"] = AlphaK(found["max_posterior"], int(found["alpha_k"]))
     named["divergence"] = None if individual is None else divergence_summary(individual, n, top)
     return Disclosure(
         **named,
-        possible=Possible(int(found["possible_certain"]), found["possible_posterior"]),
+        possible=Possible(int(found["possible_certain"]), found["possible_posterior"], found["possible_right"]),
         tolerance=tolerance,
         gain=gain_over_prior(p, n, prior),
         individual=individual,

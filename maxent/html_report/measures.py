@@ -7,7 +7,8 @@ from dataclasses import replace
 from math import isinf, log
 from typing import Any
 
-from maxent.disclosure.limits import PROVED, worse_certain, worse_posterior
+from maxent.disclosure.judging import worse_certain, worse_posterior
+from maxent.disclosure.limits import HOW
 from maxent.disclosure.measures import CERTAIN
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.html_report.view import Number
@@ -28,11 +29,11 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
     """One measure; of some what groups prove, or predictions achieve, where that is worse than the estimate."""
     value, unit = row[measure.key], measure.unit
     if measure.key == "certain":
-        value, _ = worse_certain(value, row.get("exposed"))
+        value = worse_certain(value, row.get("exposed"), row.get("pure"))[0]
     elif measure.key == "max_posterior":
-        value, _ = worse_posterior(value, row.get("exposed"))
+        value = worse_posterior(value, row.get("exposed"), row.get("pure"))[0]
     elif measure.key == "bayes_vulnerability":
-        value, unit = max(value, row.get("train_accuracy") or 0.0), "share"
+        value, unit = max(value, row.get("right_guesses") or 0.0, row.get("train_accuracy") or 0.0), "share"
     share = measure.share(value, row["individuals"])
     if measure.key == "entropy":
         share = value / log(n_classes) if n_classes > 1 else 0.0
@@ -55,15 +56,15 @@ def _text(measure: Measure, value: float, unit: str, row: Row) -> str:
 
 def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
     """The values of the braces in explanations."""
-    exposed, by_estimate = row.get("exposed"), row["max_posterior"]
+    groups, by_estimate = (row.get("exposed"), row.get("pure")), row["max_posterior"]
     how = "by the estimate or simply as the release predicts, whichever is right more often."
-    if row.get("train_accuracy") is None:
+    if row.get("train_accuracy") is None and row.get("right_guesses") is None:
         how = (
             "by the estimate, if the estimate is right. Whoever simply follows what the release predicts may be right "
             "more often: that is known only with the truth."
         )
-    _, origin = worse_certain(row["certain"], exposed)
-    _, of_posterior = worse_posterior(by_estimate, exposed)
+    _, origin = worse_certain(row["certain"], *groups)
+    _, of_posterior = worse_posterior(by_estimate, *groups)
     return {
         "target": target,
         "certain": CERTAIN,
@@ -71,8 +72,8 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
         "classes": plural(n_classes, "class", "classes"),
         "blind": percent(1 / n_classes),
         "how": how,
-        "proved": f", {PROVED}; {row['certain']:,} by the estimate" if origin == "groups" else "",
-        "here": f" Here, {PROVED}; the estimate has {by_estimate:.3f}." if of_posterior == "groups" else "",
+        "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if HOW[origin] else "",
+        "here": f" Here, {HOW[of_posterior]}; the estimate has {by_estimate:.3f}." if HOW[of_posterior] else "",
     }
 
 

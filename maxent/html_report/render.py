@@ -74,7 +74,6 @@ def _environment() -> Environment:
         "listed": summaries.listed,
         "plural": words.plural,
         "limit_names": limits.NAMES,
-        "proved": limits.PROVED,
         "check_words": limits.CHECK_WORDS,
     }
     return environment

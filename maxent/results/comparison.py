@@ -172,6 +172,7 @@ def estimate_numbers(result: Estimate) -> dict[str, Any]:
         "status": result.outcome.status,
         "certificate": result.certificate,
         "individuals": result.program.table.individuals,
+        "base_rate": None,
         **result.disclosure.measures,
     }
 

@@ -63,6 +63,10 @@ class Estimate(Shown, Solved):
             },
             "disclosure": self.disclosure.as_dict(),
         }
+        if self.baseline is not None:
+            summary["baseline"] = self.baseline.as_dict(self.program.release.target.classes)
+        if self.held is not None:
+            summary["truth"] = self.held.as_dict(table.counts)
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):

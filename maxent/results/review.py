@@ -10,7 +10,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.audit import Audit
-from maxent.disclosure.limits import Check, Judged, Limits, Verdict, judge, judge_rows
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Limits, Verdict
 from maxent.disclosure.registry import audited
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.conversion import Converted
@@ -107,7 +108,7 @@ class Review(Shown):
         ----------
         **limits
             Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
-            (individuals).
+            (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
 
         Raises
         ------
@@ -115,19 +116,7 @@ class Review(Shown):
             For a limit that there is not, or that is out of its range.
         """
         stated = limits_of(limits) if limits else self.limits
-        if self.estimate is not None:
-            return judge_rows(stated, [self.row])
-        row = self.row
-        judged = judge(
-            stated,
-            self.name,
-            reliable=False,
-            max_posterior=0.0,
-            certain=0,
-            exposed=row.get("exposed"),
-            k=row.get("min_population"),
-        )
-        return Verdict(stated, (_without_estimate(judged),))
+        return judge_rows(stated, [self.row])
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
@@ -244,14 +233,3 @@ def limits_of(stated: Mapping[str, Any]) -> Limits:
     if problems:
         raise InvalidInput("limits", problems)
     return Limits(**stated)
-
-
-def _without_estimate(judged: Judged) -> Judged:
-    """A judgement of which nothing was found that only an estimate could say."""
-    checks: tuple[Check, ...] = tuple(
-        replace(check, found=None, possible=None, status="cannot_tell") if check.origin == "estimate" else check
-        for check in judged.checks
-    )
-    found = {check.status for check in checks}
-    worst = next((status for status in ("fail", "cannot_tell", "pass") if status in found), judged.status)
-    return replace(judged, checks=checks, status=worst)

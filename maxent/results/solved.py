@@ -11,6 +11,8 @@ import numpy as np
 from maxent.constraints.program import Contradiction
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
+from maxent.evidence.baseline import Baseline
+from maxent.evidence.truth import InTruth
 from maxent.models.reading import NOTHING, Noticed
 from maxent.solvers.solve.attempt import PROVED
 from maxent.solvers.solve.driver import Outcome
@@ -21,7 +23,8 @@ class Solved(Inference):
     """An inference with its solution.
 
     ``noticed`` is what was while the release and the tables were read. ``optima`` is how many optima, permutations of
-    exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them.
+    exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
+    guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one.
     """
 
     outcome: Outcome
@@ -30,6 +33,8 @@ class Solved(Inference):
     seconds: Mapping[str, float]
     noticed: Noticed = NOTHING
     optima: int = 1
+    baseline: Baseline | None = None
+    held: InTruth | None = None
 
     @property
     def reliable(self) -> bool:

@@ -196,7 +196,29 @@ def _answer(
     """Probabilities, shape (n, n_classes), and codes of the predicted classes, shape (n,)."""
     if removed not in get_args(Removed):
         raise invalid("predict", "argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(removed))
-    reached = places_of(release, attributes, columns, n)
+    return answers_at(release, places_of(release, attributes, columns, n), n, removed)
+
+
+def answers_at(
+    release: Release, reached: Sequence[IntArray], n: int, removed: Removed = "ancestor"
+) -> tuple[FloatArray, IntArray]:
+    """The predictions for records whose place in each tree is known.
+
+    Parameters
+    ----------
+    release : Release
+    reached : sequence of int64, shape (n,), one for each tree
+        Places, as `places_of` has them.
+    n : int
+        Number of records.
+    removed : {"ancestor", "majority"}
+        As for `predict_proba`.
+
+    Returns
+    -------
+    float64, shape (n, n_classes), and int64, shape (n,)
+        Probabilities, and codes of the predicted classes.
+    """
     if release.predicts == "score":
         shares = linked(sum_of_scores(release, reached, n), release.boosting)
         return shares, shares.argmax(axis=1)

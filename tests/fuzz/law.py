@@ -149,7 +149,7 @@ def one_parser() -> Iterator[None]:
 
 def _breaches(case: Case, folder: Path, status: int | None, out: str, err: str) -> Iterator[str]:
     """Breaches of the law by an outcome."""
-    if status not in (0, 1, 2):
+    if status not in range(5):
         yield f"exit status {status}"
     if "Traceback" in out + err:
         yield "a traceback"

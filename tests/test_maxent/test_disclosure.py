@@ -222,6 +222,8 @@ def test_measure_gathers_plain_numbers():
     ]
     leaves = [v for part in ([summary], [summary["gain"], summary["alpha_k"]]) for each in part for v in each.values()]
     assert {type(v) for v in leaves} == {int, float, dict}
+    right = summary["possible"].pop("right_guesses")
+    assert summary["bayes_vulnerability"] <= right <= summary["bayes_vulnerability"] + 1e-6
     assert (summary["tolerance"], summary["possible"]) == (1e-6, {"certain": 5, "max_posterior": 1.0})
     assert found.is_certain.tolist() == [False, False, True, False, True, False, True]
 
@@ -229,7 +231,11 @@ def test_measure_gathers_plain_numbers():
 def test_exact_numbers_take_the_place_of_computed_ones():
     posterior = [[0.999 - 1e-9, 0.001 + 1e-9], [0.999, 0.001], [0.5, 0.5]]
     found = d.measure(posterior, [3, 5, 7], surest=[0.9989999, 0.999, 0.5], possible=[0.9989999, 1.0, 1.0])
-    assert (found.certain, found.surest, found.possible) == (5, 0.999, d.Possible(12, 1.0))
+    assert (found.certain, found.surest, found.possible) == (
+        5,
+        0.999,
+        d.Possible(12, 1.0, pytest.approx((3 * 0.9989999 + 12) / 15)),
+    )
     assert d.measure(posterior, [3, 5, 7]).certain == 8
 
 

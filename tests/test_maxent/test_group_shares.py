@@ -100,7 +100,8 @@ def test_the_verdict_does_not_depend_on_rounding_errors(tmp_path, capsys, people
 
 @given(total=st.integers(2, 2000), data=st.data(), kinds=st.integers(1, 4))
 def test_a_limit_that_is_the_share_of_a_leaf_is_kept_and_a_smaller_one_is_not(total, data, kinds):
-    from maxent.disclosure.limits import Limits, judge
+    from maxent.disclosure.judging import judge
+    from maxent.disclosure.limits import Limits
 
     of_a = data.draw(st.integers(total - total // 2, total))
     counts = {"counts": {"a": of_a * kinds, "b": (total - of_a) * kinds}}

@@ -90,7 +90,7 @@ def test_the_panels_of_an_estimate(capsys, monkeypatch):
         "What is known": {"--knowledge", "--facts", "--marginal", "--rounding"},
         "How files are read": {"--count", "--target"},
         "How it is solved": {"--backend", "--tolerance", "--time-limit"},
-        "Limits": {"--max-posterior", "--min-k", "--max-certain", "--enforce"},
+        "Limits": {"--max-posterior", "--min-k", "--max-certain", "--max-right-guesses", "--max-lift", "--enforce"},
         "Output": {"--json", "--output", "--plot", "--report"},
     }.items():
         assert some <= options(found[title]), title

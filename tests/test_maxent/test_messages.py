@@ -128,7 +128,7 @@ CALLS = {
     ),
     "nothing to enforce": (
         ["estimate", *TREE, "--enforce"],
-        ["--enforce: expected a limit: --max-posterior, --min-k or --max-certain, found none"],
+        ["--enforce: expected a limit: --max-posterior, --min-k, --max-certain, --max-right-guesses or --max-lift"],
     ),
     "separators": (
         ["audit", "tree.json", "semicolons.csv"],

@@ -182,7 +182,7 @@ def test_the_command_reviews_a_file(files: list[str], tmp_path: Path, capsys: An
     assert found["estimate"]["status"] == "optimal"
     assert (tmp_path / "p.csv").is_file()
     assert "maxent review " in (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert main([*call, "--enforce"]) == 1
+    assert main([*call, "--enforce"]) == 3
     said = capsys.readouterr()
     assert "verdict: FAIL" in said.out
     assert "limits are enforced" in said.err

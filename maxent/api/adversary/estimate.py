@@ -16,6 +16,8 @@ from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
+from maxent.evidence.baseline import baseline_of
+from maxent.evidence.truth import in_truth
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
@@ -247,6 +249,15 @@ def estimate_case(
     posterior = program.posterior(masses)
     error = max(how.tolerance, TOLERANCE)
     shared = shares(program, masses, posterior, error)
+    held = None if case.truth is None else in_truth(program, masses, posterior, case.truth)
+    baseline = baseline_of(
+        program.n_classes,
+        program.table.individuals,
+        marginal=case.marginal,
+        low=shared.class_low,
+        high=shared.class_high,
+        truth=case.truth,
+    )
     disclosure = measure(
         posterior,
         program.table.counts,
@@ -255,6 +266,9 @@ def estimate_case(
         surest=shared.surest,
         possible=shared.possible,
         tolerance=error,
+        right=None if held is None else held.right,
+        pure=None if held is None else held.pure,
+        baseline=baseline,
     )
     if mean is not None:
         disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
@@ -268,6 +282,8 @@ def estimate_case(
         seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
         noticed=case.noticed,
         optima=1 if mean is None else mean.optima,
+        baseline=baseline,
+        held=held,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
+from maxent.command_line.progress import UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.command_line.verdict import Asked, asked
 from maxent.results.reliability import NOT_ABOUT_THEM
 
 EXAMPLES = (
@@ -20,7 +22,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files()
+@reads_files(without=["report"], asked=asked)
 def command(
     tree: opt.Published,
     qi: Annotated[
@@ -59,10 +61,12 @@ def command(
         ),
     ] = None,
     csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
 ) -> Job:
     """Find the people whom single leaves of a release expose.
 
-    QI links people to leaves. --facts and --count need it, and --risk for trees that split numbers.
+    QI links people to leaves. --facts and --count need it, and --risk for trees that split numbers. Of the limits, the
+    attacks alone judge --min-k; of the others they can only tell which are not kept: estimate judges these.
     """
     options = {
         "min_size": min_size,
@@ -74,7 +78,7 @@ def command(
         "target": target,
         "reading": reading,
     }
-    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, csv_literal)
+    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
 
 
 def _run(
@@ -83,27 +87,34 @@ def _run(
     options: dict[str, Any],
     as_json: bool,
     outputs: dict[str, str | None],
+    asked: Asked,
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
-    from maxent.text.terminal import print_json
+    from maxent.text.terminal import print_json, print_lines
 
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
+    limits = asked.limits()
     from maxent.api.adversary.audit import audit_release
+    from maxent.disclosure.judging import judge_rows
+    from maxent.disclosure.registry import audited
     from maxent.text.audit import print_audit
 
     found = audit_release(tree, qi, **options)
     tell_noticed(found.noticed)
+    verdict = judge_rows(limits, [{"release": Path(tree).stem, **audited(found.summary)}])
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:
         found.save_table(outputs["--as-table"], csv_literal=csv_literal)
     if as_json:
-        print_json(found.summary)
+        print_json({**found.summary, **verdict.summary})
     else:
         print_audit(found)
+        print_lines(verdict.lines())
+    status = asked.status(verdict)
     if found.reliable:
-        return DONE
+        return status
     tell(NOT_ABOUT_THEM)
     return UNRELIABLE

@@ -85,7 +85,7 @@ def _run(
     check_outputs(outputs, [tree, qi, *opt.inputs(options)])
     limits = asked.limits()
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
-    from maxent.disclosure.limits import judge_rows
+    from maxent.disclosure.judging import judge_rows
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 

@@ -121,7 +121,7 @@ def _run(
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
     from maxent.api.comparisons.compare import compare
-    from maxent.disclosure.limits import judge_rows
+    from maxent.disclosure.judging import judge_rows
     from maxent.text.comparison import print_comparison
 
     report = ReportFile(asked, ["compare", *trees, qi], options)

@@ -1,0 +1,168 @@
+"""The verdict on a release: its numbers against limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maxent.disclosure.checked_arrays import TOLERANCE, at_most
+from maxent.disclosure.limits import Check, Judged, Limits, Origin, Status, Verdict, worst
+
+
+def judge(
+    limits: Limits,
+    release: str,
+    *,
+    reliable: bool,
+    max_posterior: float | None,
+    certain: int | None,
+    exposed: int | None,
+    k: int | None,
+    surest: float | None = None,
+    possible_posterior: float | None = None,
+    possible_certain: int | None = None,
+    pure: int | None = None,
+    right_guesses: float | None = None,
+    bayes_vulnerability: float | None = None,
+    possible_right: float | None = None,
+    base_rate: float | None = None,
+    decisive: bool = True,
+) -> Judged:
+    """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
+
+    An estimate alone would not do: a leaf of one person with a label, for instance, gives their class away, while the
+    maximum-entropy estimate, which knows shares and no whole people, may leave it in doubt. Nor does an estimate that
+    rests on no numbers: of a leaf with a label alone it claims one half, whatever is in it. So a limit is kept only if
+    it also is as far as published numbers allow. With the truth, what is right about real people counts.
+
+    Parameters
+    ----------
+    limits : Limits
+    release : str
+        Its name.
+    reliable : bool
+        Whether the estimate can be relied on. If not, numbers that seem to be within a limit prove nothing.
+    max_posterior, certain : float, int; or None
+        As in `maxent.disclosure.summary.Disclosure`; None without an estimate.
+    exposed : int or None
+        Individuals whose leaf or group has a single class, as `maxent.audit` finds them; None where it cannot be said.
+    k : int or None
+        Individuals in the smallest group, None where it cannot be said.
+    surest, possible_posterior, possible_certain : float, float, int; optional
+        As in `maxent.disclosure.summary.Disclosure`; by default what was found, with the error of computing a
+        probability.
+    pure, right_guesses : int, float; optional
+        With the truth: people in leaves of one class, and the share of right guesses, as `maxent.evidence.truth` has
+        them.
+    bayes_vulnerability, possible_right, base_rate : float, optional
+        Shares of people: expected right guesses, what published numbers allow, and the most frequent class.
+    decisive : bool
+        Whether the release counts for the verdict.
+    """
+    checks = []
+    sure = reliable and exposed is not None
+    if limits.max_posterior is not None:
+        worse, origin = worse_posterior(max_posterior, exposed, pure)
+        computed = None if max_posterior is None else float(at_most(max_posterior)) if surest is None else surest
+        most = computed if origin == "estimate" else 1.0
+        possible = None if most is None else max(most, possible_posterior or 0.0)
+        status = _status(most, possible, limits.max_posterior, sure)
+        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible))
+    if limits.min_k is not None:
+        kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
+        checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
+    if limits.max_certain is not None:
+        many, origin = worse_certain(certain, exposed, pure)
+        possible = None if many is None else max(many, possible_certain or 0)
+        status = _status(many, possible, limits.max_certain, sure)
+        if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
+            many, possible = None, None
+        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
+    checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
+    return Judged(release, decisive, worst([check.status for check in checks]), tuple(checks))
+
+
+def _guesses(
+    limits: Limits,
+    reliable: bool,
+    right: float | None,
+    expected: float | None,
+    possible: float | None,
+    base: float | None,
+) -> list[Check]:
+    """The checks of limits on right guesses: by the truth where there is one, otherwise as the estimate expects."""
+    origin: Origin = "estimate" if right is None else "truth"
+    found = expected if right is None else right
+    most = None if found is None else found if right is not None else max(found, possible or 1.0)
+    checks = []
+    if limits.max_right_guesses is not None:
+        status = _status(found, most, limits.max_right_guesses, reliable)
+        checks.append(Check("max_right_guesses", limits.max_right_guesses, found, status, origin, most))
+    if limits.max_lift is not None:
+        lift = None if found is None or base is None else found - base
+        highest = None if most is None or base is None else most - base
+        if lift is not None and abs(lift) <= TOLERANCE:  # computed of a release that says no more than the base rate
+            lift = 0.0
+            highest = 0.0 if highest is not None and highest <= TOLERANCE else highest
+        status = _status(lift, highest, limits.max_lift, reliable)
+        checks.append(Check("max_lift", limits.max_lift, lift, status, origin, highest))
+    return checks
+
+
+def worse_certain(certain: int | None, exposed: int | None, pure: int | None = None) -> tuple[int | None, Origin]:
+    """Individuals whose class is certain, by the estimate, by what groups prove, or in truth, whichever are most."""
+    found: tuple[int | None, Origin] = (certain, "estimate")
+    for many, origin in ((exposed, _GROUPS), (pure, _TRUTH)):
+        if many is not None and (found[0] is None or many > found[0]):
+            found = (many, origin)
+    return found
+
+
+def worse_posterior(
+    max_posterior: float | None, exposed: int | None, pure: int | None = None
+) -> tuple[float | None, Origin]:
+    """The largest posterior: 1 where groups prove somebody's class, or it is so in truth; else of the estimate."""
+    if max_posterior is None or max_posterior < 1 - TOLERANCE:
+        if exposed:
+            return 1.0, _GROUPS
+        if pure:
+            return 1.0, _TRUTH
+    return max_posterior, "estimate"
+
+
+_GROUPS: Origin = "groups"
+_TRUTH: Origin = "truth"
+
+ROW_KEYS = (
+    *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
+    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate"),
+)
+"""Keys of a row of a comparison that are arguments of `judge`."""
+
+
+def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
+    """The verdict on the rows of a comparison; the first of several releases is not decisive.
+
+    ``of`` is how many releases there were to be, if some were not reached.
+    """
+    judged = (
+        judge(
+            limits,
+            row["release"],
+            reliable=row.get("status") == "optimal",
+            k=row.get("min_population"),
+            **{key: row.get(key) for key in ROW_KEYS},
+            decisive=i > 0 or (of or len(rows)) == 1,
+        )
+        for i, row in enumerate(rows)
+    )
+    return Verdict(limits, tuple(judged))
+
+
+def _status(found: float | None, possible: float | None, stated: float, sure: bool) -> Status:
+    """The status that a comparison with a limit proves."""
+    if found is None or possible is None:
+        return "cannot_tell"
+    if found > stated:
+        return "fail"
+    return "pass" if sure and possible <= stated else "cannot_tell"

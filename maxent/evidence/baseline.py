@@ -1,0 +1,89 @@
+"""The base rate: how often somebody is right who names the most frequent class of everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray
+
+Source = Literal["marginal", "release", "truth"]
+
+NARROW = 0.01
+"""Share of all people: where statements leave a class no more room than this, they state how frequent it is."""
+
+STATED: dict[Source, str] = {
+    "marginal": "--marginal",
+    "release": "the numbers of the release",
+    "truth": "the truth",
+}
+"""Source of a base rate -> its name for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Shares of right guesses of somebody who has no release.
+
+    ``base_rate`` is the share of the most frequent class, ``code``; both, and the ``source``, are None where nothing
+    states them. ``uniform`` is that of a guess among all classes, 1 / n_classes.
+    """
+
+    base_rate: float | None
+    code: int | None
+    source: Source | None
+    uniform: float
+
+    @property
+    def best(self) -> float:
+        """The better of the two that is known: the base rate, where anything states it."""
+        return self.uniform if self.base_rate is None else self.base_rate
+
+    def as_dict(self, classes: tuple[str, ...]) -> dict[str, Any]:
+        """The key ``baseline`` of a JSON summary."""
+        named = None if self.code is None else classes[self.code]
+        return {"base_rate": self.base_rate, "class": named, "source": self.source, "uniform": self.uniform}
+
+
+def baseline_of(
+    n_classes: int,
+    people: int,
+    *,
+    marginal: FloatArray | None = None,
+    low: FloatArray | None = None,
+    high: FloatArray | None = None,
+    truth: IntArray | None = None,
+) -> Baseline:
+    """The baseline of a release, from the first of its sources that states it.
+
+    Parameters
+    ----------
+    n_classes, people : int
+        Classes, and individuals of the table.
+    marginal : float64, shape (n_classes,), optional
+        Individuals of each class that the adversary knows.
+    low, high : float64, shape (n_classes,), optional
+        The fewest and the most individuals of each class that the statements of the release allow.
+    truth : int64, shape (n_qi, n_classes), optional
+        Individuals of each quasi-identifier and class.
+    """
+    uniform = 1 / n_classes
+    if marginal is not None:
+        return _most_frequent(marginal, "marginal", uniform)
+    if low is not None and high is not None:
+        middle = (low + high) / 2
+        code = int(middle.argmax())
+        others = np.delete(high, code)
+        narrow = high - low <= NARROW * people
+        if narrow.all() or (narrow[code] and (others <= middle[code]).all()):
+            return Baseline(float(middle[code] / people), code, "release", uniform)
+    if truth is not None:
+        return _most_frequent(truth.sum(axis=0), "truth", uniform)
+    return Baseline(None, None, None, uniform)
+
+
+def _most_frequent(people: FloatArray | IntArray, source: Source, uniform: float) -> Baseline:
+    """The baseline of known numbers of individuals of each class, shape (n_classes,)."""
+    code = int(people.argmax())
+    return Baseline(float(people[code] / people.sum()), code, source, uniform)

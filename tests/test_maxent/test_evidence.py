@@ -1,0 +1,147 @@
+"""Limits with the truth: right guesses, the base rate, and leaves that are pure in truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.evidence.baseline import baseline_of
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+QI, TRUTH = str(D1 / "qi.csv"), str(D1 / "truth.csv")
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> str:
+    """D1's tree with labels alone."""
+    document = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+    for node in document["trees"][0]["nodes"]:
+        node.pop("error_rate", None)
+        node.pop("n", None)
+    (tmp_path / "labels.json").write_text(json.dumps(document), encoding="utf-8")
+    return str(tmp_path / "labels.json")
+
+
+def run(capsys: Any, *call: str) -> tuple[int, dict[str, Any]]:
+    status = main([*call, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("limit", "without", "with_truth"),
+    [
+        (["--max-certain", "4"], 4, 3),
+        (["--max-posterior", "0.95"], 4, 3),
+        (["--max-right-guesses", "0.7"], 4, 3),
+        (["--max-lift", "0.1"], 4, 3),
+        (["--max-right-guesses", "0.9"], 4, 0),  # what is right is known, whatever is stated
+        (["--max-lift", "0.3"], 4, 0),
+    ],
+)
+def test_labels_alone_fail_by_the_truth_and_cannot_be_told_without(
+    capsys: Any, labels: str, limit: list[str], without: int, with_truth: int
+) -> None:
+    assert run(capsys, "estimate", labels, QI, *limit, "--enforce")[0] == without
+    for call in (["estimate", labels, QI], ["compare", labels, QI]):
+        assert run(capsys, *call, "--truth", TRUTH, *limit, "--enforce")[0] == with_truth
+    [check] = run(capsys, "estimate", labels, QI, "--truth", TRUTH, *limit)[1]["verdict"]["checks"]
+    assert set(check) == {"id", "release", "limit", "found", "status"}
+    assert (check["id"], check["limit"]) == (limit[0][2:].replace("-", "_"), float(limit[1]))
+
+
+def test_right_guesses_are_those_of_the_better_way(capsys: Any, labels: str) -> None:
+    found = run(capsys, "estimate", labels, QI, "--truth", TRUTH)[1]
+    [row] = maxent.compare([labels], QI, TRUTH).rows
+    assert found["truth"]["by_estimate"] == pytest.approx(0.5)  # every class is as likely: a guess by chance
+    assert found["truth"]["as_predicted"] == found["truth"]["right_guesses"] == row["right_guesses"]
+    assert row["right_guesses"] == pytest.approx(row["train_accuracy"])
+    assert found["truth"]["pure"] == row["pure"] == 5  # as error rates of 0 say in the whole tree
+    assert found["baseline"] == {"base_rate": 6 / 11, "class": ">50K", "source": "truth", "uniform": 0.5}
+
+
+def test_the_base_rate_is_of_the_first_that_states_it(labels: str, tmp_path: Path) -> None:
+    (tmp_path / "marginal.csv").write_text("Salary,count\n<=50K,6\n>50K,5\n", encoding="utf-8")
+    known = maxent.estimate(labels, QI, TRUTH, marginal=tmp_path / "marginal.csv").summary["baseline"]
+    assert (known["base_rate"], known["source"]) == (6 / 11, "marginal")
+    stated = maxent.estimate(D1 / "tree.json", QI).summary["baseline"]
+    assert (stated["base_rate"], stated["source"]) == (pytest.approx(6 / 11), "release")
+    assert maxent.estimate(labels, QI).summary["baseline"]["source"] is None
+
+
+def test_a_base_rate_needs_narrow_bounds() -> None:
+    low, high = np.array([50.0, 40.0, 0.0]), np.array([50.5, 49.0, 10.0])
+    assert baseline_of(3, 100, low=low, high=high).base_rate == pytest.approx(0.5025)  # no other is more frequent
+    assert baseline_of(3, 100, low=low - np.array([5, 0, 0]), high=high).base_rate is None
+    assert baseline_of(3, 100, low=low, high=high + np.array([0, 5, 0])).base_rate is None
+
+
+def people() -> pd.DataFrame:
+    """Of those with a, whose b is hidden, x and y are alike; the leaves of b are pure."""
+    rows = [("1", "p", "x"), ("1", "q", "y"), ("2", "p", "x"), ("2", "q", "x")] * 3
+    return pd.DataFrame(rows, columns=["a", "b", "T"])
+
+
+def test_leaves_of_private_attributes_are_pure_only_whatever_these_are(tmp_path: Path) -> None:
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "T", "classes": ["x", "y"]},
+        "attributes": [
+            {"name": "a", "type": "categorical", "values": ["1", "2"]},
+            {"name": "b", "type": "categorical", "values": ["p", "q"], "role": "private"},
+        ],
+        "trees": [
+            {
+                "nodes": [
+                    {
+                        "id": "r",
+                        "attribute": "a",
+                        "branches": [{"in": ["1"], "child": "s"}, {"in": ["2"], "child": "t"}],
+                    },
+                    {
+                        "id": "s",
+                        "attribute": "b",
+                        "branches": [{"in": ["p"], "child": "u"}, {"in": ["q"], "child": "v"}],
+                    },
+                    {"id": "t", "label": "x"},
+                    {"id": "u", "label": "x"},
+                    {"id": "v", "label": "y"},
+                ]
+            }
+        ],
+    }
+    frame, path = people(), tmp_path / "tree.json"
+    for more, pure in (({}, 6), ({"release": {"sampling_rate": 0.5}}, 0)):  # of a = 2 alone
+        path.write_text(json.dumps(document | more), encoding="utf-8")
+        assert maxent.estimate(path, frame[["a"]], frame).summary["truth"]["pure"] == pure
+
+
+def test_an_audit_takes_limits(capsys: Any, labels: str) -> None:
+    tree = str(D1 / "tree.json")
+    for limit, status in (
+        (["--min-k", "2"], 0),
+        (["--min-k", "3"], 3),
+        (["--max-certain", "4"], 3),
+        (["--max-certain", "5"], 4),  # an estimate may find more
+        (["--max-lift", "0.9"], 4),
+    ):
+        code, found = run(capsys, "audit", tree, QI, *limit, "--enforce")
+        assert code == status
+        assert found["verdict"]["status"] == {0: "pass", 3: "fail", 4: "cannot_tell"}[status]
+    assert "verdict" not in run(capsys, "audit", tree, QI)[1]
+    assert main(["audit", labels, QI, "--max-lift", "0.5"]) == 0
+    assert "right guesses above the base rate not known, at most 0.5: cannot tell" in capsys.readouterr().out
+
+
+def test_what_says_no_more_than_the_base_rate_has_no_lift(capsys: Any, tmp_path: Path) -> None:
+    tree = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+    root = {"id": "N1", "counts": {"<=50K": 6, ">50K": 5}}
+    (tmp_path / "root.json").write_text(json.dumps(tree | {"trees": [{"nodes": [root]}]}), encoding="utf-8")
+    for truth in ([], ["--truth", TRUTH]):
+        assert run(capsys, "estimate", str(tmp_path / "root.json"), QI, *truth, "--max-lift", "0", "--enforce")[0] == 0
