@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,11 @@ from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
+
+Ties = Literal["any", "first"]
+"""How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
 
 CHUNK = 1 << 16
 """Cells that are looked at together, so that intermediate results stay small."""
@@ -139,7 +144,8 @@ class Scaling:
 class Program:
     """Everything a release and the adversary's table say, over the cells; see the module's text.
 
-    ``unfinished`` is whether internal constraints are missing, for want of time.
+    ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
+    only: with ``first`` a choice over an earlier attribute was strictly better.
     """
 
     release: Release
@@ -154,6 +160,7 @@ class Program:
     scaling: Scaling | None = None
     unfinished: bool = False
     likelihood: Likelihood | None = None
+    ties: Ties = "any"
 
     @property
     def n_classes(self) -> int:

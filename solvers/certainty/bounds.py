@@ -1,0 +1,83 @@
+"""Proved bounds on the individuals of each quasi-identifier and class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.program import Program
+from maxent.models.arrays import BoolArray, FloatArray
+
+WHOLE = 1e-6
+"""Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that
+a bound was rounded outward by end there."""
+
+BROKEN = 1e-3
+"""Individuals by which a lower bound exceeds an upper one where statements contradict each other."""
+
+LevelNumbers = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Smallest and largest individuals of each quasi-identifier and class over all data consistent with a program.
+
+    Attributes
+    ----------
+    low, high : float64, shape (n_quasi_identifiers, n_classes)
+        Individuals, rounded outward by the error of computing; ``P(class | QI)`` is this divided by the individuals of
+        the quasi-identifier.
+    low_by, high_by : int8, shape (n_quasi_identifiers, n_classes)
+        The level that proved each, an index into `maxent.solvers.certainty.levels.LEVELS`.
+    unasked : bool, shape (n_quasi_identifiers, n_classes)
+        Pairs about which a level could not be asked for want of time: their bounds hold, and may be loose.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    low_by: LevelNumbers
+    high_by: LevelNumbers
+    unasked: BoolArray
+
+    @property
+    def open(self) -> BoolArray:
+        """Pairs of a quasi-identifier and a class whose bounds differ, shape (n_quasi_identifiers, n_classes)."""
+        result: BoolArray = self.low < self.high
+        return result
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether no data are consistent with the program."""
+        return bool((self.low > self.high + BROKEN).any())
+
+    def narrowed(self, low: FloatArray, high: FloatArray) -> Bounds:
+        """These bounds where they are tighter, others elsewhere; what misses a whole number by `WHOLE` is that."""
+        low, high = whole(low), whole(high)
+        return replace(self, low=np.maximum(self.low, low), high=np.minimum(self.high, high))
+
+    def stamped(self, before: Bounds, level: int) -> Bounds:
+        """With the number of a level where it proved more than was known before."""
+        return replace(
+            self,
+            low_by=np.where(self.low > before.low, level, before.low_by).astype(np.int8),
+            high_by=np.where(self.high < before.high, level, before.high_by).astype(np.int8),
+        )
+
+
+def whole(values: FloatArray) -> FloatArray:
+    """Numbers of people: what misses a whole number by at most `WHOLE` is that number."""
+    near = np.rint(values)
+    with np.errstate(invalid="ignore"):  # of infinite bounds
+        close = np.abs(values - near) <= WHOLE
+    result: FloatArray = np.where(close, near, values)
+    return result
+
+
+def unbounded(program: Program) -> Bounds:
+    """What holds without any statement: nobody is less than nobody, or more than all with the quasi-identifier."""
+    shape = len(program.table), program.n_classes
+    high = np.repeat(program.table.counts.astype(np.float64)[:, None], program.n_classes, axis=1)
+    by = np.zeros(shape, np.int8)
+    return Bounds(np.zeros(shape), high, by, by, np.zeros(shape, bool))

@@ -1,0 +1,221 @@
+r"""Closed forms: what the totals of single regions leave to each quasi-identifier (Frechet's bounds).
+
+A region holds n people, w of them with a quasi-identifier, and between L and U of them are of a class. Then of those w
+at least ``max(0, w - (n - L))`` and at most ``min(w, U)`` are of that class. For one tree whose splits are public that
+is exact: the region of a leaf is a table with known margins (Frechet 1940; Dobra & Fienberg, "Bounds for cell entries
+in contingency tables given marginal totals and decomposable graphs", PNAS 97, 2000). Where regions overlap each still
+gives bounds; what one leaves of the others is passed on, in a few rounds, as intervals.
+
+The unknowns are those of whole quasi-identifiers: where private attributes divide one, a region holds some of its
+people, and has no lower bound from its total alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maxent.constraints.presolve.statements import StatementRows, statement_rows
+from maxent.constraints.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
+from maxent.solvers.certainty.bounds import Bounds, whole
+from maxent.solvers.clock import Clock
+
+ROUNDS = 8
+"""Rounds of passing intervals on, at most: none more would be wrong, only less tight."""
+
+STATED = 1e-8
+"""Error of a statement with numbers that are not whole, as a share of its people: they were computed, or printed."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Quasi-identifiers that can be in each region: those of region r are ``who[ends[r]:ends[r + 1]]``, each once.
+
+    ``inside`` says of each whether all its people are in the region.
+    """
+
+    ends: IntArray
+    who: IntArray
+    inside: BoolArray
+
+    @cached_property
+    def region(self) -> IntArray:
+        """The region of each member, shape (n_members,)."""
+        return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
+
+
+def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    """The level ``closed``: bounds from the totals of single regions, for all pairs together."""
+    regions, found = ClassTotals(program), bounds
+    for _ in range(ROUNDS):
+        before = found
+        found = found.narrowed(*regions.pass_on(found.low, found.high))
+        found = found.narrowed(*_left_by_others(program, found))
+        unchanged = np.array_equal(before.low, found.low) and np.array_equal(before.high, found.high)
+        if unchanged or found.contradicted or clock.stop() is not None:
+            break
+    return bounds.narrowed(np.where(questions, found.low, -np.inf), np.where(questions, found.high, np.inf))
+
+
+def _left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+    """What the other classes leave of the individuals of each quasi-identifier."""
+    low, high, counts = bounds.low, bounds.high, program.table.counts.astype(np.float64)[:, None]
+    return _of_total(low, high, counts, counts)
+
+
+def _of_total(low: FloatArray, high: FloatArray, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Intervals of terms, shape (n, k), from those of all terms and of their sum, (n, 1), rounded outward."""
+    sum_low, sum_high = low.sum(axis=1, keepdims=True), high.sum(axis=1, keepdims=True)
+    broken = (_fractional(low) | _fractional(high)).any(axis=1, keepdims=True) | _fractional(least) | _fractional(most)
+    slack = np.where(broken, 2 * EPSILON * (low.shape[1] + 2) * (sum_high + most), 0.0)
+    return least - (sum_high - high) - slack, most - (sum_low - low) + slack
+
+
+def _fractional(values: FloatArray) -> BoolArray:
+    """Numbers that are not whole. Sums of whole numbers of people have no rounding error."""
+    result: BoolArray = values != np.rint(values)
+    return result
+
+
+def members(program: Program) -> Members:
+    """The quasi-identifiers of the program's regions."""
+    regions, owner = program.regions, program.cells.owner[program.regions.indices]
+    region = np.repeat(np.arange(len(regions)), np.diff(regions.indptr))
+    if program.single:
+        return Members(regions.indptr, owner, np.ones(len(owner), bool))
+    key, here = np.unique(region * len(program.table) + owner, return_counts=True)
+    region, who = np.divmod(key, len(program.table))
+    cells = np.bincount(program.cells.owner, minlength=len(program.table))
+    return Members(run_ends(np.bincount(region, minlength=len(regions))), who, here == cells[who])
+
+
+class ClassTotals:
+    """Intervals of the individuals of each class in each region, ``low`` and ``high`` of shape (n_regions, n_classes).
+
+    They follow from the statements about the region, and from bounds on its quasi-identifiers.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.members, self.n_classes = members(program), program.n_classes
+        table = statement_rows(program.linear, program.n_classes)
+        self._table, self._region = table, np.array([c.region for c in program.linear], np.int64)[table.of]
+        entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
+        size = np.maximum(program.region_size, 1.0)[self._region]
+        exact = ~(_fractional(table.lower) | _fractional(table.upper))
+        exact[entry[_fractional(table.coef)]] = False
+        loose = np.where(exact, 0.0, STATED * size)
+        self._lower, self._upper, self._entry = table.lower - loose, table.upper + loose, entry
+        ahead = (table.upper == np.inf) & (table.lower == 0) & (np.diff(table.ends) == 2)
+        ahead &= np.bincount(entry, table.coef, len(table)) == 0
+        ahead &= np.bincount(entry, table.coef == 1, len(table)) == 1
+        self._ahead = _Ahead.of(table, self._region, np.flatnonzero(ahead), self.n_classes)
+        together = self._sum(self.members.inside) == np.diff(self.members.ends)
+        people = self._sum(program.table.counts[self.members.who].astype(np.float64))
+        self.size_low = np.where(together, people, 0.0)[:, None]
+        self.size_high = people[:, None]
+        self.low = np.zeros((len(people), self.n_classes))
+        self.high = np.repeat(self.size_high, self.n_classes, axis=1)
+
+    def pass_on(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds on the individuals of quasi-identifiers that follow from such bounds through the regions' totals."""
+        m = self.members
+        below, above = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
+        if not len(m.who):
+            return below, above
+        least, most = np.where(m.inside[:, None], low[m.who], 0.0), high[m.who]
+        sum_least, sum_most = self._sum(least), self._sum(most)
+        rounded = self._sum(_fractional(least) | _fractional(most)) > 0
+        slack = np.where(rounded, EPSILON * np.diff(m.ends)[:, None] * sum_most, 0.0)
+        self._narrow(sum_least - slack, sum_most + slack)
+        rounded |= _fractional(self.low) | _fractional(self.high)
+        slack += np.where(rounded, 4 * EPSILON * (sum_most + self.high), 0.0)
+        at = m.region
+        np.maximum.at(below, m.who, (self.low - slack - sum_most)[at] + most)
+        room = (self.high + slack - sum_least)[at] + least
+        np.minimum.at(above, m.who[m.inside], room[m.inside])
+        return below, above
+
+    def _sum(self, values: FloatArray | BoolArray) -> FloatArray:
+        """Sums over the members of each region, shape (n_regions, ...); a region has at least one."""
+        return np.asarray(np.add.reduceat(values, self.members.ends[:-1], axis=0, dtype=np.float64))
+
+    def _narrow(self, low: FloatArray, high: FloatArray) -> None:
+        """Narrow the intervals by others, and by the statements."""
+        self._meet(low, high)
+        for _ in range(ROUNDS):
+            before = self.low.copy(), self.high.copy()
+            self._meet(*self._by_rows())
+            self._meet(*self._ahead.narrow(self.low, self.high, self.size_low, self.size_high))
+            self._meet(*_of_total(self.low, self.high, self.size_low, self.size_high))
+            if np.array_equal(before[0], self.low) and np.array_equal(before[1], self.high):
+                return
+
+    def _meet(self, low: FloatArray, high: FloatArray) -> None:
+        self.low, self.high = np.maximum(self.low, whole(low)), np.minimum(self.high, whole(high))
+
+    def _by_rows(self) -> tuple[FloatArray, FloatArray]:
+        """What each statement leaves to each of its classes."""
+        low, high = np.full(self.low.shape, -np.inf), np.full(self.low.shape, np.inf)
+        table, entry = self._table, self._entry
+        region = self._region[entry]
+        one, other = (table.coef * side[region, table.klass] for side in (self.low, self.high))
+        least, most = np.minimum(one, other), np.maximum(one, other)
+        all_least, all_most = (np.bincount(entry, side, len(table))[entry] for side in (least, most))
+        terms = np.diff(table.ends)[entry]
+        slack = 2 * EPSILON * (terms + 2) * np.bincount(entry, np.maximum(-least, most), len(table))[entry]
+        room = self._upper[entry] - (all_least - least) + slack
+        need = self._lower[entry] - (all_most - most) - slack
+        up, down = (np.where(table.coef > 0, side, other) for side, other in ((room, need), (need, room)))
+        np.minimum.at(high, (region, table.klass), up / table.coef)
+        np.maximum.at(low, (region, table.klass), down / table.coef)
+        return low, high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ahead:
+    """Labels: row i says that class ``label[i]`` is at least as frequent in ``region[i]`` as class ``other[i]``.
+
+    ``first`` are the rows with the regions and labels of which it is said of all other classes.
+    """
+
+    region: IntArray
+    label: IntArray
+    other: IntArray
+    first: IntArray
+
+    @staticmethod
+    def of(table: StatementRows, region: IntArray, rows: IntArray, n_classes: int) -> _Ahead:
+        """Rows with the coefficients 1 and -1."""
+        start = table.ends[rows]
+        up = table.coef[start] == 1
+        label = np.where(up, table.klass[start], table.klass[start + 1])
+        other = np.where(up, table.klass[start + 1], table.klass[start])
+        key, each = np.unique((region[rows] * n_classes + label) * n_classes + other, return_index=True)
+        _, first, often = np.unique(key // n_classes, return_index=True, return_counts=True)
+        return _Ahead(region[rows][each], label[each], other[each], first[often == n_classes - 1])
+
+    def narrow(
+        self, low: FloatArray, high: FloatArray, size_low: FloatArray, size_high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """What labels and the sizes of regions leave of the intervals of classes."""
+        least, most = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
+        at, label, other = self.region, self.label, self.other
+        # The label and another class share what the rest leave.
+        rest = low.sum(axis=1)[at] - low[at, label] - low[at, other]
+        half = (size_high[at, 0] - rest) / 2 + 2 * EPSILON * (low.shape[1] + 2) * size_high[at, 0]
+        np.minimum.at(most, (at, other), half)
+        # Classes that reach no higher than the label: filled up evenly they have room for everybody.
+        at, label = self.region[self.first], self.label[self.first]
+        others = high[at].copy()
+        others[np.arange(len(at)), label] = np.inf
+        others = np.sort(others, axis=1)[:, :-1]
+        filled = np.cumsum(np.column_stack([np.zeros(len(at)), others]), axis=1)
+        even = (size_low[at] - filled) / np.arange(low.shape[1], 0, -1)
+        even -= 2 * EPSILON * (low.shape[1] + 2) * size_high[at]
+        np.maximum.at(least, (at, label), even.max(axis=1, initial=0.0))
+        return least, most

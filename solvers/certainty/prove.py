@@ -1,0 +1,47 @@
+"""Bounds level by level, in the time that there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from maxent.constraints.program import Program
+from maxent.solvers.certainty.bounds import Bounds, unbounded
+from maxent.solvers.certainty.levels import LEVELS
+from maxent.solvers.clock import Clock
+from maxent.solvers.solution import Stop
+
+Status = Literal["proved", "time_limit", "interrupted", "inconsistent"]
+"""``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``: it was not, and bounds may be
+loose; ``inconsistent``: no data agree with all statements, and no bound says anything."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proved:
+    """Bounds, and whether everything was asked."""
+
+    bounds: Bounds
+    status: Status
+
+
+def prove(program: Program, last: str, clock: Clock) -> Proved:
+    """Bounds by all levels up to ``last``, each asked about what is open after those before it."""
+    bounds = unbounded(program)
+    if program.contradictions:
+        return Proved(bounds, "inconsistent")
+    for number, level in enumerate(LEVELS):
+        questions = bounds.open
+        if not questions.any():
+            break
+        why = clock.stop() if number else None  # the first level always answers
+        if why is not None:
+            bounds = replace(bounds, unasked=bounds.unasked | questions)
+        else:
+            bounds = level.tighten(program, bounds, questions, clock).stamped(bounds, number)
+        if bounds.contradicted:
+            return Proved(unbounded(program), "inconsistent")
+        if level.name == last:
+            break
+    if not bounds.unasked.any():
+        return Proved(bounds, "proved")
+    return Proved(bounds, "interrupted" if clock.stop() is Stop.INTERRUPTED else "time_limit")

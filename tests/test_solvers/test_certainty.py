@@ -1,0 +1,192 @@
+"""Proved bounds: the truth and the estimate lie inside, each level inside the one before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
+
+import maxent
+from maxent.api.adversary.estimate import compile_release
+from maxent.constraints.program import Program
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.solvers.certainty.bounds import whole
+from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.certainty.prove import prove
+from maxent.solvers.clock import Clock
+
+FloatArray = npt.NDArray[np.float64]
+small = populations(rows=(2, 16), public=(1, 3), private=(0, 1), classes=(2, 3))
+public = populations(rows=(2, 16), public=(1, 3), private=(0, 0), classes=(2, 4))
+CONTINUOUS = tuple(name for name in level_names() if name != "integer")
+NEAR = 1e-5
+"""Individuals: estimates miss statements by as much."""
+
+SOME = 4
+"""Pairs that are compared in an example."""
+
+
+def compiled(case: Case, **options: Any) -> Program:
+    return compile_release(case.release, case.people.qi, rounding=case.roundings[0], confidence=SURE, **options)
+
+
+def of_owners(program: Program, masses: FloatArray) -> FloatArray:
+    """Individuals of each quasi-identifier and class."""
+    total = np.zeros((len(program.table), program.n_classes))
+    np.add.at(total, program.cells.owner, masses)
+    return total
+
+
+def by_linear_programs(program: Program, most: int = 1000) -> tuple[FloatArray, FloatArray]:
+    """The bounds of everything linear, from two linear programs for each of some pairs; NaN for all others."""
+    shape = len(program.cells), program.n_classes
+    rows, lower, upper = [], [], []
+    for constraint in program.linear:
+        for coef, low, high in zip(constraint.coef, constraint.lower, constraint.upper, strict=True):
+            row = np.zeros(shape)
+            row[program.regions[constraint.region]] = coef
+            rows.append(row.ravel())
+            lower.append(low)
+            upper.append(high)
+    owners = np.arange(len(program.table))[:, None] == program.cells.owner
+    a, low, high = np.array(rows).reshape(len(rows), -1), np.array(lower), np.array(upper)
+    above, below = np.isfinite(high), np.isfinite(low)
+    told: dict[str, Any] = {
+        "A_ub": np.concatenate([a[above], -a[below]]),
+        "b_ub": np.concatenate([high[above], -low[below]]) + 1e-9,
+        "A_eq": np.repeat(owners, shape[1], axis=1).astype(float),
+        "b_eq": program.table.counts,
+    }
+    found = np.full((2, len(program.table), program.n_classes), np.nan)
+    for q, x in np.random.default_rng(0).permutation(list(np.ndindex(found.shape[1:])))[:most].tolist():
+        aim = np.zeros(shape)
+        aim[program.cells.owner == q, x] = 1.0
+        for side, sign in enumerate((1.0, -1.0)):
+            answer = linprog(sign * aim.ravel(), **told)
+            assert answer.status == 0
+            found[side, q, x] = sign * answer.fun
+    return found[0], found[1]
+
+
+@thorough(60)
+@given(case=cases(small, trees=(1, 3)), data=st.data())
+def test_the_truth_lies_inside_at_every_level(case: Case, data: st.DataObject) -> None:
+    program = compiled(case, facts=data.draw(true_facts(case.people), "facts"))
+    truth = of_owners(program, true_masses(case, program))
+    before = np.zeros(truth.shape), np.repeat(program.table.counts[:, None], program.n_classes, axis=1)
+    for level in CONTINUOUS:
+        proved = prove(program, level, Clock())
+        assert proved.status == "proved"
+        low, high = proved.bounds.low, proved.bounds.high
+        assert (low <= truth).all(), level
+        assert (truth <= high).all(), level
+        assert (low >= before[0]).all()
+        assert (high <= before[1]).all()
+        before = low, high
+
+
+@thorough(30)
+@given(case=cases(small, kinds=("anyhow",), trees=(1, 3)))
+def test_bounds_contain_those_of_linear_programs(case: Case) -> None:
+    program = compiled(case)
+    found = prove(program, "closed", Clock()).bounds
+    low, high = by_linear_programs(program, SOME)
+    asked = np.isfinite(low)
+    assert (found.low <= low + NEAR)[asked].all()
+    assert (found.high >= high - NEAR)[asked].all()
+
+
+plain = st.builds(Style, leaf=st.sampled_from(("label", "rate", "counts", "all")), digits=st.sampled_from((None, 1, 2)))
+
+
+@thorough(30)
+@given(case=cases(public, kinds=("anyhow",), style=plain))
+def test_closed_forms_are_exact_for_one_tree_with_public_splits(case: Case) -> None:
+    program = compiled(case)
+    found = prove(program, "closed", Clock()).bounds
+    low, high = by_linear_programs(program, SOME)
+    asked = np.isfinite(low)
+    np.testing.assert_allclose(found.low[asked], low[asked], atol=NEAR)
+    np.testing.assert_allclose(found.high[asked], high[asked], atol=NEAR)
+
+
+@thorough(30)
+@given(case=cases(small, trees=(1, 2)))
+def test_the_estimate_lies_inside_the_bounds(case: Case) -> None:
+    options: dict[str, Any] = {"rounding": case.roundings[0], "confidence": SURE}
+    found = maxent.estimate(case.release, case.people.qi, single_optimum=True, **options)
+    if not found.reliable:
+        return
+    program, counts = found.program, found.program.table.counts[:, None]
+    for level in CONTINUOUS:
+        bounds = prove(program, level, Clock()).bounds
+        people = found.probabilities * counts
+        assert (people >= bounds.low - NEAR * counts).all(), level
+        assert (people <= bounds.high + NEAR * counts).all(), level
+
+
+@thorough(30)
+@given(case=cases(small, trees=(1, 2)), data=st.data())
+def test_one_more_statement_never_widens_a_bound(case: Case, data: st.DataObject) -> None:
+    less = compiled(case, knowledge=("label", "rate"))
+    more = compiled(case, facts=data.draw(true_facts(case.people), "facts"))
+    for level in CONTINUOUS:
+        wide, tight = (prove(program, level, Clock()).bounds for program in (less, more))
+        assert (tight.low >= wide.low - NEAR).all(), level
+        assert (tight.high <= wide.high + NEAR).all(), level
+
+
+def leaves(*counts: dict[str, int], sizes: tuple[int, ...]) -> tuple[Release, pd.DataFrame]:
+    """A tree with a leaf for each of some values of A; of the people of value i there are ``sizes[i]`` of each B."""
+    values = tuple(f"a{i}" for i in range(len(counts)))
+    nodes = [Node(f"L{i}", counts=each) for i, each in enumerate(counts)]
+    root = Node("N", "A", tuple(Branch(f"L{i}", (value,)) for i, value in enumerate(values)))
+    attributes = (Attribute("A", values=values), Attribute("B", values=("x", "y")))
+    people = pd.DataFrame([(a, b) for a, n in zip(values, sizes, strict=True) for b in "xy" for _ in range(n)])
+    return Release(Target("Y", ("p", "q")), attributes, (Tree((root, *nodes)),)), people.set_axis(["A", "B"], axis=1)
+
+
+def test_frechet_bounds_of_a_leaf() -> None:
+    """Of 3 + 3 people 5 are p: at least 2 and at most 3 of each three; all of another leaf are q."""
+    release, people = leaves({"p": 5, "q": 1}, {"p": 0, "q": 4}, sizes=(3, 2))
+    bounds = prove(compile_release(release, people), "closed", Clock()).bounds
+    assert bounds.low.tolist() == [[2, 0], [2, 0], [0, 2], [0, 2]]
+    assert bounds.high.tolist() == [[3, 1], [3, 1], [0, 2], [0, 2]]
+
+
+def test_labels_alone_leave_half_a_leaf() -> None:
+    nodes = (Node("N", "A", (Branch("L", ("a0",)), Branch("R", ("a1",)))), Node("L", label="p"), Node("R", label="q"))
+    release = Release(Target("Y", ("p", "q", "r")), (Attribute("A", values=("a0", "a1")),), (Tree(nodes),))
+    people = pd.DataFrame({"A": ["a0"] * 6 + ["a1"] * 3})
+    bounds = prove(compile_release(release, people), "closed", Clock()).bounds
+    assert bounds.low.tolist() == [[2, 0, 0], [0, 1, 0]]
+    np.testing.assert_allclose(bounds.high, [[6, 3, 3], [1.5, 3, 1.5]], rtol=1e-12)
+
+
+def test_statements_that_contradict_each_other_prove_nothing() -> None:
+    release, people = leaves({"p": 5, "q": 1}, {"p": 0, "q": 4}, sizes=(3, 2))
+    facts = pd.DataFrame({"A": ["a1"], "B": ["x"], "Y": ["p"], "count": [1]})
+    proved = prove(compile_release(release, people, facts=facts), "closed", Clock())
+    assert proved.status == "inconsistent"
+    assert proved.bounds.low.max() == 0
+
+
+def test_what_misses_a_whole_number_by_rounding_is_one() -> None:
+    assert whole(np.array([2.9999999, 3.0000001, 2.5, -np.inf])).tolist() == [3.0, 3.0, 2.5, -np.inf]
+
+
+@pytest.mark.parametrize("example", ["d1", "d2"])
+def test_the_examples_without_choices_of_splits_are_as_in_closed_form(example: str) -> None:
+    path = f"examples/{example}"
+    program = compile_release(f"{path}/tree.json", f"{path}/qi.csv", knowledge="label,rate")
+    bounds = prove(program, "closed", Clock()).bounds
+    low, high = by_linear_programs(program)
+    np.testing.assert_allclose(bounds.low, low, atol=NEAR)
+    np.testing.assert_allclose(bounds.high, high, atol=NEAR)
