@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.audit import audit as audit
     from maxent.api.adversary.audit import audit_release as audit_release
     from maxent.api.adversary.audit_records import audit_records as audit_records
+    from maxent.api.adversary.bounds import bounds as bounds
     from maxent.api.adversary.estimate import estimate as estimate
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Release as Release
     from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.results.bench import BenchResult as BenchResult
+    from maxent.results.bounds import ProvedBounds as ProvedBounds
     from maxent.results.comparison import Comparison as Comparison
     from maxent.results.defended import Defended as Defended
     from maxent.results.estimate import Estimate as Estimate
@@ -46,6 +48,8 @@ _HOME = {
     "audit_release": "maxent.api.adversary.audit",
     "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.comparisons.bench",
+    "bounds": "maxent.api.adversary.bounds",
+    "ProvedBounds": "maxent.results.bounds",
     "Comparison": "maxent.results.comparison",
     "compare": "maxent.api.comparisons.compare",
     "convert": "maxent.api.releases.convert",

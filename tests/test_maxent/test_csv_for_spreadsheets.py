@@ -35,6 +35,7 @@ def cells(path):
 DEFEND = ["truth.csv", "--target", "@T", "--qi", "=V,-W", "--categorical", "=V"]
 CALLS = {
     "estimate": ["estimate", "=tree.json", "qi.csv", "--truth", "truth.csv", "-o", "out.csv"],
+    "bounds": ["bounds", "=tree.json", "qi.csv", "-o", "out.csv"],
     "audit": ["audit", "=tree.json", "qi.csv", "-o", "out.csv"],
     "audit of leaves": ["audit", "=tree.json", "-o", "out.csv"],
     "anonymised table": ["audit", "=tree.json", "--as-table", "out.csv"],

@@ -89,6 +89,7 @@ CALLS = {
     "estimate": (0, ["estimate", FILE, QI]),
     "estimate with a truth": (0, ["estimate", FILE, QI, "--truth", "truth.csv", "--min-k", "9", "-o", "p.csv"]),
     "estimate records": (0, ["estimate", "records.csv", "qi.csv"]),
+    "bounds": (0, ["bounds", FILE, QI]),
     "audit": (0, ["audit", FILE, QI]),
     "audit records": (0, ["audit", "records.csv", "qi.csv"]),
     "compare": (0, ["compare", FILE, FILE, "--qi", QI, "--truth", "truth.csv", "--test", "truth.csv"]),

@@ -1,0 +1,92 @@
+"""``maxent bounds``: what is proved of each person."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
+from maxent.command_line.reading_options import reads_files
+from maxent.results.reliability import not_reliable
+
+EXAMPLES = (
+    "maxent bounds tree.json qi.csv",
+    "maxent bounds tree.json qi.csv --time-limit 60 -o bounds.csv",
+)
+"""Calls that its help ends with."""
+
+
+class LevelName(StrEnum):
+    """Choices of ``--level``."""
+
+    closed = "closed"
+    auto = "auto"
+
+
+class TiesName(StrEnum):
+    """Choices of ``--ties``."""
+
+    any = "any"
+    first = "first"
+
+
+Level = Annotated[
+    LevelName,
+    panels.solved(help="Last level of proof: closed forms of single regions (closed), or all levels (auto)."),
+]
+Ties = Annotated[
+    TiesName,
+    panels.solved(help="Inducer's choice among equally good attributes: any of them, or the first (whole numbers)."),
+]
+
+
+@reads_files(problem=opt.problem)
+def command(
+    tree: opt.Published,
+    qi: opt.QI,
+    level: Level = LevelName.auto,
+    ties: Ties = TiesName.any,
+    problem: Any = None,
+    target: opt.Target = None,
+    time_limit: opt.TimeLimit = None,
+    reading: Any = None,
+    as_json: opt.Json = False,
+    output: opt.Output = None,
+    csv_literal: opt.CsvLiteral = False,
+) -> Job:
+    """Prove bounds on P(class | quasi-identifier) over all data consistent with a release."""
+    options = {
+        **problem,
+        "level": level.value,
+        "ties": ties.value,
+        "target": target,
+        "time_limit": time_limit,
+        "reading": reading,
+    }
+    return partial(_run, tree, qi, options, as_json, output, csv_literal)
+
+
+def _run(tree: str, qi: str, options: dict[str, Any], as_json: bool, output: str | None, csv_literal: bool) -> int:
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
+
+    check_outputs({"-o": (output, POSTERIOR)}, [tree, qi, *opt.inputs(options)])
+    from maxent.api.adversary.bounds import bounds
+    from maxent.text.bounds import print_bounds
+    from maxent.text.terminal import print_json
+
+    found = bounds(tree, qi, **options, interruptible=True)
+    tell_noticed(found.noticed)
+    if output is not None:
+        found.save(output, csv_literal=csv_literal)
+    if as_json:
+        print_json(found.summary)
+    else:
+        print_bounds(found)
+    if found.reliable:
+        return DONE
+    tell(not_reliable(found.status))
+    return UNRELIABLE

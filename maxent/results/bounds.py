@@ -1,0 +1,99 @@
+"""The answer of `maxent.bounds`: what is proved of each quasi-identifier."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.tables.columns.column_names import own_names
+from maxent.models.text.display import Display, Shown
+from maxent.results.proof import Proof
+from maxent.solvers.certainty.levels import level_names
+from maxent.text.bounds import bounds_display
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProvedBounds(Shown, Proof):
+    """Smallest and largest P(class | quasi-identifier) over all data consistent with a release, proved.
+
+    ``program``, ``bounds``, ``status``, ``level``, ``seconds``, ``noticed``, `low`, `high`, `certain`,
+    `certain_proved`, `individuals_open`, `proved_by`, `levels`, `order` and `notes` are those of
+    `maxent.results.proof.Proof`.
+    """
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        table = self.program.table
+        summary: dict[str, Any] = {
+            "individuals": table.individuals,
+            "distinct_qi": len(table),
+            "classes": self.program.n_classes,
+            "constraints": kinds_of(self.program),
+            "status": self.status,
+            "certain_proved": self.certain_proved,
+            "individuals_open": self.individuals_open,
+            "levels": self.levels,
+            "pairs_not_asked": int(self.bounds.unasked.sum()),
+            "ties": self.program.ties,
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+        }
+        if self.notes:
+            summary["notes"] = list(self.notes)
+        summary |= self.noticed.summary
+        if self.program.contradictions:
+            summary["contradictions"] = [
+                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
+                for c in self.program.contradictions
+            ]
+        return summary
+
+    def frame(self) -> DataFrame:
+        """One row per distinct quasi-identifier and class, in the order in which they were read.
+
+        Columns: the public attributes, ``count``, ``class``, ``low`` and ``high`` (P(class | quasi-identifier)), and
+        ``proved_by``, the level that proved them. Those that an attribute has already get the prefix ``maxent_``.
+        """
+        import pandas as pd
+
+        program, order = self.program, self.order
+        n_classes, names = program.n_classes, np.array(level_names(), object)
+        people = program.table.frame()
+        rows = people.iloc[np.repeat(order, n_classes)].reset_index(drop=True)
+        ours = [
+            np.tile(np.array(program.release.target.classes, object), len(order)),
+            self.low[order].ravel(),
+            self.high[order].ravel(),
+            names[self.proved_by[order].ravel()],
+        ]
+        columns = [rows.iloc[:, i] for i in range(rows.shape[1])] + [pd.Series(values) for values in ours]
+        attributes = [a.name for a in program.table.attributes]
+        table = pd.concat(columns, axis=1)
+        added = own_names(("count", "class", "low", "high", "proved_by"), attributes)
+        table.columns = pd.Index([*attributes, *added])
+        return table
+
+    def _display(self) -> Display:
+        return bounds_display(self)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `frame` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
+        """
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)

@@ -1,0 +1,100 @@
+"""What is proved of the people of a table: bounds in individuals and as probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.constraints.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.reading import NOTHING, Noticed
+from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.levels import level_names
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Smallest and largest P(class | quasi-identifier) over all data consistent with a release, proved.
+
+    Attributes
+    ----------
+    program : Program
+        Everything that the release and the table state.
+    bounds : Bounds
+        Bounds in individuals, with the level that proved each; rows are in the order of ``program.table``.
+    status : {"proved", "time_limit", "interrupted", "inconsistent"}
+        Whether every level was asked all that was open. Bounds hold in any case, and are loose where there was no time;
+        where statements contradict each other no data are consistent, and bounds say nothing.
+    level : str
+        The last level that was to be asked.
+    seconds : dict
+        Of ``compile`` and ``prove``.
+    noticed : Noticed
+        What was noticed while the release and the tables were read.
+    """
+
+    program: Program
+    bounds: Bounds
+    status: str
+    level: str
+    seconds: dict[str, float]
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the bounds can be relied on: some data are consistent with all statements."""
+        return self.status != "inconsistent"
+
+    @property
+    def low(self) -> FloatArray:
+        """Smallest P(class | quasi-identifier), shape (n_quasi_identifiers, n_classes), rounded down."""
+        return self._share(self.bounds.low, 0.0)
+
+    @property
+    def high(self) -> FloatArray:
+        """Largest P(class | quasi-identifier), shape (n_quasi_identifiers, n_classes), rounded up."""
+        return self._share(self.bounds.high, 1.0)
+
+    def _share(self, individuals: FloatArray, outward: float) -> FloatArray:
+        counts = self.program.table.counts[:, None]
+        share = individuals / counts
+        return np.where(share * counts == individuals, share, np.nextafter(share, outward))
+
+    @property
+    def certain(self) -> BoolArray:
+        """Quasi-identifiers whose individuals are proved to have one and the same class, (n_quasi_identifiers,)."""
+        result: BoolArray = (self.bounds.low >= self.program.table.counts[:, None]).any(axis=1)
+        return result
+
+    @property
+    def certain_proved(self) -> int:
+        """Number of individuals whose class is proved."""
+        return int(self.program.table.counts[self.certain].sum())
+
+    @property
+    def individuals_open(self) -> int:
+        """Number of individuals with a quasi-identifier of which the number of some class is not proved."""
+        return int(self.program.table.counts[self.bounds.open.any(axis=1)].sum())
+
+    @property
+    def proved_by(self) -> IntArray:
+        """Level that proved the bounds of each pair, the later one of its two ends; an index into the levels."""
+        return np.maximum(self.bounds.low_by, self.bounds.high_by).astype(np.int64)
+
+    @property
+    def order(self) -> IntArray:
+        """Rows of the table in the order in which they were first read."""
+        return np.argsort(self.program.table.lines, kind="stable").astype(np.int64)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes in words on the reading of the release and the tables."""
+        return (*self.noticed.notes, *self.program.notes)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Pairs of a quasi-identifier and a class by the level that proved their bounds, of all that were asked."""
+        names = level_names()
+        by = np.bincount(self.proved_by.ravel(), minlength=len(names))
+        return {name: int(by[i]) for i, name in enumerate(names[: names.index(self.level) + 1])}

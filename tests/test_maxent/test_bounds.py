@@ -1,0 +1,101 @@
+"""``maxent bounds`` and `maxent.bounds`: what is proved, as text, JSON, a table and a notebook's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.commands.adversary.bounds import LevelName, TiesName
+from maxent.constraints.program import TIES
+from maxent.models.errors import UnreliableResult
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.solvers.certainty.levels import level_names
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+CALL = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
+
+
+def test_the_command_prints_bounds_and_what_is_proved(capsys):
+    assert main(["bounds", *CALL, "--level", "closed"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "Education Country Gender count P(<=50K) P(>50K)"
+    assert lines[1] == "Masters USA Female 1 0.000 to 1.000 0.000 to 1.000"
+    assert "Masters Canada Male 2 1.000 0.000" in lines
+    assert "11 individuals, 7 distinct quasi-identifiers; the salary of 5 is proved" in lines
+    assert "bounds differ for 2 individuals" in lines
+
+
+def test_json_and_the_table_have_the_names_that_scripts_rely_on(capsys, tmp_path):
+    assert main(["bounds", *CALL, "--level", "closed", "--json", "-o", str(tmp_path / "bounds.csv")]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["certain_proved"] == 5
+    assert summary["individuals_open"] == 2
+    assert summary["levels"] == {"closed": 14}
+    assert summary["status"] == "proved"
+    table = pd.read_csv(tmp_path / "bounds.csv")
+    names = ["Education", "Country", "Gender", "count", "class", "low", "high", "proved_by"]
+    assert table.columns.tolist() == names
+    assert table.iloc[4].tolist() == ["Masters", "Canada", "Male", 2, "<=50K", 1.0, 1.0, "closed"]
+    assert len(table) == 14
+
+
+def test_python_has_the_same(tmp_path):
+    found = maxent.bounds(*CALL, level="closed")
+    assert found.certain_proved == found.summary["certain_proved"] == 5
+    assert found.frame()["low"].tolist()[:6] == [0, 0, 0, 0, 1, 0]
+    assert repr(found).startswith("Bounds on P(Salary | Education, Country, Gender): proved")
+    assert "0.000 to 1.000" in found._repr_html_()
+    found.save(tmp_path / "bounds.json")
+    document = json.loads((tmp_path / "bounds.json").read_text(encoding="utf-8"))
+    assert document["certain_proved"] == 5
+    assert len(document["rows"]) == 14
+
+
+def test_shares_are_rounded_outward():
+    people = pd.DataFrame({"A": ["x"] * 3})
+    root = Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",))))
+    nodes = (root, Node("L", counts={"a": 1, "b": 2}), Node("R", counts={"a": 0, "b": 0}))
+    release = Release(Target("Y", ("a", "b")), (Attribute("A", values=("x", "y")),), (Tree(nodes),))
+    found = maxent.bounds(release, people)
+    assert found.low[0, 0] <= 1 / 3 <= found.high[0, 0]
+    assert found.high[0, 0] - found.low[0, 0] < 1e-15
+    assert found.individuals_open == 0
+
+
+def test_what_contradicts_itself_is_not_to_be_relied_on(capsys):
+    people = pd.read_csv(CALL[1]).iloc[1:]
+    with pytest.warns(UnreliableResult, match="inconsistent"):
+        found = maxent.bounds(CALL[0], people)
+    assert found.status == "inconsistent"
+    assert found.summary["contradictions"]
+    assert (found.high == 1).all()
+    assert "contradictions:" in repr(found)
+
+
+def test_choices_are_those_of_the_registry():
+    assert [each.value for each in LevelName] == [*level_names(), "auto"]
+    assert [each.value for each in TiesName] == [*TIES]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": "gold"}, "level: expected one of closed"),
+        ({"ties": "last"}, "ties: expected one of any, first, found 'last'"),
+        ({"time_limit": 0}, "time_limit: expected a positive number of seconds, found 0"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(maxent.InvalidInput, match=message):
+        maxent.bounds(*CALL, **options)
+
+
+def test_a_time_limit_leaves_bounds_that_hold():
+    found = maxent.bounds(*CALL, time_limit=1e-9)
+    assert found.reliable
+    assert found.certain_proved >= 5
