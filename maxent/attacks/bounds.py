@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.nodes import NOTHING, Statements
+from maxent.models.columns import NOTHING, Statements
 from maxent.models.release import Release
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.printed_rates import RateReader

@@ -14,8 +14,8 @@ import numpy as np
 
 from maxent.attacks.bounds import NO_LABEL, ROUNDS, Bounds, stated_bounds, tighten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.columns import NOTHING, Statements
 from maxent.models.defenses.stated import stated
-from maxent.models.nodes import NOTHING, Statements
 from maxent.models.release import Release
 from maxent.models.trees.places import Places
 from maxent.models.trees.printed_rates import RateReader

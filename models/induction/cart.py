@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.drafts import counts_of, drafts_of, splits_of
+from maxent.models.formats.scikit_learn.nodes.states import bare
+from maxent.models.formats.scikit_learn.splits import counts_of, splits_of
 from maxent.models.induction.parameters import CodedAs, Growth
+from maxent.models.nodes import Nodes
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft
 
@@ -40,7 +42,14 @@ def grow(training: Training, growth: Growth) -> list[Draft]:
     counts = np.zeros((len(found), len(training.target.classes)), np.int64)
     counts[:, model.classes_] = found
     splits = replace(splits_of(model.tree_), threshold=_thresholds(model.tree_, training, coding))
-    return drafts_of(splits, coding, counts)
+    nodes, order = bare("cart", splits, coding, training.attributes, training.target.classes)
+    drafts = []
+    below = nodes.child.tolist()
+    for at, node, first in zip(order.order.tolist(), Nodes(nodes), nodes.branch_ends.tolist(), strict=False):
+        branches = tuple(replace(branch, child=None) for branch in node.branches)
+        children = below[first : first + len(branches)]
+        drafts.append(Draft(counts[at], int(counts[at].argmax()), node.attribute, branches, children))
+    return drafts
 
 
 def encode(training: Training, encoding: CodedAs) -> tuple[list[Feature], FloatArray]:

@@ -19,9 +19,7 @@ class Draft:
     """A grown node before it has an id; a list of them is a tree in depth-first order.
 
     ``counts`` has shape (n_classes,), records; ``label`` is an index into the classes. The branches of an inner
-    node are without a child until `freeze`; ``children`` are their positions in the list. ``distinct`` is how many
-    different records are counted where counts are draws, and ``at`` the number that the program which grew it has for
-    the node.
+    node are without a child until `freeze`; ``children`` are their positions in the list.
     """
 
     counts: IntArray
@@ -29,8 +27,6 @@ class Draft:
     attribute: str | None = None
     branches: tuple[Branch, ...] = ()
     children: list[int] = field(default_factory=list)
-    distinct: int | None = None
-    at: int = -1
 
 
 def depth_first(drafts: Sequence[Draft]) -> list[Draft]:
@@ -76,12 +72,12 @@ def freeze(
             branches = tuple(replace(b, child=ids[c]) for b, c in zip(draft.branches, draft.children, strict=True))
             if not inner_counts:
                 return Node(node_id, draft.attribute, branches)
-            return Node(node_id, draft.attribute, branches, n=n, counts=by_class, distinct=draft.distinct)
+            return Node(node_id, draft.attribute, branches, n=n, counts=by_class)
         label = classes[draft.label]
         if publish == "labels":
             return Node(node_id, label=label)
         if publish == "counts":
-            return Node(node_id, label=label, n=n, counts=by_class, distinct=draft.distinct)
+            return Node(node_id, label=label, n=n, counts=by_class)
         return Node(node_id, label=label, error_rate=(n - by_class[label]) / n if n else None, n=n)
 
     return tuple(node(draft, node_id) for draft, node_id in zip(drafts, ids, strict=True))

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from maxent.models.arrays import IntArray, ranges, run_ends
-from maxent.models.nodes import NOTHING, links_of
+from maxent.models.columns import NOTHING
+from maxent.models.nodes import links_of
 from maxent.models.release import Branch, Node, Tree
 
 

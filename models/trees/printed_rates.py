@@ -19,7 +19,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.nodes import NOTHING, Statements, statements_of
+from maxent.models.columns import NOTHING, Statements
+from maxent.models.nodes import statements_of
 from maxent.models.reading import spelled
 from maxent.models.release_content import Content
 

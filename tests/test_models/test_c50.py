@@ -106,6 +106,13 @@ def test_a_record_without_a_value_goes_down_all_branches_in_parts(tmp_path: Path
         read(tmp_path, tree, train=some, target="Y")
 
 
+def test_a_leaf_of_cases_that_are_all_0_is_as_likely_as_the_node_above(tmp_path: Path) -> None:
+    rows = ('type="0" class="no"\n', 'type="0" class="no" freq="0,0"\n')
+    tree = TREE.replace('freq="3,0"', 'freq="3.5,0.25"')
+    one, other = (read(tmp_path, tree.replace(rows[0], row)).release.trees[0] for row in rows)
+    assert [node.label for node in one.nodes] == [node.label for node in other.nodes]
+
+
 def test_counts_stand_where_no_record_above_lacks_a_value(tmp_path: Path) -> None:
     frame = FRAME.assign(c=["low", "mid", "high", "low", "mid", "low", "high", "high", None])
     tree = TREE.replace('freq="1,0"', 'freq="1,0.25"').replace('freq="0,3"', 'freq="0,2.75"')

@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.nodes import Nodes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]
@@ -455,6 +456,33 @@ def test_descriptions_that_do_not_fit_are_refused(call, messages):
         from_sklearn(fitted(), **{"target": "t"} | call)
     for message in messages:
         assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("publish", ["labels", "rates", "counts"])
+def test_a_model_becomes_arrays_of_nodes_with_the_statements_of_the_model(publish):
+    table, y = people(8)
+    X = encoded(table, onehot=["colour"], ordinal=["sex", "size"])
+    forest = RandomForestClassifier(2, max_depth=4, random_state=0).fit(X, y)
+    described = {"categories": {"sex": SEX, "size": SIZES}, "onehot": ONEHOT}
+    release = from_sklearn(forest, target="y", publish=publish, inner_counts=publish == "rates", **described)
+    for tree, fitted in zip(release.trees, forest.estimators_, strict=True):
+        assert isinstance(tree.nodes, Nodes)
+        assert len(tree.nodes) == fitted.tree_.node_count
+        drawn = fitted.tree_.value[0, 0] * fitted.tree_.weighted_n_node_samples[0]
+        root, leaves = tree.nodes[0], tree.leaves
+        assert [root.id, leaves[0].id, leaves[-1].id] == ["N1", "L1", f"L{len(leaves)}"]
+        if publish == "counts":
+            total = np.sum([list(leaf.counts.values()) for leaf in leaves], axis=0)
+            assert total.tolist() == np.rint(drawn).tolist()
+            assert sum(leaf.distinct for leaf in leaves) == fitted.tree_.n_node_samples[0]
+            assert (root.n, root.counts, root.distinct) == (None, None, None)
+        elif publish == "rates":
+            wrong = sum(leaf.error_rate * leaf.n for leaf in leaves)
+            assert root.counts["0"] == np.rint(drawn[0])
+            assert 0 < wrong < root.n == forest._n_samples
+        else:
+            assert {(leaf.n, leaf.counts, leaf.error_rate) for leaf in leaves} == {(None, None, None)}
+        assert {leaf.label for leaf in leaves} <= {"0", "1", "2"}
 
 
 def test_names_are_asked_for_when_the_model_has_none():

@@ -25,7 +25,8 @@ from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import ROUNDING
 from maxent.constraints.program import Linear
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
-from maxent.models.nodes import NOTHING, statements_of
+from maxent.models.columns import NOTHING
+from maxent.models.nodes import statements_of
 from maxent.models.release import Tree
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.places import Places

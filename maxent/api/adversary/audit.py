@@ -19,9 +19,10 @@ from maxent.attacks.risk import audit_risk
 from maxent.constraints.cells import place_sizes
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts, none, unusable
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.columns import Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
-from maxent.models.nodes import Statements, statements_of
+from maxent.models.nodes import statements_of
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten

@@ -115,12 +115,11 @@ def _likeliest(parts: Sequence[Part], above: dict[int, int], reached: Reached, c
     """The likeliest class of a record that reaches several nodes in parts, None where several are as likely."""
     least, most = [0.0] * len(classes), [0.0] * len(classes)
     for at, share in reached:
-        while not parts[at].shares and at in above:
+        while not any(high for _, high in parts[at].shares) and at in above:
             at = above[at]
         ranges = parts[at].shares
-        low, high = sum(a for a, _ in ranges), sum(b for _, b in ranges)
-        total = (low + high) / 2
-        for i, (a, b) in enumerate(ranges):
+        total = sum(low + high for low, high in ranges) / 2
+        for i, (a, b) in enumerate(ranges if total else ()):
             least[i] += share * a / total
             most[i] += share * b / total
     best = max(range(len(classes)), key=least.__getitem__)

@@ -9,13 +9,15 @@ from math import inf
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.onnx.columns import Column
 from maxent.models.formats.onnx.document import Operator, Value
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.drafts import Splits, drafts_of, exact
-from maxent.models.release import Boosting, Node
-from maxent.models.trees.draft import freeze
+from maxent.models.formats.scikit_learn.nodes.states import bare
+from maxent.models.formats.scikit_learn.splits import Splits, exact
+from maxent.models.nodes import Nodes
+from maxent.models.release import Attribute, Boosting
 from maxent.models.trees.thresholds import less_than
 
 _MODES: Mapping[bytes, tuple[bool, bool]] = {
@@ -37,7 +39,7 @@ class Trees:
     """
 
     classes: tuple[str, ...]
-    trees: tuple[tuple[Node, ...], ...]
+    trees: tuple[Nodes, ...]
     boosting: Boosting
     of_class: str | None
 
@@ -82,27 +84,20 @@ def trees_of(
     shown = goes | np.isinf(thresholds)
     seen = {int(f) for f, here, mode in zip(tested, shown, modes, strict=True) if here and mode != _LEAF}
     coding = [_feature(column, i in seen or column.name in gaps) for i, column in enumerate(columns)]
+    domains = {feature.attribute: feature.domain for feature in coding}
+    attributes = tuple(
+        Attribute(name, "numeric" if domain is None else "categorical", domain) for name, domain in domains.items()
+    )
     made = []
     for tree in dict.fromkeys(tree_of.tolist()):
         here = np.flatnonzero(tree_of == tree)
         place = {int(ids[i]): k for k, i in enumerate(here.tolist())}
         parts = _Parts(modes, tested, thresholds, below, goes)
         splits = read.splits(here, place, parts, columns)
-        drafts = drafts_of(splits, coding, np.zeros((len(here), 1), np.int64), source=source)
-        nodes = freeze(drafts, ("",), "labels")
-        made.append(
-            tuple(
-                replace(node, label=None, value=_value(used[here[draft.at]], names, of)) if node.is_leaf else node
-                for node, draft in zip(nodes, drafts, strict=True)
-            )
-        )
+        nodes, order = bare(source, splits, coding, attributes, names)
+        scores = np.where((nodes.attribute == NOTHING)[:, None], used[here[order.order]], np.nan)
+        made.append(Nodes(replace(nodes, scores=scores) if of is None else replace(nodes, value=scores[:, -1])))
     return Trees(names, tuple(made), boosting, of)
-
-
-def _value(scores: FloatArray, names: tuple[str, ...], of: str | None) -> float | Mapping[str, float]:
-    if of is not None:
-        return float(scores[-1])
-    return dict(zip(names, scores.tolist(), strict=True))
 
 
 def _feature(column: Column, missing: bool) -> Feature:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.formats.scikit_learn.drafts import weighed
+from maxent.models.formats.scikit_learn.splits import weighed
 
 _ROUNDING = 1e-6
 """By how much a recovered count may be off a whole number."""

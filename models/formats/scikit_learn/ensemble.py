@@ -15,8 +15,8 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.class_weights import counts_without
-from maxent.models.formats.scikit_learn.drafts import Splits, counts_of, exact, splits_of
 from maxent.models.formats.scikit_learn.models import check_model
+from maxent.models.formats.scikit_learn.splits import Splits, counts_of, exact, splits_of
 from maxent.models.release import Boosting, Predicts
 
 if TYPE_CHECKING:

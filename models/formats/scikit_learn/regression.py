@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from maxent.models.columns import NOTHING
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.drafts import Splits, drafts_of, exact, splits_of
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, is_monotonic
-from maxent.models.release import Node
+from maxent.models.formats.scikit_learn.nodes.states import bare, stated
+from maxent.models.formats.scikit_learn.splits import Splits, exact, splits_of
+from maxent.models.nodes import Nodes
+from maxent.models.release import Attribute
 from maxent.models.tables.frame import shorten
-from maxent.models.trees.draft import Publish, freeze
+from maxent.models.trees.draft import Publish
 
 MEANS = ("squared_error", "friedman_mse", "poisson")
 """Criteria under which the value of a node is the mean of its records."""
@@ -76,25 +80,29 @@ def _members(model: Any) -> Any:
     return zip(model.estimators_, features, strict=True)
 
 
-def numeric_nodes(member: Member, coding: Sequence[Feature], publish: Publish, *, inner: bool) -> tuple[Node, ...]:
+def numeric_nodes(
+    member: Member,
+    coding: Sequence[Feature],
+    attributes: Sequence[Attribute],
+    classes: Sequence[str],
+    publish: Publish,
+    *,
+    inner: bool,
+) -> Nodes:
     """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance."""
     tree = member.tree
     assert tree is not None  # regression_of has it
     assert member.rows is not None
-    drafts = drafts_of(member.splits, coding, np.zeros((len(member.rows), 1), np.int64))
-    means = np.asarray(tree.tree_.value[:, 0, 0], np.float64)
-    spread = np.maximum(np.asarray(tree.tree_.impurity, np.float64), 0.0) if tree.criterion in VARIANCES else None
-    found = []
-    for node, draft in zip(freeze(drafts, [""], "labels"), drafts, strict=True):
-        full = publish != "labels" and (node.is_leaf or inner)
-        found.append(
-            Node(
-                node.id,
-                node.attribute,
-                node.branches,
-                n=int(member.rows[draft.at]) if full else None,
-                mean=float(means[draft.at]) if node.is_leaf or inner else None,
-                variance=float(spread[draft.at]) if full and spread is not None else None,
-            )
+    nodes, order = bare("from_sklearn", member.splits, coding, attributes, classes)
+    shown = (nodes.attribute == NOTHING) | inner
+    full = shown & (publish != "labels")
+    mean = np.asarray(tree.tree_.value[:, 0, 0], np.float64)[order.order]
+    spread = np.maximum(np.asarray(tree.tree_.impurity, np.float64), 0.0)[order.order]
+    return Nodes(
+        replace(
+            nodes,
+            statements=stated(len(nodes), n=np.where(full, member.rows[order.order], NOTHING)),
+            mean=np.where(shown, mean, np.nan),
+            variance=np.where(full, spread, np.nan) if tree.criterion in VARIANCES else None,
         )
-    return tuple(found)
+    )

@@ -16,7 +16,6 @@ import numpy as np
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.drafts import Splits, weighed
 from maxent.models.formats.scikit_learn.ensemble import (
     Ensemble,
     Member,
@@ -26,6 +25,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     sizes_of,
 )
 from maxent.models.formats.scikit_learn.models import check_model
+from maxent.models.formats.scikit_learn.splits import Splits, weighed
 from maxent.models.release import Boosting, Link
 from maxent.models.tables.frame import shorten
 

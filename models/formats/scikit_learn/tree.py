@@ -13,7 +13,7 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
 from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
-from maxent.models.formats.scikit_learn.nodes import boosting_of, nodes_of
+from maxent.models.formats.scikit_learn.nodes.states import boosting_of, nodes_of
 from maxent.models.formats.scikit_learn.regression import is_regression, numeric_nodes, regression_of
 from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
 from maxent.models.release import Attribute, Induction, Release, Target, Tree
@@ -147,11 +147,21 @@ def from_sklearn(
     coding, problems = read_coding(columns, categories or {}, onehot or {})
     if not problems:
         coding = _with_missing(model, members, coding, given)
-    attributes = {f.attribute: f for f in coding}
-    problems += attribute_problems(attributes, target, private)
+    by_attribute = {f.attribute: f for f in coding}
+    problems += attribute_problems(by_attribute, target, private)
     if problems:
         raise InvalidInput(_SOURCE, problems)
     names = numeric.classes if numeric is not None else tuple(map(str, model.classes_ if classes is None else classes))
+    attributes = tuple(
+        Attribute(
+            name,
+            "numeric" if feature.values is None else "categorical",
+            feature.domain,
+            "private" if name in private else "public",
+            feature.missing and feature.values is None,
+        )
+        for name, feature in by_attribute.items()
+    )
     trees = []
     for member in members:
         own = [coding[i] for i in member.features.tolist()]
@@ -161,23 +171,15 @@ def from_sklearn(
         if alike and ensemble.predicts != "score" and ensemble.draws is None and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
         if numeric is not None:
-            trees.append(Tree(numeric_nodes(member, own, publish, inner=inner_counts)))
+            trees.append(Tree(numeric_nodes(member, own, attributes, names, publish, inner=inner_counts)))
             continue
-        nodes = nodes_of(member, own, names, publish, inner_counts=inner_counts, draws=ensemble.draws is not None)
+        draws = ensemble.draws is not None
+        nodes = nodes_of(member, own, attributes, names, publish, inner_counts=inner_counts, draws=draws)
         of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]
         trees.append(Tree(nodes, induction, member.weight, of))
     return Release(
         target=numeric or Target(target, names),
-        attributes=tuple(
-            Attribute(
-                name,
-                "numeric" if feature.values is None else "categorical",
-                feature.domain,
-                "private" if name in private else "public",
-                feature.missing and feature.values is None,
-            )
-            for name, feature in attributes.items()
-        ),
+        attributes=attributes,
         trees=tuple(trees),
         resampled=ensemble.draws,
         predicts=ensemble.predicts,

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
+from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.formats.maxent_json.parse_fast import Names
-from maxent.models.nodes import NOTHING, Columns, Statements
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.models.arrays import BoolArray, IntArray, ranges
+from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.formats.maxent_json.check_counts import Publication, allowed_off
 from maxent.models.formats.maxent_json.parse_answers import answer_problems
-from maxent.models.nodes import NOTHING, Columns, Statements
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
-from maxent.models.nodes import NOTHING, Columns
+from maxent.models.columns import NOTHING, Columns
 
 DEEPEST = 5_000
 """Levels of trees that are looked at level by level."""

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from operator import attrgetter
+from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from maxent.models.arrays import FloatArray
+from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import invalid
+from maxent.models.formats.scikit_learn.nodes.reach import Taken, ends_of, reached
 from maxent.models.formats.scikit_learn.pipelines.attributes import Named, Numeric, Undone
 from maxent.models.formats.scikit_learn.pipelines.sides import Test
-from maxent.models.release import Attribute, Branch, Encoding, Induction, Node, Tree
+from maxent.models.nodes import Nodes
+from maxent.models.release import Attribute, Branch, Encoding, Induction, Tree
 from maxent.models.tables.columns.missing_values import MISSING
 
 GAP = 2.0**-23
 """Numbers closer than this are taken for one by a split of scikit-learn, see `split_choice.FEATURE_GAP`."""
 
-_Reach = dict[str, int]
-
-_statements = attrgetter(*(each.name for each in fields(Node) if each.name not in ("id", "attribute", "branches")))
-"""What a node states, in the order of the fields of `Node`, whose first three are its test."""
+Asked = tuple[Test, bool | None]
+"""A test of a model's input, and whether what is missing there goes left; None where the model does not say."""
 
 
 def input_name(j: int) -> str:
@@ -34,75 +35,96 @@ def input_number(name: str | None) -> int:
     return int((name or "z")[1:])
 
 
-def test_of(node: Node) -> tuple[Test, bool | None]:
-    """The test of an inner node of a tree over a model's input, and whether what is missing goes left, if it says."""
-    left, right = node.branches
-    if left.values is not None:
-        return (input_number(node.attribute), frozenset(left.values)), MISSING in left.values
-    goes = True if left.missing else False if right.missing else None
-    if left.le is None:  # the left one has no numbers, or all
-        return (input_number(node.attribute), np.inf if left.missing is False else -np.inf), goes
-    return (input_number(node.attribute), left.le), goes
+def _asked(nodes: Columns) -> list[Asked]:
+    """The test of each inner node over a model's input, and whether what is missing goes left, if it says."""
+    inner = nodes.inner
+    first = nodes.branch_ends[inner]
+    attribute, low = nodes.attribute[inner], nodes.le[first]
+    left, right = nodes.missing[first], nodes.missing[first + 1]
+    # Where the left one has no bound it has no numbers, or all.
+    limit = np.where(np.isnan(low), np.where(left == 0, np.inf, -np.inf), low)
+    goes = np.where(left == 1, 1, np.where(right == 1, 0, NOTHING))
+    number = [input_number(each.name) for each in nodes.attributes]
+    taken = (False, True, None)
+    rows = zip(attribute.tolist(), limit.tolist(), goes.tolist(), strict=True)
+    found: list[Asked] = [((number[j], most), taken[where]) for j, most, where in rows]
+    domains = [attribute.values for attribute in nodes.attributes]
+    for row in np.flatnonzero([domains[j] is not None for j in attribute.tolist()]).tolist():
+        j, held = int(attribute[row]), slice(*nodes.value_ends[first[row] : first[row] + 2].tolist())
+        values = frozenset(map((domains[j] or ()).__getitem__, nodes.values[held].tolist()))
+        found[row] = (number[j], values), MISSING in values
+    return found
 
 
-def tests_of(trees: Sequence[Tree]) -> set[Test]:
+def tests_of(trees: Sequence[Nodes]) -> set[Test]:
     """All tests of trees over a model's input."""
-    return {test_of(node)[0] for tree in trees for node in tree.nodes if node.attribute is not None}
+    return {test for nodes in trees for test, _ in _asked(nodes.columns)}
 
 
-def rewritten(source: str, tree: Tree, undone: Mapping[int, Undone]) -> tuple[Node, ...]:
-    """The nodes of a tree, parents first, with their tests in columns of the table.
+def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Nodes:
+    """The nodes of a tree, in depth-first order, with their tests in columns of the table.
 
     Parameters
     ----------
     source : str
         What problems call the model.
-    tree : Tree
+    nodes : Nodes
     undone : mapping of column of the model's input to Undone
+    attributes : sequence of Attribute
+        Those of ``undone``, and perhaps others.
 
     Raises
     ------
     InvalidInput
         For a split that no value of the table divides.
     """
-    everything = {u.attribute.name: u.everything for u in undone.values() if isinstance(u, Named)}
-    reach: dict[str | None, _Reach] = {tree.root.id: everything}
-    nodes = []
-    for node in tree.nodes:
-        if node.attribute is None:
-            nodes.append(node)
-            continue
-        here = reach.pop(node.id)
-        test, missing_left = test_of(node)
-        column = undone[test[0]]
-        name = column.attribute.name
-        left, right = (branch.child for branch in node.branches)
-        if missing_left is None and column.stays_missing(test[0]):
+    held = nodes.columns
+    inner = held.inner
+    tests = _asked(held)
+    columns = [undone[test[0]] for test, _ in tests]
+    for at, (test, where), column in zip(inner.tolist(), tests, columns, strict=True):
+        if where is None and column.stays_missing(test[0]):
             expected = "a model that says where missing values go: fill them with SimpleImputer, and fit again"
-            raise invalid(source, f"node {node.id}", name, expected, "missing values in its input")
-        if isinstance(column, Numeric):
-            one, other = column.branches(test, missing_left)
-            below = (here, here)
-        else:
-            bits = column.left(test, missing_left)
-            low, high = here[name] & bits, here[name] & ~bits
+            raise invalid(source, f"node {held.ids[at]}", column.attribute.name, expected, "missing values there")
+    index = {attribute.name: j for j, attribute in enumerate(attributes)}
+    attribute = np.full(len(held), NOTHING)
+    attribute[inner] = [index[column.attribute.name] for column in columns]
+    nothing = (Branch(None), Branch(None))
+    pairs = [
+        column.branches(test, where) if isinstance(column, Numeric) else nothing
+        for column, (test, where) in zip(columns, tests, strict=True)
+    ]
+    branches = list(chain.from_iterable(pairs))
+    taken = Taken(len(inner))
+    named = {index[u.attribute.name]: u for u in undone.values() if isinstance(u, Named)}
+    right = held.child[held.branch_ends[inner] + 1]
+    end = ends_of(len(held), inner.tolist(), right.tolist()) if named else []
+    for j, column in named.items():
+        rows = np.flatnonzero(attribute[inner] == j)
+        chosen = [column.left(*tests[row]) for row in rows.tolist()]
+        sides = reached(column.everything, inner[rows].tolist(), right[rows].tolist(), chosen, end)
+        for at, (low, high) in zip(inner[rows].tolist(), sides, strict=True):
             if not low or not high:
-                raise _one_sided(source, node, name)
-            one, other = Branch(None, column.texts(low)), Branch(None, column.texts(high))
-            below = (here | {name: low}, here | {name: high})
-        reach[left], reach[right] = below
-        # Not by `replace`, which takes three times as long: forests have millions of nodes.
-        branches = (
-            Branch(left, one.values, one.le, one.gt, one.missing),
-            Branch(right, other.values, other.le, other.gt, other.missing),
+                raise _one_sided(source, held.ids[at], column.attribute.name)
+        taken.take(rows, sides)
+    value_ends, values = taken.arrays()
+    return Nodes(
+        replace(
+            held,
+            attributes=tuple(attributes),
+            attribute=attribute,
+            le=np.array([np.nan if each.le is None else each.le for each in branches]),
+            gt=np.array([np.nan if each.gt is None else each.gt for each in branches]),
+            missing=np.array([NOTHING if each.missing is None else each.missing for each in branches], np.int64),
+            value_ends=value_ends,
+            values=values,
         )
-        nodes.append(Node(node.id, name, branches, *_statements(node)))
-    return tuple(nodes)
+    )
 
 
-def _one_sided(source: str, node: Node, name: str) -> Exception:
+def _one_sided(source: str, node: str, name: str) -> Exception:
     expected = "the table that fit was given, in which every split divides the values that reach it"
-    return invalid(source, f"node {node.id}", "X", expected, f"none with both of its sides in {name}")
+    return invalid(source, f"node {node}", "X", expected, f"none with both of its sides in {name}")
 
 
 def induction_of(tree: Tree, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Induction:

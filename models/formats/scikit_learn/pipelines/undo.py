@@ -10,13 +10,14 @@ import numpy as np
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
-from maxent.models.formats.scikit_learn.drafts import counts_of
 from maxent.models.formats.scikit_learn.ensemble import is_monotonic
 from maxent.models.formats.scikit_learn.pipelines.attributes import undone, untested
 from maxent.models.formats.scikit_learn.pipelines.nodes import induction_of, input_name, rewritten, tests_of
 from maxent.models.formats.scikit_learn.pipelines.steps import trace
 from maxent.models.formats.scikit_learn.pipelines.table import Pipe, is_numeric, values_of
+from maxent.models.formats.scikit_learn.splits import counts_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.nodes import Nodes
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.missing_values import understood
@@ -83,15 +84,18 @@ def release_of(
     pipe = Pipe(SOURCE, [step for _, step in steps], table.iloc[:, given], traces)
     inner = _over_input(final, pipe, target, said)
     columns = [values_of(frame, name) for name in taken]
-    found = undone(pipe, tests_of(inner.trees), columns, single=not type(final).__name__.startswith("Hist"))
+    nodes = [tree.nodes for tree in inner.trees if isinstance(tree.nodes, Nodes)]
+    found = undone(pipe, tests_of(nodes), columns, single=not type(final).__name__.startswith("Hist"))
     by_input = {j: found[traced.source] for j, traced in enumerate(pipe.traces.columns)}
     mine = {u.attribute.name: u.attribute for u in found.values()}
     release = _with_attributes(replace(inner, attributes=tuple(mine.values())), frame, header, asked)
     trees = tuple(
         replace(
-            tree, nodes=rewritten(SOURCE, tree, by_input), induction=induction_of(tree, by_input, release.attributes)
+            tree,
+            nodes=rewritten(SOURCE, held, by_input, release.attributes),
+            induction=induction_of(tree, by_input, release.attributes),
         )
-        for tree in inner.trees
+        for tree, held in zip(inner.trees, nodes, strict=True)
     )
     return replace(release, trees=trees)
 

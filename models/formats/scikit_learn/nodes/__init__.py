@@ -1,0 +1,1 @@
+"""Fitted trees as nodes of a release, in arrays: forests have millions of them."""
