@@ -152,8 +152,8 @@ _ALL = (
     Measure("bayes_vulnerability", "Bayes vulnerability", "probability", "low",
         "expected share of right guesses when an adversary guesses everybody's most probable class",
         _of(bayes_vulnerability), sentence=True, brief=4, bar=3, report=2,
-        says="Right guesses: How often somebody is right who guesses everybody's most likely {target} {how} A blind "
-        "guess, one of {classes}, is right {blind} of the time."),
+        says="Right guesses: How often somebody is right who guesses everybody's most likely {target} {how} "
+        "{blind}"),
     Measure("right_guesses", "right guesses", "share", "low",
         "share of people whose class is guessed right in truth: by the estimate or as the release predicts, whichever "
         "is right more often",

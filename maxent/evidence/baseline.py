@@ -14,12 +14,8 @@ Source = Literal["marginal", "release", "truth"]
 NARROW = 0.01
 """Share of all people: where statements leave a class no more room than this, they state how frequent it is."""
 
-STATED: dict[Source, str] = {
-    "marginal": "--marginal",
-    "release": "the numbers of the release",
-    "truth": "the truth",
-}
-"""Source of a base rate -> its name for people."""
+STATED: dict[Source, str] = {"marginal": "by the marginal", "release": "by the release", "truth": "by the truth"}
+"""Source of a base rate -> how it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +36,20 @@ class Baseline:
         """The better of the two that is known: the base rate, where anything states it."""
         return self.uniform if self.base_rate is None else self.base_rate
 
-    def as_dict(self, classes: tuple[str, ...]) -> dict[str, Any]:
-        """The key ``baseline`` of a JSON summary."""
+    @property
+    def how(self) -> str:
+        """What states the base rate, in words; empty where nothing does."""
+        return "" if self.source is None else STATED[self.source]
+
+    def as_dict(self, classes: tuple[str, ...], right: float) -> dict[str, Any]:
+        """The key ``baseline`` of a JSON summary, with the ``gain`` of a share of right guesses over either guess."""
         named = None if self.code is None else classes[self.code]
-        return {"base_rate": self.base_rate, "class": named, "source": self.source, "uniform": self.uniform}
+        known = {"base_rate": self.base_rate, "uniform": self.uniform}
+        gain = {
+            name: None if before is None else {"additive": right - before, "multiplicative": right / before}
+            for name, before in known.items()
+        }
+        return {**known, "class": named, "source": self.source, "right_guesses": right, "gain": gain}
 
 
 def baseline_of(

@@ -30,8 +30,12 @@ class InTruth:
     @property
     def right(self) -> FloatArray:
         """The people of each quasi-identifier whose class is guessed right, in the better of the two ways over all."""
-        predicted = self.as_predicted
-        return self.by_estimate if predicted is None or predicted.sum() <= self.by_estimate.sum() else predicted
+        return self.as_predicted if self.as_predicted is not None and self.predicted else self.by_estimate
+
+    @property
+    def predicted(self) -> bool:
+        """Whether the predictions of the release are right more often than the estimate."""
+        return self.as_predicted is not None and bool(self.as_predicted.sum() > self.by_estimate.sum())
 
     def as_dict(self, counts: IntArray) -> dict[str, Any]:
         """The key ``truth`` of a JSON summary: shares of all people, and a number of them; ``counts`` are people."""

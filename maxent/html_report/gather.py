@@ -35,7 +35,7 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
     budget : int
         How many nodes are drawn at most, the first tree not counted.
     """
-    program, found = result.program, result.disclosure
+    program, found, held = result.program, result.disclosure, result.held
     release, table = program.release, program.table
     exposure = _exposure(result)
     pool: dict[int, int] = {}
@@ -50,9 +50,9 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
         attributes=tuple(shown(attribute.name) for attribute in table.attributes),
         individuals=table.individuals,
         quasi_identifiers=len(table),
-        baseline=found.gain.vulnerability_before,
+        baseline=found.gain.vulnerability_before if result.baseline is None else result.baseline.best,
         row=row,
-        measures=numbers(row, target, program.n_classes),
+        measures=numbers(row, target, program.n_classes, result.baseline, held is not None and held.predicted),
         exposed=tuple(_person(result, int(q)) for q in exposure[:top]),
         people=tuple(_person(result, q) for q in pool),
         trees=views,

@@ -11,16 +11,24 @@ from maxent.disclosure.judging import worse_certain, worse_posterior
 from maxent.disclosure.limits import HOW
 from maxent.disclosure.measures import CERTAIN
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
+from maxent.evidence.baseline import Baseline
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural
 
 Row = Mapping[str, Any]
 
 
-def numbers(row: Row, target: str, n_classes: int) -> tuple[Number, ...]:
-    """The known measures of one row of a `Comparison`, in words."""
+def numbers(
+    row: Row, target: str, n_classes: int, baseline: Baseline | None = None, predicted: bool = False
+) -> tuple[Number, ...]:
+    """The known measures of one row of a `Comparison`, in words.
+
+    ``baseline`` is what blind guesses achieve; ``predicted`` whether the predictions are right more often than the
+    estimate.
+    """
     shown = sorted((m for m in MEASURES.values() if m.report and row.get(m.key) is not None), key=lambda m: m.report)
-    words = _words(row, target, n_classes)
+    better = predicted or (row.get("train_accuracy") or 0.0) > row.get("right_guesses", row["bayes_vulnerability"])
+    words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "predicted": better}
     found = [_number(measure, row, words, n_classes) for measure in shown]
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
 
@@ -33,15 +41,15 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
     elif measure.key == "max_posterior":
         value = worse_posterior(value, row.get("exposed"), row.get("pure"))[0]
     elif measure.key == "bayes_vulnerability":
-        value, unit = max(value, row.get("right_guesses") or 0.0, row.get("train_accuracy") or 0.0), "share"
+        value, unit = max(row.get("right_guesses", value), row.get("train_accuracy") or 0.0), "share"
     share = measure.share(value, row["individuals"])
     if measure.key == "entropy":
         share = value / log(n_classes) if n_classes > 1 else 0.0
     title, says = (part.format_map(words) for part in measure.says.split(": ", 1))
-    return Number(measure.key, title, value, _text(measure, value, unit, row), share, unit, measure.better, says)
+    return Number(measure.key, title, value, _text(measure, value, unit, row, words), share, unit, measure.better, says)
 
 
-def _text(measure: Measure, value: float, unit: str, row: Row) -> str:
+def _text(measure: Measure, value: float, unit: str, row: Row, words: Mapping[str, object]) -> str:
     """A value as a report writes it."""
     total = row["individuals"]
     if unit == "nats":
@@ -50,7 +58,7 @@ def _text(measure: Measure, value: float, unit: str, row: Row) -> str:
     if unit == "individuals":
         return f"{value:,} of {total:,}" + (f" ({percent(value / total)})" if measure.key == "certain" else "")
     if measure.key == "bayes_vulnerability":
-        return percent(value) + (" as predicted" if value > row[measure.key] else " by the estimate")
+        return percent(value) + (" as predicted" if words["predicted"] else " by the estimate")
     return people(int(value)) if unit == "group" else percent(value) if unit == "share" else measure.text(value)
 
 
@@ -69,12 +77,21 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
         "target": target,
         "certain": CERTAIN,
         "most": f"{log(n_classes):.4f}",
-        "classes": plural(n_classes, "class", "classes"),
-        "blind": percent(1 / n_classes),
         "how": how,
         "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if HOW[origin] else "",
         "here": f" Here, {HOW[of_posterior]}; the estimate has {by_estimate:.3f}." if HOW[of_posterior] else "",
     }
+
+
+def _blind(baseline: Baseline | None, target: str, n_classes: int) -> str:
+    """The guesses of somebody who has no release."""
+    uniform, share = f"a uniform guess among {plural(n_classes, 'class', 'classes')}", percent(1 / n_classes)
+    if baseline is None or baseline.base_rate is None:
+        return f"Nothing states how frequent each {target} is: {uniform} is right {share} of the time."
+    return (
+        f"A blind guess, always the most frequent {target}, is right {percent(baseline.base_rate)} of the time "
+        f"(the base rate, {baseline.how}), {uniform} {share}."
+    )
 
 
 def _of_records(number: Number, target: str) -> Number:

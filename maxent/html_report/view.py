@@ -85,9 +85,10 @@ class TreeView:
 class ReleaseView:
     """The content of a report on one release.
 
-    ``baseline`` is the share of right guesses without the release; ``trees`` are those that are drawn, ``undrawn`` the
-    number of the others. ``row`` is that of a `Comparison`. ``records`` says whether generalised records are published,
-    ``uncertain`` whether somebody may be in one of several leaves (or rows), and so is counted in each of them.
+    ``baseline`` is the share of right guesses without the release, the base rate where that is known; ``trees`` are
+    those that are drawn, ``undrawn`` the number of the others. ``row`` is that of a `Comparison`. ``records`` says
+    whether generalised records are published, ``uncertain`` whether somebody may be in one of several leaves (or rows),
+    and so is counted in each of them.
     """
 
     name: str

@@ -14,7 +14,7 @@ from maxent.plotting.figures import missing, name_of, people_axis, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from maxent.disclosure.inference import Inference
+    from maxent.results.solved import Solved
 
 PARTED = 60
 """Leaves up to which lines part the blocks; more lines would cover them."""
@@ -33,7 +33,7 @@ _CERTAIN = (
 """Certain individuals of a leaf -> color; certain is a class of probability 0.999 or more."""
 
 
-def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
+def draw_leaves(axes: Axes, result: Solved, tree: int = 0) -> None:
     """The leaves of a tree side by side, from the most to the least disclosed, removed ones included.
 
     A block is as high as the mean largest posterior of its individuals: the share of right guesses among them. Somebody
@@ -54,7 +54,8 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     height = np.array([found.vulnerability for found in leaves], np.float64)
     edges = np.append(0, np.cumsum([found.individuals for found in leaves]))
     kind = np.array([_kind(found) for found in leaves])
-    before = result.disclosure.gain.vulnerability_before
+    before = result.disclosure.gain.vulnerability_before if result.baseline is None else result.baseline.best
+    how = "uniform guess" if result.baseline is None or result.baseline.base_rate is None else "base rate"
     for i, (label, color) in enumerate(_CERTAIN):
         if (kind == i).any():
             n = int((kind == i).sum())
@@ -63,7 +64,7 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     if len(leaves) <= PARTED:
         axes.vlines(edges[1:-1], 0, np.maximum(height[1:], height[:-1]), color="white", linewidth=0.7)
         _name(axes, leaves, edges, 0.02 if before > _LOW else before + 0.02)
-    axes.axhline(before, color="black", linestyle="--", linewidth=1, label=f"without the release: {before:.3g}")
+    axes.axhline(before, color="black", linestyle="--", linewidth=1, label=f"without the release ({how}): {before:.3g}")
     axes.set_xlim(0, edges[-1])
     axes.set_ylim(0, 1)
     several = edges[-1] > result.program.table.individuals  # where only private attributes say who is where

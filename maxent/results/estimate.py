@@ -64,7 +64,9 @@ class Estimate(Shown, Solved):
             "disclosure": self.disclosure.as_dict(),
         }
         if self.baseline is not None:
-            summary["baseline"] = self.baseline.as_dict(self.program.release.target.classes)
+            measures = self.disclosure.measures
+            right = float(measures.get("right_guesses", measures["bayes_vulnerability"]))
+            summary["baseline"] = self.baseline.as_dict(self.program.release.target.classes, right)
         if self.held is not None:
             summary["truth"] = self.held.as_dict(table.counts)
         if np.isfinite(outcome.duality_gap):

@@ -70,16 +70,14 @@ def summary_lines(estimate: Solved) -> list[str]:
     program, found = estimate.program, estimate.disclosure
     title = program.release.target.name
     target = title.lower() if title.istitle() and len(title) > 1 else title
-    published = "tree" if program.scaling is None else "records"
     certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
         f"{counted(program.table.individuals, 'individual')}, "
         f"{counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
-        f"an adversary who guesses by this estimate expects to be right for {found.bayes_vulnerability:.1%}".replace(
-            "%", " %"
-        )
-        + f" of them ({100 * found.gain.vulnerability_before:.1f} % without the {published})",
+        f"an adversary who guesses by this estimate expects to be right for {_percent(found.bayes_vulnerability)} "
+        f"of them ({_guesses(estimate)})",
         *_divergence_lines(estimate),
+        *_truth_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
         "; ".join(
@@ -120,6 +118,33 @@ def _divergence_lines(estimate: Solved) -> list[str]:
         return [*lines, f"largest divergence {individual[worst]:.4f} nats ({table.describe(worst)})"]
     lines.append("largest divergences (nats):")
     return lines + [f"  {individual[row]:.4f}  {table.describe(row)}" for row in found.top]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _guesses(estimate: Solved) -> str:
+    """What guesses without the release achieve, in words."""
+    before = estimate.baseline
+    uniform = f"uniform guess {_percent(1 / estimate.program.n_classes)}"
+    if before is None or before.base_rate is None:
+        return f"{uniform}; nothing states the base rate"
+    return f"base rate {_percent(before.base_rate)} {before.how}, {uniform}"
+
+
+def _truth_lines(estimate: Solved) -> list[str]:
+    """Right guesses about real people, in words."""
+    held, before = estimate.held, estimate.baseline
+    if held is None:
+        return []
+    people = estimate.program.table.individuals
+    share, how = held.right.sum() / people, "as the release predicts" if held.predicted else "by the estimate"
+    pure = int(estimate.program.table.counts[held.pure].sum())
+    above = ""
+    if before is not None and before.base_rate is not None:
+        above = f", {100 * (share - before.base_rate):+.1f} points from the base rate"
+    return [f"in truth, guesses {how} are right for {_percent(share)} of them{above}; {pure:,} are in pure leaves"]
 
 
 def _solver(estimate: Solved) -> str:

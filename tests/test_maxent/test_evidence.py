@@ -63,7 +63,25 @@ def test_right_guesses_are_those_of_the_better_way(capsys: Any, labels: str) -> 
     assert found["truth"]["as_predicted"] == found["truth"]["right_guesses"] == row["right_guesses"]
     assert row["right_guesses"] == pytest.approx(row["train_accuracy"])
     assert found["truth"]["pure"] == row["pure"] == 5  # as error rates of 0 say in the whole tree
-    assert found["baseline"] == {"base_rate": 6 / 11, "class": ">50K", "source": "truth", "uniform": 0.5}
+    right, known = found["truth"]["right_guesses"], found["baseline"]
+    assert (known["base_rate"], known["class"], known["source"], known["uniform"]) == (6 / 11, ">50K", "truth", 0.5)
+    assert known["right_guesses"] == right
+    assert known["gain"]["base_rate"] == {"additive": right - 6 / 11, "multiplicative": right / (6 / 11)}
+    assert known["gain"]["uniform"] == {"additive": right - 0.5, "multiplicative": 2 * right}
+
+
+def test_guesses_are_told_beside_the_base_rate(capsys: Any, labels: str, tmp_path: Path) -> None:
+    report = str(tmp_path / "report.html")
+    assert main(["estimate", labels, QI, "--report", report]) == 0
+    assert "(uniform guess 50.0 %; nothing states the base rate)" in capsys.readouterr().out
+    assert "a uniform guess among 2 classes is right 50.0 % of the time" in Path(report).read_text(encoding="utf-8")
+    assert main(["estimate", labels, QI, "--truth", TRUTH, "--report", report]) == 0
+    said, written = capsys.readouterr().out, Path(report).read_text(encoding="utf-8")
+    assert "(base rate 54.5 % by the truth, uniform guess 50.0 %)" in said
+    assert "guesses as the release predicts are right for 72.7 % of them, +18.2 points from the base rate" in said
+    assert "A blind guess, always the most frequent Salary, is right 54.5 % of the time" in written
+    assert "72.7 % as predicted" in written
+    assert '"baseline":0.5454' in written  # what the shades of the trees begin with
 
 
 def test_the_base_rate_is_of_the_first_that_states_it(labels: str, tmp_path: Path) -> None:

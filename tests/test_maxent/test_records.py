@@ -289,7 +289,7 @@ def test_the_commands(folder, capsys):
     )
     assert json.loads(out)["divergence"]["overall"] == pytest.approx(found.disclosure.divergence.overall)
     text = printed(capsys, "estimate", "anonymised.csv", "qi.csv", "-o", "posterior.csv")
-    assert "50.0 % without the records" in text
+    assert "uniform guess 50.0 %" in text
     assert len(pd.read_csv("posterior.csv")) == 14
     audited = json.loads(printed(capsys, "audit", "anonymised.csv", "qi.csv", "--json", "-o", "people.csv"))
     assert audited == json.loads(json.dumps(maxent.audit("anonymised.csv", "qi.csv")))
