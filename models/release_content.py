@@ -28,12 +28,19 @@ Numbers = tuple[float, float]
 class Target:
     """The sensitive attribute: its name and its classes, in the order of every result.
 
-    ``numbers`` says of a numeric one what each class stands for.
+    ``numbers`` says of a numeric one what each class stands for. ``of`` are the sensitive columns of which it has every
+    combination of classes, see `maxent.models.tables.columns.product_classes`; empty for a target that is one column.
     """
 
     name: str
     classes: tuple[str, ...]
     numbers: tuple[Numbers, ...] | None = None
+    of: tuple[Target, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that tables have of it."""
+        return tuple(part.name for part in self.of) or (self.name,)
 
 
 @dataclass(frozen=True, slots=True)

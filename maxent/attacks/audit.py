@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,11 @@ class Audit(Shown, Findings):
     """Structural attacks on a release.
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
-    the fields of `maxent.attacks.findings.Findings`.
+    the fields of `maxent.attacks.findings.Findings`. Of several sensitive columns they are about combinations of
+    classes, and ``targets`` has the attacks on each column by its name.
     """
+
+    targets: Mapping[str, Audit] = field(default_factory=dict)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -39,7 +43,8 @@ class Audit(Shown, Findings):
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        return summarise(self)
+        alone = {name: found.summary for name, found in self.targets.items()}
+        return summarise(self) | ({"targets": alone} if alone else {})
 
     @property
     def leaves(self) -> DataFrame:
@@ -77,7 +82,11 @@ class Audit(Shown, Findings):
         """The summary in plain language."""
         from maxent.text.audit import audit_lines
 
-        return tuple(audit_lines(self._summary, self.release.target.name, len(self.trees), self.private))
+        lines = [*audit_lines(self._summary, self.release.target.name, len(self.trees), self.private)]
+        for name, found in self.targets.items():
+            known = [line for line in lines if line.startswith("note: ")]
+            lines += [f"{name} by itself:", *(f"  {line}" for line in found.lines[1:] if line not in known)]
+        return tuple(lines)
 
     def _display(self) -> Display:
         from maxent.text.audit import audit_display

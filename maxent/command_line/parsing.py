@@ -229,6 +229,12 @@ def _problem(error: Any, command: Any, context: Any) -> Problem:
     return Problem(ARGUMENT, "COMMAND", "a command", "nothing" if not context.args else error.message)
 
 
+def one_or_several(parameter: str, lists: Iterable[str]) -> str | list[str]:
+    """The name that a parameter has, or a list of several; errors are those of `split_names`."""
+    names = split_names(parameter, lists)
+    return names[0] if len(names) == 1 else names
+
+
 def split_names(parameter: str, lists: Iterable[str]) -> list[str]:
     """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV.
 

@@ -7,7 +7,7 @@ that, as for a leaf with a label and no number, it claims no more than it must: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import CHUNK, Linear, Program
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.tables.columns.product_classes import marginal
 
 NO_GROUP = -1
 
@@ -55,7 +56,14 @@ class Shares:
     class_high: FloatArray
 
 
-def shares(program: Program, masses: FloatArray, posterior: FloatArray, tolerance: float = TOLERANCE) -> Shares:
+def shares(
+    program: Program,
+    masses: FloatArray,
+    posterior: FloatArray,
+    tolerance: float = TOLERANCE,
+    *,
+    part: int | None = None,
+) -> Shares:
     """Largest probabilities per quasi-identifier: by the estimate, and the largest that published numbers allow.
 
     Parameters
@@ -67,22 +75,41 @@ def shares(program: Program, masses: FloatArray, posterior: FloatArray, toleranc
         The same as probabilities.
     tolerance : float
         By how much these may be off.
+    part : int, optional
+        Of several sensitive columns the one that the posterior is of; by default it is that of their combinations.
     """
     each = np.arange(len(posterior))
+
+    def summed(values: FloatArray) -> FloatArray:
+        return values if part is None else marginal(values, program.release.target, part)
+
     groups = list(_groups(program, masses))
+    if part is not None:
+        groups = [_of_part(found, summed, program.table.individuals) for found in groups]
     of_cell = [found.of[program.cells.leaf[:, t]] for t, found in enumerate(groups)]
-    possible = _scaled(program, masses, groups, of_cell, tolerance)
+    possible = _scaled(program, summed(masses), groups, of_cell, tolerance, summed)
     found = []
     for p in (posterior, possible):
         largest = p.argmax(axis=1)
         value = p[each, largest]
-        exact = np.where(value <= 1 / program.n_classes + tolerance, 1 / program.n_classes, np.nan)
+        least = 1 / posterior.shape[1]
+        exact = np.where(value <= least + tolerance, least, np.nan)
         if program.single:  # the sizes of groups are whole numbers
             for tree, group in zip(groups, of_cell, strict=True):
                 _recognise(exact, value, tree, group[np.argsort(program.cells.owner)], largest, tolerance)
         found.append(np.where(np.isnan(exact), at_most(value, tolerance), exact))
     low = np.max([each.all_low for each in groups], axis=0)
     return Shares(found[0], np.maximum(*found), low, np.min([each.all_high for each in groups], axis=0))
+
+
+def _of_part(groups: Groups, summed: Callable[[FloatArray], FloatArray], people: int) -> Groups:
+    """The groups by the classes of one of several columns: bounds of combinations add up."""
+    low, high = summed(groups.low), summed(groups.high)
+    _narrow(low, high, groups.size)
+    least, most = summed(groups.all_low)[None], summed(groups.all_high)[None]
+    _narrow(least, most, np.array([people], np.float64))
+    high = np.minimum(high, groups.size[:, None])
+    return Groups(groups.of, low, high, summed(groups.mass), groups.size, least[0], most[0])
 
 
 def _recognise(
@@ -99,9 +126,17 @@ def _recognise(
 
 
 def _scaled(
-    program: Program, masses: FloatArray, groups: list[Groups], of_cell: list[IntArray], tolerance: float
+    program: Program,
+    masses: FloatArray,
+    groups: list[Groups],
+    of_cell: list[IntArray],
+    tolerance: float,
+    summed: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
-    """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes)."""
+    """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes).
+
+    ``summed`` makes numbers of the classes of ``masses`` of those of the program's classes.
+    """
     most = np.full(masses.shape, np.inf)
     for begin in range(0, len(masses), CHUNK):
         rows = slice(begin, begin + CHUNK)
@@ -118,9 +153,9 @@ def _scaled(
     for c in program.linear:
         if c.kind == "counts" and program.regions.places[c.region] is None:  # of one quasi-identifier
             cells = program.regions[c.region]
-            most[cells] = np.minimum(most[cells], c.upper / len(cells))
+            most[cells] = np.minimum(most[cells], summed(c.upper) / len(cells))
     most = np.maximum(np.where(np.isinf(most), masses, most), masses)
-    total = np.zeros((len(program.table), program.n_classes))
+    total = np.zeros((len(program.table), masses.shape[1]))
     np.add.at(total, program.cells.owner, most)
     return np.minimum(total / program.table.counts[:, None], 1.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
@@ -143,20 +144,37 @@ ROW_KEYS = (
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
     """The verdict on the rows of a comparison; the first of several releases is not decisive.
 
-    ``of`` is how many releases there were to be, if some were not reached.
+    ``of`` is how many releases there were to be, if some were not reached. Of several sensitive columns each one has to
+    keep the limits: a class of one can be certain while no combination is.
     """
-    judged = (
-        judge(
-            limits,
-            row["release"],
-            reliable=row.get("status") == "optimal",
-            k=row.get("min_population"),
-            **{key: row.get(key) for key in ROW_KEYS},
-            decisive=i > 0 or (of or len(rows)) == 1,
-        )
-        for i, row in enumerate(rows)
-    )
+    judged = []
+    for i, row in enumerate(rows):
+        whole = _judge_row(limits, row, decisive=i > 0 or (of or len(rows)) == 1)
+        checks = whole.checks
+        for each in row.get("targets", ()):
+            alone = _judge_row(limits, {**row, **each}, decisive=whole.decisive).checks
+            both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
+            checks = tuple(max(pair, key=_badness) for pair in both)
+        judged.append(replace(whole, checks=checks, status=worst([check.status for check in checks])))
     return Verdict(limits, tuple(judged))
+
+
+def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Judged:
+    """The verdict on the numbers of a row."""
+    return judge(
+        limits,
+        row["release"],
+        reliable=row.get("status") == "optimal",
+        k=row.get("min_population"),
+        **{key: row.get(key) for key in ROW_KEYS},
+        decisive=decisive,
+    )
+
+
+def _badness(check: Check) -> tuple[int, float]:
+    """An order of checks of one limit: the worst is the largest."""
+    found = 0.0 if check.found is None or check.limit == "min_k" else check.found
+    return ("pass", "cannot_tell", "fail").index(check.status), found
 
 
 def _status(found: float | None, possible: float | None, stated: float, sure: bool) -> Status:

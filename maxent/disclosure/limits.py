@@ -106,7 +106,8 @@ class Limits:
 class Check:
     """One limit, what was found (None: it cannot be said) and where, and whether that is within it.
 
-    ``possible`` is what published numbers allow to be found, None where that is no question.
+    ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
+    several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
     """
 
     limit: str
@@ -115,6 +116,7 @@ class Check:
     status: Status
     origin: Origin
     possible: float | None = None
+    target: str = ""
 
     @property
     def how(self) -> str:
@@ -123,12 +125,14 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """The check as plain numbers and strings."""
-        return {name: getattr(self, name) for name in ("limit", "stated", "found", "status", "origin", "possible")}
+        names = ("limit", "stated", "found", "status", "origin", "possible", *["target"] * bool(self.target))
+        return {name: getattr(self, name) for name in names}
 
     @property
     def found_text(self) -> str:
         """A number for people, with enough decimals to differ from a limit that it is not equal to."""
-        return "not known" if self.found is None else self._text(self.found)
+        found = "not known" if self.found is None else self._text(self.found)
+        return f"{found} ({self.target})" if self.target else found
 
     @property
     def stated_text(self) -> str:

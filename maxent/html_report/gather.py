@@ -15,6 +15,7 @@ from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
 from maxent.models.arrays import IntArray
 from maxent.results.estimate import Estimate
+from maxent.text.estimate import target_line
 
 SHOWN_CONTRADICTIONS = 50
 
@@ -63,7 +64,7 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
         reliable=result.reliable,
         worth=WORTH[result.certificate],
         solver=tuple(_solver(result)),
-        notes=tuple(map(shown, result.notes)),
+        notes=tuple(map(shown, (*map(target_line, result.targets.values()), *result.notes))),
         contradictions=tuple(shown(c) for c in result.contradictions[:SHOWN_CONTRADICTIONS]),
     )
 

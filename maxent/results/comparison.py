@@ -39,7 +39,8 @@ class Comparison(Shown):
       records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
       they are where leaves do not state how many records they have or the range of a number is not known;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
-      right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``).
+      right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``);
+    - ``targets``, of several sensitive columns: a list of mappings with the measures of each (``target``) by itself.
 
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
@@ -76,7 +77,7 @@ class Comparison(Shown):
 
     @property
     def frame(self) -> DataFrame:
-        """One row per release, a column for each key but ``most_disclosed``; what is not known is missing."""
+        """One row per release, a column for each key but the last two lists; what is not known is missing."""
         import pandas as pd
 
         return pd.DataFrame(_without_people(self.rows))
@@ -163,7 +164,7 @@ def comparison_row(
     if tested:
         row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
     row["most_disclosed"] = _most_disclosed(result, top)
-    return row
+    return row | target_rows(result, attacks)
 
 
 def estimate_numbers(result: Estimate) -> dict[str, Any]:
@@ -175,6 +176,16 @@ def estimate_numbers(result: Estimate) -> dict[str, Any]:
         "base_rate": None,
         **result.disclosure.measures,
     }
+
+
+def target_rows(result: Estimate, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The key ``targets`` of a row, each of several sensitive columns by itself; nothing of a single one."""
+    found = attacks.get("targets", {})
+    rows = [
+        {"target": name, **each.disclosure.measures, **audited(found.get(name, {}))}
+        for name, each in result.targets.items()
+    ]
+    return {"targets": rows} if rows else {}
 
 
 def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:
@@ -226,4 +237,4 @@ def _difference(value: float | None, first: float | None) -> float | None:
 
 def _without_people(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows as a table has them: a list of people is no cell."""
-    return [{key: value for key, value in row.items() if key != "most_disclosed"} for row in rows]
+    return [{key: value for key, value in row.items() if key not in ("most_disclosed", "targets")} for row in rows]

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.disclosure.inference import Inference
 from maxent.models.text.display import Display, Shown
 from maxent.results.solved import Solved
 from maxent.text.estimate import estimate_display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_IN_TRUTH = ("base_rate", "right_guesses", "pure")
+"""Keys of the measures of guesses that the summary has of each of several sensitive columns."""
 
 EXACT, MOST = 2**53, 10**308
 """Optima up to which JSON has the exact number, and the largest number of them that it can have."""
@@ -28,7 +32,8 @@ class Estimate(Shown, Solved):
 
     ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
     `maxent.disclosure.inference.Inference`; ``outcome``, ``backend``, ``tolerance``, ``seconds``, ``noticed``,
-    `reliable`, `certificate`, `unique`, `notes` and `contradictions` those of `maxent.results.solved.Solved`.
+    ``targets``, `reliable`, `certificate`, `unique`, `notes` and `contradictions` those of
+    `maxent.results.solved.Solved`.
     """
 
     @property
@@ -79,7 +84,9 @@ class Estimate(Shown, Solved):
         if self.program.likelihood is not None:
             summary["log_likelihood"] = self.program.log_likelihood(outcome.masses) / table.individuals
         if self.disclosure.divergence is not None:
-            summary["divergence"] = self._divergence()
+            summary["divergence"] = self._divergence(self)
+        if self.targets:
+            summary["targets"] = {name: self._of_target(each) for name, each in self.targets.items()}
         if self.notes:
             summary["notes"] = list(self.notes)
         summary |= self.noticed.summary
@@ -90,8 +97,19 @@ class Estimate(Shown, Solved):
             ]
         return summary
 
-    def _divergence(self) -> dict[str, Any]:
-        found, individual = self.disclosure.divergence, self.disclosure.individual
+    def _of_target(self, found: Inference) -> dict[str, Any]:
+        """What is inferred of one of several sensitive columns."""
+        known = found.disclosure.divergence is not None
+        return {
+            "classes": found.program.n_classes,
+            "entropy": found.disclosure.entropy,
+            "disclosure": found.disclosure.as_dict(),
+            **{key: value for key, value in found.disclosure.measures.items() if key in _IN_TRUTH},
+            **({"divergence": self._divergence(found)} if known else {}),
+        }
+
+    def _divergence(self, inferred: Inference) -> dict[str, Any]:
+        found, individual = inferred.disclosure.divergence, inferred.disclosure.individual
         assert found is not None
         assert individual is not None
         names = [a.name for a in self.program.table.attributes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,9 @@ class Solved(Inference):
 
     ``noticed`` is what was while the release and the tables were read. ``optima`` is how many optima, permutations of
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
-    guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one.
+    guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one. Of
+    several sensitive columns the posterior is that of combinations of classes, and ``targets`` has that of each column
+    by its name.
     """
 
     outcome: Outcome
@@ -35,6 +37,7 @@ class Solved(Inference):
     optima: int = 1
     baseline: Baseline | None = None
     held: InTruth | None = None
+    targets: Mapping[str, Inference] = field(default_factory=dict)
 
     @property
     def reliable(self) -> bool:

@@ -14,6 +14,9 @@ from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
 
+_ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability")
+"""Keys of the measures that are told of each of several sensitive columns."""
+
 _NARROWEST = 2
 """Releases side by side however narrow the terminal is."""
 
@@ -40,6 +43,7 @@ def print_comparison(comparison: Comparison) -> None:
     for row in comparison.rows:
         people.setdefault(_person(row["most_disclosed"][0]), []).append(row["release"])
     print_lines(f"most disclosed by {', '.join(names)}: {person}" for person, names in people.items())
+    print_lines(_target_lines(comparison))
     print_lines(f"note: {note}" for note in comparison.notes)
 
 
@@ -51,7 +55,8 @@ def comparison_display(comparison: Comparison) -> Display:
         [str(row["release"]), row["status"], *("-" if row[m.key] is None else m.text(row[m.key]) for m in shown)]
         for row in comparison.rows
     ]
-    more = [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
+    more = [*_target_lines(comparison)]
+    more += [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
     title = f"Comparison of {counted(len(rows), 'release')}"
     return Display(title, aligned(header, rows, left=2) + more, header, rows, more)
 
@@ -87,6 +92,14 @@ def _table(comparison: Comparison, shown: Sequence[int]) -> list[str]:
             group = measure.group
             lines.append([measure.title, *_cells(comparison, shown, measure.key, measure.text)])
     return aligned(header, lines, left=1)
+
+
+def _target_lines(comparison: Comparison) -> Iterator[str]:
+    """What is inferred of each of several sensitive columns."""
+    for row in comparison.rows:
+        for each in row.get("targets", ()):
+            told = (f"{MEASURES[key].title} {MEASURES[key].text(each[key])}" for key in _ALONE if key in each)
+            yield f"{row['release']}, {each['target']} by itself: {'; '.join(told)}"
 
 
 def _known(comparison: Comparison, key: str) -> bool:

@@ -13,6 +13,7 @@ from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
+    from maxent.disclosure.inference import Inference
     from maxent.results.solved import Solved
 
 SHOWN_ROWS = 20
@@ -68,8 +69,7 @@ def surest_rows(estimate: Solved, most: int = SHOWN_ROWS) -> tuple[list[int], li
 def summary_lines(estimate: Solved) -> list[str]:
     """The disclosure by a release, in plain language."""
     program, found = estimate.program, estimate.disclosure
-    title = program.release.target.name
-    target = title.lower() if title.istitle() and len(title) > 1 else title
+    target = in_sentence(program.release.target.name)
     certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
         f"{counted(program.table.individuals, 'individual')}, "
@@ -88,6 +88,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         "constraints: " + kinds_line(kinds_of(program)),
         f"{_solver(estimate)}: {worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
         *_mean_lines(estimate),
+        *map(target_line, estimate.targets.values()),
     ]
     lines += [f"note: {note}" for note in estimate.notes]
     if estimate.contradictions:
@@ -96,6 +97,25 @@ def summary_lines(estimate: Solved) -> list[str]:
         if len(estimate.contradictions) > SHOWN_CONTRADICTIONS:
             lines.append(f"  and {len(estimate.contradictions) - SHOWN_CONTRADICTIONS} more")
     return lines
+
+
+def in_sentence(title: str) -> str:
+    """The name of a target within a sentence."""
+    return title.lower() if title.istitle() and len(title) > 1 else title
+
+
+def target_line(inferred: Inference) -> str:
+    """What is inferred of one of several sensitive columns."""
+    found, target = inferred.disclosure, in_sentence(inferred.program.release.target.name)
+    certain = f"that of {found.certain:,} is certain" if found.certain else "nobody's is certain"
+    base = found.measures.get("base_rate")
+    known = "not known" if base is None else _percent(base)
+    right = f"expected right guesses {_percent(found.bayes_vulnerability)} (base rate {known})"
+    gone = ""
+    if found.divergence is not None:
+        overall = found.divergence.overall
+        gone = f"; overall divergence {'inf' if overall is None else f'{overall:.4f} nats'}"
+    return f"the {target} by itself: {certain}; largest posterior {found.max_posterior:.3f}; {right}{gone}"
 
 
 def kinds_line(kinds: Mapping[str, int]) -> str:

@@ -100,8 +100,11 @@ class Method(ABC):
         """Parameters whose defaults depend on others, as they are used: the rows of a study state them."""
         return {}
 
-    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
-        """The same with the files among its parameters read, of data with these columns, as the data are."""
+    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
+        """The same with the files among its parameters read, of data with these columns, as the data are.
+
+        ``target`` is the column of the class, or a sequence of several.
+        """
         return self
 
     @abstractmethod

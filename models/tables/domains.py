@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
@@ -35,7 +35,7 @@ class Domains:
 
     def unstated(self, training: Training) -> tuple[str, ...]:
         """The columns of the training data whose domains are those of the data, the target among them."""
-        names = [*(attribute.name for attribute in training.attributes), training.target.name]
+        names = [*(attribute.name for attribute in training.attributes), *training.target.columns]
         return tuple(name for name in names if name not in self.values and name not in self.ranges)
 
     def problems(self, training: Training) -> Iterator[Problem]:
@@ -52,7 +52,9 @@ class Domains:
                 yield Problem("domains", shorten(name), f"numbers from {low:g} to {high:g}", found)
 
 
-def read_domains(source: DomainSource | None, target: str, columns: Collection[str] | None = None) -> Domains:
+def read_domains(
+    source: DomainSource | None, target: str | Sequence[str], columns: Collection[str] | None = None
+) -> Domains:
     """Read domains.
 
     Parameters
@@ -60,8 +62,8 @@ def read_domains(source: DomainSource | None, target: str, columns: Collection[s
     source : mapping or path, optional
         Columns, each with the list of its values, as strings, or with the smallest and the largest number there can be;
         a file is a JSON object. The classes of the target may be given as numbers, too.
-    target : str
-        The column of the class.
+    target : str or sequence of str
+        The column of the class, or several.
     columns : collection of str, optional
         The other columns there are. A file with none of them may be any file: it is refused, and nothing of it shown.
 
@@ -72,11 +74,12 @@ def read_domains(source: DomainSource | None, target: str, columns: Collection[s
     """
     if source is None:
         return Domains()
+    targets = [target] if isinstance(target, str) else [*target]
     entries = read_json_object(source) if isinstance(source, (str, PathLike)) else source
     where = fspath(source) if isinstance(source, (str, PathLike)) else "argument"
     if not isinstance(entries, Mapping):
         raise invalid(where, "domains", "type", "columns with their domains", shorten(entries))
-    if entries and columns is not None and entries is not source and not has_any(entries, [target, *columns]):
+    if entries and columns is not None and entries is not source and not has_any(entries, [*targets, *columns]):
         expected = "an object from columns of the data to their domains"
         raise invalid(where, "domains", "columns", expected, f"{len(entries)} keys that are no columns")
     values: dict[str, tuple[str, ...]] = {}
@@ -88,7 +91,7 @@ def read_domains(source: DomainSource | None, target: str, columns: Collection[s
     for name, domain in entries.items():
         found: list[Any] = list(domain) if isinstance(domain, (list, tuple, np.ndarray)) else []
         numbers, names = all(map(_is_number, found)), all(isinstance(v, (str, bool, np.bool_)) for v in found)
-        if found and (names or (numbers and name == target)):
+        if found and (names or (numbers and name in targets)):
             values[name] = tuple(map(str, found))
         elif len(found) == 2 and numbers and found[0] <= found[1]:
             ranges[name] = (float(found[0]), float(found[1]))

@@ -207,12 +207,12 @@ def read_rows(
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
     """
     problems: list[Problem] = []
-    taken = {release.target.name, *(attribute.name for attribute in release.attributes)}
+    taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
     if count is not None and (not isinstance(count, str) or count in taken):
         expected = "a column that is neither an attribute nor the target"
         problems.append(Problem(ARGUMENT, "count", expected, shorten(count)))
         count = None
-    needed = [attribute.name for attribute in attributes] + [release.target.name] * target
+    needed = [attribute.name for attribute in attributes] + [*release.target.columns] * target
     frame, counts = read_counted(
         source,
         name,
@@ -227,8 +227,8 @@ def read_rows(
     keep = np.flatnonzero(counts > 0)
     encoded = [_encode(frame, attribute, keep, problems) for attribute in attributes if attribute.name in frame.columns]
     classes = np.zeros(len(frame.lines), dtype=np.int64)
-    if target and release.target.name in frame.columns:
-        named = class_names(frame, release.target)
+    named = class_names(frame, release.target)
+    if target and release.target.name in named.columns:
         classes = categorical(named, release.target.name, release.target.classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
@@ -249,7 +249,8 @@ def read_rows(
 
 def declared_values(attributes: Iterable[Attribute], target: Target) -> dict[str, tuple[str, ...]]:
     """The values that a release names, by column: none of them is a missing one."""
-    return {a.name: a.values for a in attributes if a.values is not None} | {target.name: target.classes}
+    named = {a.name: a.values for a in attributes if a.values is not None}
+    return named | {part.name: part.classes for part in target.of or (target,)}
 
 
 def read_counted(

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Role, Target
 from maxent.models.tables.columns.cell_values import finite, numbers
 from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
 from maxent.models.tables.columns.missing_values import MISSING, codes_of, missing_cells, missing_rows, note_missing
+from maxent.models.tables.columns.product_classes import named_targets, product_target
 from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
 from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns, shorten, shorten_list
 from maxent.models.tables.table_files import read_frame
@@ -64,7 +65,7 @@ class Training:
 def read_training(
     source: Source,
     *,
-    target: str,
+    target: str | Sequence[str],
     qi: Sequence[str],
     private: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -82,8 +83,9 @@ def read_training(
         Other columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of
         text in a file without types when all of its values are finite numbers without leading zeros; all others are
         categorical, and what they hold is published as text.
-    target : str
-        The column of the class. Numbers serve as names of classes when they are whole.
+    target : str or sequence of str
+        The column of the class. Numbers serve as names of classes when they are whole. Of several columns classes are
+        all combinations of theirs, see `maxent.models.tables.columns.product_classes`.
     qi, private : sequence of str
         The attributes an adversary has in their table, and those they have not.
     categorical : sequence of str
@@ -106,13 +108,14 @@ def read_training(
         Naming every unsuitable argument, or every unsuitable column.
     """
     domains = {} if domains is None else domains
-    problems = list(_argument_problems(target, qi, private, categorical, domains, order, missing))
+    targets = named_targets("training data", target)
+    problems = list(_argument_problems(targets, qi, private, categorical, domains, order, missing))
     if problems:
         raise InvalidInput("training data", problems)
     names = [*qi, *private]
-    frame = read_frame(source, "data", [*names, target], reader, _declared(domains))
+    frame = read_frame(source, "data", [*names, *targets], reader, _declared(domains))
     problems += frame.problems
-    problems += missing_columns(frame, [*names, target])
+    problems += missing_columns(frame, [*names, *targets])
     if not len(frame.lines):
         problems.append(Problem("rows", "records", "at least one record", "no rows"))
     named = {*categorical, *domains}
@@ -129,22 +132,37 @@ def read_training(
             values, codes = _coded(frame, name, given, order, problems, named=name in named, missing=allowed)
             attributes.append(Attribute(name, "categorical", values, role))
             columns.append(codes)
-    classes: tuple[str, ...] = ()
-    y = np.zeros(0, np.int64)
-    if target in frame.columns:
-        problems += _fraction_problems(frame, target) if target in numeric else []
-        given, fill = domains.get(target), f"give them a name, {_FILL}"
-        classes, y = _coded(frame, target, given, "sorted", problems, named=target in named, fill=fill)
+    parts: list[Target] = []
+    coded: list[IntArray] = []
+    for name in (name for name in targets if name in frame.columns):
+        problems += _fraction_problems(frame, name) if name in numeric else []
+        given, fill = domains.get(name), f"give them a name, {_FILL}"
+        classes, codes = _coded(frame, name, given, "sorted", problems, named=name in named, fill=fill)
+        parts.append(Target(name, classes))
+        coded.append(codes)
     if problems:
         raise InvalidInput(frame.source, problems)
+    y, whole = coded[0], parts[0]
+    if len(parts) > 1:
+        whole = product_target(frame.source, parts)
+        y = np.ravel_multi_index(tuple(coded), [len(part.classes) for part in parts]).astype(np.int64)
+        if whole.name in names:
+            expected = f"columns of other names than {shorten(whole.name)}, which is that of the target"
+            raise invalid(frame.source, "argument", "qi and private", expected, shorten(whole.name))
     for name in names:
         for note in () if name in numeric or name in named else kind_notes(frame, name):
             frame.reader.note(frame.source, *note)
-    return Training(Target(target, classes), tuple(attributes), tuple(columns), y, order)
+    return Training(whole, tuple(attributes), tuple(columns), y, order)
 
 
 def _argument_problems(
-    target: object, qi: object, private: object, categorical: object, domains: object, order: str, missing: str
+    targets: Sequence[str],
+    qi: object,
+    private: object,
+    categorical: object,
+    domains: object,
+    order: str,
+    missing: str,
 ) -> Iterator[Problem]:
     """Mistakes in the names of columns, without a look at the data."""
     names: list[object] = []
@@ -156,17 +174,18 @@ def _argument_problems(
             names.extend(columns)  # which may be an array, or an index of pandas
     if isinstance(qi, Collection) and not len(qi):
         yield Problem("argument", "qi", "at least one column", "none")
-    for column in [*names, target]:
+    for column in names:
         if not isinstance(column, str):
             yield Problem("argument", "target, qi and private", "names of columns", shorten(column))
     names = [column for column in names if isinstance(column, str)]
-    if isinstance(target, str) and target in names:
-        yield Problem("argument", "target", "a column that is not among qi= and private=", shorten(target))
+    for target in targets:
+        if target in names:
+            yield Problem("argument", "target", "a column that is not among qi= and private=", shorten(target))
     for i, column in enumerate(names):
         if column in names[:i] and column not in names[i + 1 :]:
             found = f"{shorten(column)} {names.count(column)} times"
             yield Problem("argument", "qi and private", "each column once", found)
-    known = [*names, target]
+    known = [*names, *targets]
     for argument, used in (("categorical", categorical), ("domains", domains)):
         for column in used if isinstance(used, Collection) and not isinstance(used, str) else ():
             if column not in known:

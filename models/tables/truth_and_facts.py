@@ -114,17 +114,18 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
     public = {attribute.name: j for j, attribute in enumerate(table.attributes)}
     target = release.target
     frame = read_frame(
-        source, "facts", [*public, target.name, "count"], reader, declared_values(table.attributes, target)
+        source, "facts", [*public, *target.columns, "count"], reader, declared_values(table.attributes, target)
     )
-    counted = "count" in frame.columns and "count" not in {*public, target.name}
-    problems = [*frame.problems, *missing_columns(frame, [target.name]), *_fact_columns(frame, release)]
+    counted = "count" in frame.columns and "count" not in {*public, *target.columns}
+    problems = [*frame.problems, *missing_columns(frame, target.columns), *_fact_columns(frame, release)]
     codes = np.full((len(frame.lines), len(public)), _ANY, dtype=np.int64)
     for name, j in public.items():
         if name in frame.columns:
             codes[:, j] = _fact_codes(frame, table.attributes[j], table.levels[j], problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
-    if target.name in frame.columns:
-        classes = categorical(class_names(frame, target), target.name, target.classes, problems, key="classes")
+    named = class_names(frame, target)
+    if target.name in named.columns:
+        classes = categorical(named, target.name, target.classes, problems, key="classes")
     counts = whole(frame, "count", 1, problems) if counted else np.ones(len(frame.lines), dtype=np.int64)
     if problems:
         raise InvalidInput(frame.source, problems)
@@ -169,9 +170,10 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
         When it cannot be read, or a class is unknown or listed twice, or the sum is wrong.
     """
     target = release.target
-    frame = read_frame(source, "marginal", [target.name, "count", "probability"], reader, declared_values((), target))
-    problems = [*frame.problems, *missing_columns(frame, [target.name])]
-    sized = [name for name in ("count", "probability") if name in frame.columns and name != target.name]
+    wanted = [*target.columns, "count", "probability"]
+    frame = read_frame(source, "marginal", wanted, reader, declared_values((), target))
+    problems = [*frame.problems, *missing_columns(frame, target.columns)]
+    sized = [name for name in ("count", "probability") if name in frame.columns and name not in target.columns]
     if len(sized) != 1:
         found = "both" if sized else f"neither among {_names(frame, bool(frame.columns))}"
         problems.append(Problem(frame.heading, "count", "a column 'count' or 'probability'", found))
@@ -182,8 +184,9 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
         shares = finite(frame, "probability", problems, expected="a probability in [0, 1]", low=0.0, high=1.0)
         weights = np.append(shares, np.nan)[frame.columns["probability"].codes]
     classes = np.arange(0)
-    if target.name in frame.columns:
-        classes = categorical(class_names(frame, target), target.name, target.classes, problems, key="classes")
+    named = class_names(frame, target)
+    if target.name in named.columns:
+        classes = categorical(named, target.name, target.classes, problems, key="classes")
         order = np.argsort(classes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
             if len(rows) > 1 and (index := int(classes[rows[0]])) >= 0:
@@ -251,12 +254,14 @@ def _fact_columns(frame: Frame, release: Release) -> list[Problem]:
     public = [attribute.name for attribute in release.public]
     private = {attribute.name for attribute in release.private}
     problems = []
-    shown = has_any(frame.header, [*public, *private, release.target.name])
+    shown = has_any(frame.header, [*public, *private, *release.target.columns])
     for name in frame.header if shown else ():
         # pandas writes the index of a DataFrame under these names.
-        if name in {*public, release.target.name, "count", ""} or name.startswith(("Unnamed: ", "__index_level_")):
+        if name in {*public, *release.target.columns, "count", ""} or name.startswith(("Unnamed: ", "__index_level_")):
             continue
-        expected = f"public attributes ({shorten_list(public)}), {shorten(release.target.name)} and 'count' only"
+        expected = (
+            f"public attributes ({shorten_list(public)}), {shorten_list(release.target.columns)} and 'count' only"
+        )
         found = "a private attribute, which is not in the adversary's table" if name in private else "another column"
         problems.append(Problem(frame.heading, name, expected, found))
     if not any(name in frame.header for name in public):

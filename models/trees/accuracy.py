@@ -97,7 +97,7 @@ def read_cases(
     """
     names = [attribute.name for attribute in attributes]
     problems: list[Problem] = []
-    needed = [*names, target.name]
+    needed = [*names, *target.columns]
     frame, counts = read_counted(
         source,
         name,
@@ -113,8 +113,9 @@ def read_cases(
     present = [attribute for attribute in attributes if attribute.name in frame.columns]
     columns = tuple(read_column(frame, attribute, problems) for attribute in present)
     y = np.zeros(0, np.int64)
-    if target.name in frame.columns:
-        y = read_codes(class_names(frame, target), target.name, target.classes, problems, key="classes")
+    named = class_names(frame, target)
+    if target.name in named.columns:
+        y = read_codes(named, target.name, target.classes, problems, key="classes")
     if problems:
         raise InvalidInput(frame.source, problems)
     return Cases(tuple(present), columns, y, counts)

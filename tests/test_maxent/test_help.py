@@ -295,4 +295,5 @@ def test_options_have_the_choices_of_the_functions_behind_them():
 
 def test_defend_does_not_speak_of_published_records(capsys):
     for command in ("defend", "defend kadet"):
-        assert re.search(r"--target COLUMN +Column of the class\.  \[required\]\n", help_of(capsys, command))
+        told = help_of(capsys, command)
+        assert re.search(r"--target COLUMN +Column of the class, or several: A,B\.  \[required\]\n", told)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from maxent.api.adversary.audit_records import audit_covering, number_problems
+from maxent.api.by_target import case_of
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
 from maxent.attacks.bounds import Bounds, narrowed, stated_bounds
@@ -190,7 +192,11 @@ def audit_case(
     check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
         return audit_covering(case, min_size, background)
-    found = _audit_trees(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+    options = {"min_size": min_size, "background": background}
+    found = _audit_trees(case, rounding=rounding, risk=risk, **options)
+    parts = [case_of(case, i) for i in range(len(case.release.target.of))]
+    alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
+    found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
     if not found.reliable:
         warn_unreliable(NOT_ABOUT_THEM)
     return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from maxent.api.by_target import inferences
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.kinds.context import Noise
@@ -284,6 +285,7 @@ def estimate_case(
         optima=1 if mean is None else mean.optima,
         baseline=baseline,
         held=held,
+        targets=inferences(case, program, masses, posterior, top=how.top, error=error),
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, methods, parameters
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
-from maxent.models.tables.frame import shorten
+from maxent.models.tables.columns.product_classes import named_targets
+from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.accuracy import cases_of, read_cases, score
 from maxent.results.defended import Defended
@@ -24,11 +25,18 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Missing
 
 
+TOGETHER = (
+    "classes are combinations of {}: what is said of classes, of pure leaves too, is said of combinations, and people "
+    "in a leaf of several of these may still be alike in one column (maxent audit looks at each by itself)"
+)
+"""Note on a release about several sensitive columns."""
+
+
 def defend(
     data: Source,
     method: str = "none",
     *,
-    target: str,
+    target: str | Sequence[str],
     qi: Sequence[str],
     private: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -45,8 +53,9 @@ def defend(
         One row per record; other columns than those named here are ignored.
     method : str
         One of `maxent.models.defenses.registry.method_names`, such as ``prune-parent``.
-    target : str
-        The column of the class.
+    target : str or sequence of str
+        The column of the class. Of several sensitive columns the classes are all combinations of theirs, at most 64;
+        see docs/several.md. Records have one.
     qi, private : sequence of str
         The attributes an adversary has in their table, and those they have not.
     categorical : sequence of str
@@ -81,8 +90,17 @@ def defend(
     if test is not None and not asked[0].predicts:
         found = Problem(ARGUMENT, "test", "none for records, which do not predict", shorten(test))
         raise InvalidInput("options", [found])
+    targets = named_targets("options", target)
+    if len(targets) > 1 and not asked[0].predicts:
+        raise invalid("options", ARGUMENT, "target", "one column, for records", shorten_list(targets))
     reader = reader_of(reading)
-    columns = {"target": target, "qi": qi, "private": private, "categorical": categorical, "missing": missing}
+    columns = {
+        "target": targets if len(targets) > 1 else targets[0],
+        "qi": qi,
+        "private": private,
+        "categorical": categorical,
+        "missing": missing,
+    }
     first, training = read_for(asked[0], data, columns, reader)
     return defend_training(method, [first, *asked[1:]], training, test, reader)
 
@@ -117,7 +135,8 @@ def defend_training(
         rows[-1]["train_accuracy"] = score(published, known, predict).accuracy
         rows[-1]["test_accuracy"] = None if tested is None else tested.accuracy
         told += [] if tested is None else [f"test: {note}" for note in tested.notes]
-    notes = (*first.notes(training, releases, rows), *dict.fromkeys(told))
+    several = [TOGETHER.format(" and ".join(training.target.columns))] if training.target.of else []
+    notes = (*first.notes(training, releases, rows), *several, *dict.fromkeys(told))
     return Defended(method, tuple(releases), tuple(rows), len(training), notes, tuple(tables), reader.noticed)
 
 

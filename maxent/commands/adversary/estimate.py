@@ -138,7 +138,7 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
     from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.compile import Knowledge
-    from maxent.results.comparison import described, estimate_numbers
+    from maxent.results.comparison import described, estimate_numbers, target_rows
     from maxent.solvers.forecast import hearing
 
     how = taken(Solving, options)
@@ -152,5 +152,6 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
         from maxent.disclosure.registry import audited
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-        row |= audited(audit_case(case, rounding=options["rounding"]).summary)
+        attacks = audit_case(case, rounding=options["rounding"]).summary
+        row |= audited(attacks) | target_rows(result, attacks)
     return result, row

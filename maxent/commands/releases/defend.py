@@ -15,7 +15,7 @@ import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.parsing import Call, Command, Group, WrongCall, spellings, split_names, usage
+from maxent.command_line.parsing import Call, Command, Group, WrongCall, one_or_several, spellings, split_names, usage
 from maxent.command_line.progress import DONE, Job, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
@@ -46,7 +46,7 @@ def defend_command(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
     ],
-    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class.")],
+    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
     qi: Annotated[
         list[str],
         panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
@@ -79,7 +79,7 @@ def defend_command(
 ) -> Job:
     """The job of `defend`: the arguments of all methods, and the options of one."""
     columns = {
-        "target": target,
+        "target": one_or_several("target", [target]),
         "qi": split_names("qi", qi),
         "private": split_names("private", private or ()),
         "categorical": split_names("categorical", categorical or ()),

@@ -80,7 +80,7 @@ class KadetTree(GrownTree):
         yield from super().conflicts()
         yield from picked(Kadet, self, impurity="entropy", hierarchies=self.hierarchies or {}).conflicts()
 
-    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
+    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.tables.hierarchies import read_hierarchy
 
         given = self.hierarchies or {}

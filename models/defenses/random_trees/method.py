@@ -62,7 +62,7 @@ class RandomForest(Method):
         known: Mapping[str, Sequence[str]] = self.domains.values
         return known
 
-    def read(self, target: str, columns: Sequence[str], reader: Reader) -> Self:
+    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.tables.domains import read_domains
 
         return replace(self, domains=read_domains(self.domains, target, columns))

@@ -17,7 +17,7 @@ from maxent.models.formats.maxent_json.check_counts import (
 )
 from maxent.models.formats.maxent_json.parse import parse, parse_head, parse_tree
 from maxent.models.formats.maxent_json.parse_answers import answer_problems, has_several, rule_problems, score_problems
-from maxent.models.formats.maxent_json.parse_moments import moment_problems
+from maxent.models.formats.maxent_json.parse_target import moment_problems
 from maxent.models.release_content import Attribute, Content, Node, Tree
 from maxent.models.text.arguments import show
 

@@ -22,7 +22,7 @@ from maxent.models.formats.maxent_json.parse_answers import (
 )
 from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
-from maxent.models.formats.maxent_json.parse_moments import read_moments, read_numbers
+from maxent.models.formats.maxent_json.parse_target import read_moments, read_numbers, read_parts
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
@@ -110,11 +110,14 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
 def _target(document: Fields) -> Target:
     """The target; empty names for what could not be read."""
     place = ("document", "target")
-    fields = fields_of(document.problems, "target", document.value("target"), ("name", "classes", "numbers"), key=place)
+    fields = fields_of(
+        document.problems, "target", document.value("target"), ("name", "classes", "numbers", "of"), key=place
+    )
     if fields is None:
         return Target("", ())
     classes = fields.names("classes", "classes") or ()
-    return Target(fields.text("name") or "", classes, read_numbers(fields, classes))
+    title = fields.text("name") or ""
+    return Target(title, classes, read_numbers(fields, classes), read_parts(fields, title, classes))
 
 
 def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...], bool]:
@@ -134,7 +137,7 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
             continue
         if attribute.name in found:
             fields.refuse("name", "a name that no other attribute has")
-        elif attribute.name == target.name:
+        elif attribute.name in (target.name, *target.columns):
             fields.refuse("name", "a name other than the target's")
         found.setdefault(attribute.name, attribute)
     return tuple(found.values()), complete

@@ -132,6 +132,8 @@ def _target_entry(target: Target) -> dict[str, object]:
             low if low == high else [number if isfinite(number) else None for number in (low, high)]
             for low, high in target.numbers
         ]
+    if target.of:
+        entry["of"] = [{"name": part.name, "classes": _listed(part.classes)} for part in target.of]
     return entry
 
 

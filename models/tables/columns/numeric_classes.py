@@ -12,6 +12,7 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.release_content import Numbers, Target
 from maxent.models.tables.columns.cell_values import numbers
+from maxent.models.tables.columns.product_classes import with_product
 from maxent.models.tables.frame import Frame, shorten
 
 MOST = 1000
@@ -89,7 +90,12 @@ def class_of_numbers(cells: FloatArray, stands_for: Sequence[Numbers]) -> IntArr
 
 
 def class_names(frame: Frame, target: Target) -> Frame:
-    """A frame of which the target's column has names of classes, also where it has numbers that they stand for."""
+    """A frame of which the target's column has names of classes, also where it has numbers that they stand for.
+
+    Of several sensitive columns it is that of their combinations, where all of them are there.
+    """
+    if target.of:
+        return with_product(frame, target)
     if target.numbers is None or target.name not in frame.columns:
         return frame
     column = frame.columns[target.name]

@@ -1,14 +1,16 @@
-"""Numbers of a numeric target in a `maxent/1` document: what classes stand for, means and variances."""
+"""What a target of a `maxent/1` document is besides its classes: numbers, or several sensitive columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields
-from maxent.models.release_content import Content, Numbers
-from maxent.models.text.arguments import is_number, show
+from maxent.models.formats.maxent_json.fields import Fields, fields_of
+from maxent.models.release_content import Content, Numbers, Target
+from maxent.models.tables.columns.product_classes import MOST, joined_name, product_classes
+from maxent.models.text.arguments import is_number, listing, show
 
 _NUMBERS = "a number, or [least, largest] with null where there is none, for each class, in the order of classes"
 _ROUNDED = 1e-6
@@ -39,6 +41,33 @@ def _end(raw: object, none: float) -> float | None:
     if raw is None:
         return none
     return float(raw) if is_number(raw) and abs(raw) <= 1e300 else None  # type: ignore[arg-type]
+
+
+def read_parts(fields: Fields, title: str, classes: Sequence[str]) -> tuple[Target, ...]:
+    """The sensitive columns whose combinations the classes are; none where there are none, or anything is wrong."""
+    if "of" not in fields.raw:
+        return ()
+    begin, parts = len(fields.problems), []
+    for number, raw in enumerate(fields.items("of", "sensitive columns"), 1):
+        part = fields_of(fields.problems, f"target, column {number}", raw, ("name", "classes"))
+        if part is not None:
+            parts.append(Target(part.text("name") or "", part.names("classes", "classes") or ()))
+    if len(fields.problems) > begin or not title or not classes:
+        return ()
+    names = [part.name for part in parts]
+    if len(parts) < 2 or len(set(names)) < len(parts):
+        fields.wrong("of", "two or more sensitive columns of different names", listing(names))
+    elif "numbers" in fields.raw:
+        fields.refuse("numbers", "none, of several sensitive columns")
+    elif (size := prod(len(part.classes) for part in parts)) > MOST:
+        fields.wrong("of", f"columns with at most {MOST} combinations of classes", f"{size:,}")
+    elif title != joined_name(names):
+        fields.wrong("name", f"{joined_name(names)!r}, the names in `of`", show(title))
+    elif tuple(classes) != (expected := product_classes([part.classes for part in parts])):
+        fields.wrong("classes", f"the combinations of those in `of` ({listing(expected)})", listing(classes))
+    else:
+        return tuple(parts)
+    return ()
 
 
 def read_moments(fields: Fields) -> tuple[float | None, float | None]:

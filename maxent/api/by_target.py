@@ -1,0 +1,76 @@
+"""What is inferred of several sensitive columns, of each by itself: the sums of what is inferred of combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from maxent.api.case import Case
+from maxent.constraints.program import Program
+from maxent.disclosure.group_shares import shares
+from maxent.disclosure.inference import Inference
+from maxent.disclosure.summary import measure
+from maxent.evidence.baseline import baseline_of
+from maxent.evidence.truth import in_truth
+from maxent.models.arrays import FloatArray
+from maxent.models.of_target import of_target
+from maxent.models.tables.columns.product_classes import marginal, part_codes
+
+
+def inferences(
+    case: Case, program: Program, masses: FloatArray, posterior: FloatArray, *, top: int, error: float
+) -> Mapping[str, Inference]:
+    """The posterior of each sensitive column and what it discloses, by its name; empty where there is only one.
+
+    Parameters
+    ----------
+    case : Case
+    program : Program
+        Of the combinations.
+    masses, posterior : float64, shapes (n_cells, n_classes) and (n_qi, n_classes)
+        The answer to it, individuals and probabilities.
+    top : int
+        How many of the largest divergences are named.
+    error : float
+        By how much probabilities may be off.
+    """
+    target = program.release.target
+    found = {}
+    for i, part in enumerate(target.of):
+        own, size = marginal(posterior, target, i), len(part.classes)
+        truth = None if case.truth is None else marginal(case.truth, target, i)
+        alone = replace(program, release=of_target(program.release, i), linear=(), internal=(), likelihood=None)
+        shared = shares(program, masses, own, error, part=i)
+        held = None if truth is None else in_truth(alone, marginal(masses, target, i), own, truth)
+        disclosure = measure(
+            own,
+            program.table.counts,
+            truth,
+            top=top,
+            surest=shared.surest,
+            possible=shared.possible,
+            tolerance=error,
+            right=None if held is None else held.right,
+            pure=None if held is None else held.pure,
+            baseline=baseline_of(
+                size,
+                program.table.individuals,
+                marginal=None if case.marginal is None else marginal(case.marginal, target, i),
+                low=shared.class_low,
+                high=shared.class_high,
+                truth=truth,
+            ),
+        )
+        found[part.name] = Inference(alone, own, disclosure)
+    return found
+
+
+def case_of(case: Case, part: int) -> Case:
+    """A case about one of several sensitive columns: its release, facts and true classes."""
+    target = case.release.target
+    codes = part_codes(target, part)
+    facts = case.facts
+    if facts is not None:
+        facts = tuple(replace(fact, class_index=int(codes[fact.class_index])) for fact in facts)
+    truth = None if case.truth is None else marginal(case.truth, target, part)
+    return replace(case, release=of_target(case.release, part), facts=facts, marginal=None, truth=truth)

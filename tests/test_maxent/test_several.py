@@ -1,0 +1,125 @@
+"""Releases about several sensitive columns: what is inferred of combinations, and of each column by itself."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+
+N = 12
+PEOPLE = pd.DataFrame(
+    {
+        "age": ["young"] * N + ["old"] * N,
+        # Of the old everybody is poor, half of them ill: of each combination nobody is certain.
+        "pay": ["rich", "poor"] * (N // 2) + ["poor"] * N,
+        "ill": ["no", "no", "yes"] * (N // 3) + ["no", "yes"] * (N // 2),
+    }
+)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    assert main(["defend", "none", "people.csv", "--target", "pay,ill", "--qi", "age", "-o", "tree.json"]) == 0
+    return tmp_path
+
+
+def test_what_is_inferred_of_a_column_is_the_sum_over_the_others():
+    release = maxent.defend(PEOPLE, target=["pay", "ill"], qi=["age"]).release
+    found = maxent.estimate(release, PEOPLE[["age"]], PEOPLE)
+    joint, pay, ill = found.probabilities, found.targets["pay"], found.targets["ill"]
+    assert pay.probabilities == pytest.approx(np.column_stack([joint[:, :2].sum(1), joint[:, 2:].sum(1)]))
+    assert ill.probabilities == pytest.approx(np.column_stack([joint[:, ::2].sum(1), joint[:, 1::2].sum(1)]))
+    assert [*pay.posterior.columns] == ["age", "count", "P(poor)", "P(rich)", "divergence"]
+    told = found.summary["targets"]
+    assert told["pay"]["disclosure"]["certain"] == N
+    assert told["ill"]["disclosure"]["certain"] == 0
+    assert found.summary["disclosure"]["certain"] == 0
+    assert told["pay"]["disclosure"]["possible"]["certain"] == N
+    assert told["ill"]["disclosure"]["possible"]["max_posterior"] == pytest.approx(2 / 3)
+    assert told["pay"]["divergence"]["overall"] == pytest.approx(0, abs=1e-6)
+    assert (told["pay"]["right_guesses"], told["pay"]["base_rate"], told["pay"]["pure"]) == (0.75, 0.75, N)
+    assert told["pay"]["entropy"] + told["ill"]["entropy"] >= found.summary["entropy"] - 1e-9
+
+
+def test_a_class_of_one_column_can_be_certain_while_no_combination_is(files, capsys):
+    call = [
+        "estimate",
+        "tree.json",
+        "people.csv",
+        "--truth",
+        "people.csv",
+        "--max-certain",
+        "0",
+        "--max-posterior",
+        "1",
+    ]
+    assert main([*call, "--min-k", "2", "--enforce", "--json", "--report", "report.html"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    posterior, least, certain = found["verdict"]["releases"][0]["checks"]
+    assert (posterior["found"], posterior["target"], posterior["status"]) == (1.0, "pay", "pass")
+    assert (least["found"], least["status"], "target" in least) == (N, "pass", False)
+    assert (certain["found"], certain["target"], certain["status"]) == (N, "pay", "fail")
+    report = (files / "report.html").read_text()
+    assert f"the pay by itself: that of {N} is certain" in report
+    assert f"{N} (pay)" in report
+    assert main([*call]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        f"the pay by itself: that of {N} is certain; largest posterior 1.000; expected right guesses 75.0 %" in printed
+    )
+    assert "the ill by itself: nobody's is certain; largest posterior 0.667" in printed
+    assert f"individuals whose class is certain {N} (pay), at most 0: beyond the limit" in printed
+
+
+def test_labels_of_combinations_allow_any_class_of_a_column(capsys, tmp_path):
+    release = maxent.defend(PEOPLE, target=["pay", "ill"], qi=["age"], publish="labels").release
+    found = maxent.estimate(release, PEOPLE[["age"]])
+    assert found.targets["pay"].disclosure.possible.max_posterior == 1.0
+
+
+def test_attacks_look_at_each_column_by_itself(files, capsys):
+    assert main(["audit", "tree.json", "people.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["homogeneity"]["individuals"] == 0
+    assert found["targets"]["pay"]["homogeneity"]["individuals"] == N
+    assert found["targets"]["ill"]["homogeneity"]["individuals"] == 0
+    assert main(["audit", "tree.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "pay by itself:\n  uniqueness: no leaf holds a single individual\n  homogeneity: 1 leaf" in printed
+    assert f"the pay of {N} individuals (50.0 %) is disclosed" in printed
+
+
+def test_a_comparison_has_each_column_by_itself(files, capsys):
+    call = ["compare", "tree.json", "tree.json", "people.csv", "--truth", "people.csv", "--max-certain", "0"]
+    assert main([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["target"], each["certain"]) for each in found["releases"][1]["targets"]] == [("pay", N), ("ill", 0)]
+    assert found["releases"][1]["targets"][0]["homogeneous_individuals"] == N
+    assert found["verdict"]["status"] == "fail"
+    assert main([*call, "-o", "rows.csv"]) == 0
+    assert "targets" not in pd.read_csv("rows.csv").columns
+    assert (
+        f"tree (2), pay by itself: divergence overall, nats 0.0000; certain individuals {N}" in capsys.readouterr().out
+    )
+
+
+def test_defend_says_what_is_not_said_of_each_column(files, capsys):
+    assert main(["defend", "prune-leaf", "people.csv", "--target", "pay,ill", "--qi", "age", "-o", "a.json"]) == 0
+    assert "people in a leaf of several of these may still be alike in one column" in capsys.readouterr().out
+    records = ["defend", "erp", "people.csv", "--publish", "records", "--qi", "age", "-o", "a.csv"]
+    assert main([*records, "--target", "pay,ill"]) == 2
+    assert "--target: expected one column, for records, found 'pay', 'ill'" in capsys.readouterr().err
+
+
+def test_a_name_with_a_comma_is_quoted(files, capsys):
+    PEOPLE.rename(columns={"pay": "pay, ill"}).to_csv("comma.csv", index=False)
+    call = ["defend", "none", "comma.csv", "--qi", "age", "-o", "comma.json", "--target"]
+    assert main([*call, '"pay, ill"']) == 0
+    assert maxent.load_release("comma.json").target.name == "pay, ill"
