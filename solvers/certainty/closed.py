@@ -55,14 +55,14 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     for _ in range(ROUNDS):
         before = found
         found = found.narrowed(*regions.pass_on(found.low, found.high))
-        found = found.narrowed(*_left_by_others(program, found))
+        found = found.narrowed(*left_by_others(program, found))
         unchanged = np.array_equal(before.low, found.low) and np.array_equal(before.high, found.high)
         if unchanged or found.contradicted or clock.stop() is not None:
             break
     return bounds.narrowed(np.where(questions, found.low, -np.inf), np.where(questions, found.high, np.inf))
 
 
-def _left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+def left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
     """What the other classes leave of the individuals of each quasi-identifier."""
     low, high, counts = bounds.low, bounds.high, program.table.counts.astype(np.float64)[:, None]
     return _of_total(low, high, counts, counts)
@@ -71,12 +71,12 @@ def _left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, Float
 def _of_total(low: FloatArray, high: FloatArray, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Intervals of terms, shape (n, k), from those of all terms and of their sum, (n, 1), rounded outward."""
     sum_low, sum_high = low.sum(axis=1, keepdims=True), high.sum(axis=1, keepdims=True)
-    broken = (_fractional(low) | _fractional(high)).any(axis=1, keepdims=True) | _fractional(least) | _fractional(most)
+    broken = (fractional(low) | fractional(high)).any(axis=1, keepdims=True) | fractional(least) | fractional(most)
     slack = np.where(broken, 2 * EPSILON * (low.shape[1] + 2) * (sum_high + most), 0.0)
     return least - (sum_high - high) - slack, most - (sum_low - low) + slack
 
 
-def _fractional(values: FloatArray) -> BoolArray:
+def fractional(values: FloatArray) -> BoolArray:
     """Numbers that are not whole. Sums of whole numbers of people have no rounding error."""
     result: BoolArray = values != np.rint(values)
     return result
@@ -106,8 +106,8 @@ class ClassTotals:
         self._table, self._region = table, np.array([c.region for c in program.linear], np.int64)[table.of]
         entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
         size = np.maximum(program.region_size, 1.0)[self._region]
-        exact = ~(_fractional(table.lower) | _fractional(table.upper))
-        exact[entry[_fractional(table.coef)]] = False
+        exact = ~(fractional(table.lower) | fractional(table.upper))
+        exact[entry[fractional(table.coef)]] = False
         loose = np.where(exact, 0.0, STATED * size)
         self._lower, self._upper, self._entry = table.lower - loose, table.upper + loose, entry
         ahead = (table.upper == np.inf) & (table.lower == 0) & (np.diff(table.ends) == 2)
@@ -129,10 +129,10 @@ class ClassTotals:
             return below, above
         least, most = np.where(m.inside[:, None], low[m.who], 0.0), high[m.who]
         sum_least, sum_most = self._sum(least), self._sum(most)
-        rounded = self._sum(_fractional(least) | _fractional(most)) > 0
+        rounded = self._sum(fractional(least) | fractional(most)) > 0
         slack = np.where(rounded, EPSILON * np.diff(m.ends)[:, None] * sum_most, 0.0)
         self._narrow(sum_least - slack, sum_most + slack)
-        rounded |= _fractional(self.low) | _fractional(self.high)
+        rounded |= fractional(self.low) | fractional(self.high)
         slack += np.where(rounded, 4 * EPSILON * (sum_most + self.high), 0.0)
         at = m.region
         np.maximum.at(below, m.who, (self.low - slack - sum_most)[at] + most)

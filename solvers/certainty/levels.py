@@ -28,7 +28,13 @@ def _closed(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     return tighten(program, bounds, questions, clock)
 
 
-LEVELS: tuple[Level, ...] = (Level("closed", _closed),)
+def _linear(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    from maxent.solvers.certainty.linear.level import tighten
+
+    return tighten(program, bounds, questions, clock)
+
+
+LEVELS: tuple[Level, ...] = (Level("closed", _closed), Level("linear", _linear))
 """All levels, in the order in which they are asked."""
 
 

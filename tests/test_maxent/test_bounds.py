@@ -99,3 +99,8 @@ def test_a_time_limit_leaves_bounds_that_hold():
     found = maxent.bounds(*CALL, time_limit=1e-9)
     assert found.reliable
     assert found.certain_proved >= 5
+
+
+def test_every_level_is_on_the_page():
+    page = (D1.parents[1] / "docs" / "bounds.md").read_text(encoding="utf-8")
+    assert [name for name in level_names() if f"| `{name}` |" not in page] == []

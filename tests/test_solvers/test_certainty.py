@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import linprog
 from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
@@ -19,6 +20,7 @@ from maxent.constraints.program import Program
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.bounds import whole
 from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
 
@@ -94,13 +96,15 @@ def test_the_truth_lies_inside_at_every_level(case: Case, data: st.DataObject) -
 
 @thorough(30)
 @given(case=cases(small, kinds=("anyhow",), trees=(1, 3)))
-def test_bounds_contain_those_of_linear_programs(case: Case) -> None:
+def test_linear_bounds_are_those_of_linear_programs(case: Case) -> None:
     program = compiled(case)
-    found = prove(program, "closed", Clock()).bounds
+    closed, found = (prove(program, level, Clock()).bounds for level in ("closed", "linear"))
     low, high = by_linear_programs(program, SOME)
     asked = np.isfinite(low)
-    assert (found.low <= low + NEAR)[asked].all()
-    assert (found.high >= high - NEAR)[asked].all()
+    assert (closed.low <= low + NEAR)[asked].all()
+    assert (closed.high >= high - NEAR)[asked].all()
+    np.testing.assert_allclose(found.low[asked], low[asked], atol=NEAR)
+    np.testing.assert_allclose(found.high[asked], high[asked], atol=NEAR)
 
 
 plain = st.builds(Style, leaf=st.sampled_from(("label", "rate", "counts", "all")), digits=st.sampled_from((None, 1, 2)))
@@ -190,3 +194,58 @@ def test_the_examples_without_choices_of_splits_are_as_in_closed_form(example: s
     low, high = by_linear_programs(program)
     np.testing.assert_allclose(bounds.low, low, atol=NEAR)
     np.testing.assert_allclose(bounds.high, high, atol=NEAR)
+
+
+def test_prices_of_any_kind_prove_bounds() -> None:
+    """Weak duality: whatever the prices, no feasible point exceeds what they say."""
+    rng = np.random.default_rng(0)
+    point = rng.integers(0, 4, 12).astype(float)
+    matrix = sparse.csr_matrix(rng.integers(-1, 2, (8, 12)).astype(float))
+    value, aims = matrix @ point, sparse.csr_matrix(rng.integers(-2, 3, (5, 12)).astype(float))
+    upper = np.where(rng.random(8) < 0.5, value + 1, np.inf)
+    feasible = Feasible(matrix, value - 1, upper, np.zeros(12), np.full(12, 3.0))
+    for scale in (0.0, 0.1, 1.0, 1e6):
+        priced = feasible.priced(scale * rng.normal(size=8))
+        assert not priced.contradiction
+        assert (priced.of(aims) >= aims @ point).all()
+    apart = Feasible(sparse.csr_matrix(np.ones((1, 2))), np.full(1, 3.0), np.full(1, 4.0), np.zeros(2), np.ones(2))
+    assert apart.priced(np.array([-1.0])).contradiction
+
+
+def overlapping() -> Program:
+    """Of each two of three values of A, with 2 people each, 2 are p: so 1 of each is, which no leaf tells by itself."""
+    trees = []
+    for other, pair in (("a", ("b", "c")), ("b", ("a", "c")), ("c", ("a", "b"))):
+        nodes = (Node("N", "A", (Branch("L", pair), Branch(None, (other,)))), Node("L", counts={"p": 2, "q": 2}))
+        trees.append(Tree(nodes))
+    release = Release(Target("Y", ("p", "q")), (Attribute("A", values=("a", "b", "c")),), tuple(trees))
+    return compile_release(release, pd.DataFrame({"A": ["a", "a", "b", "b", "c", "c"]}))
+
+
+def test_linear_programs_tell_what_no_single_leaf_does() -> None:
+    closed, linear = (prove(overlapping(), level, Clock()).bounds for level in ("closed", "linear"))
+    assert closed.low.tolist() == [[0, 0]] * 3
+    assert closed.high.tolist() == [[2, 2]] * 3
+    assert linear.low.tolist() == linear.high.tolist() == [[1, 1]] * 3
+    assert linear.low_by.tolist() == linear.high_by.tolist() == [[1, 1]] * 3
+
+
+def test_what_there_is_no_time_for_keeps_the_looser_bound() -> None:
+    program = overlapping()
+    closed, late = prove(program, "closed", Clock()), prove(program, "linear", Clock(1e-9))
+    assert late.status == "time_limit"
+    assert late.bounds.unasked.any()
+    assert (late.bounds.high >= closed.bounds.high).all()
+    assert (late.bounds.low <= closed.bounds.low).all()
+
+
+def test_prices_prove_that_leaves_contradict_each_other() -> None:
+    """Two trees that each count 3 people of 4 as p, another that counts 1 of the same."""
+    attributes = (Attribute("A", values=("x", "y")), Attribute("B", values=("x", "y")))
+    people = pd.DataFrame([(a, b) for a in "xy" for b in "xy"], columns=["A", "B"])
+    trees = []
+    for name, counts in (("A", (1, 1)), ("B", (2, 1))):
+        leaves = tuple(Node(f"L{v}", counts={"p": n, "q": 2 - n}) for v, n in zip("xy", counts, strict=True))
+        trees.append(Tree((Node("N", name, tuple(Branch(f"L{v}", (v,)) for v in "xy")), *leaves)))
+    program = compile_release(Release(Target("Y", ("p", "q")), attributes, tuple(trees)), people)
+    assert prove(program, "linear", Clock()).status == "inconsistent"

@@ -87,10 +87,10 @@ def bounds(
     ----------
     release, qi, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, target, reading
         As for `maxent.estimate`.
-    level : {"closed", "auto"}
+    level : {"closed", "linear", "auto"}
         The last level of proof that is asked; each is asked only about what those before it left open. ``closed``:
         closed forms of single regions (exact for one tree whose splits are public, without internal constraints);
-        ``auto``: all of them.
+        ``linear``: linear programs over all linear statements together; ``auto``: all of them.
     ties : {"any", "first"}
         Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.
     time_limit : float, optional

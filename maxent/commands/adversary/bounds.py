@@ -23,6 +23,7 @@ class LevelName(StrEnum):
     """Choices of ``--level``."""
 
     closed = "closed"
+    linear = "linear"
     auto = "auto"
 
 
@@ -35,7 +36,7 @@ class TiesName(StrEnum):
 
 Level = Annotated[
     LevelName,
-    panels.solved(help="Last level of proof: closed forms of single regions (closed), or all levels (auto)."),
+    panels.solved(help="Last level of proof, each tighter than the one before it; default: all of them (auto)."),
 ]
 Ties = Annotated[
     TiesName,

@@ -1,0 +1,66 @@
+"""A linear program that HiGHS solves again and again for other aims, each time from where it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.solvers.certainty.linear.duality import Feasible
+from maxent.solvers.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vertex:
+    """A feasible point, shape (n,), and prices of the rows, shape (n_rows,); no point where there is none."""
+
+    point: FloatArray | None
+    prices: FloatArray
+
+
+class WarmProgram:
+    """A linear program over feasible points, by HiGHS' simplex method, without presolve: a basis serves all aims."""
+
+    def __init__(self, feasible: Feasible, clock: Clock) -> None:
+        import highspy
+
+        self._clock, self._columns = clock, np.arange(len(feasible.least), dtype=np.int32)
+        matrix = feasible.matrix.tocsc()
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
+        lp.col_cost_ = np.zeros(matrix.shape[1])
+        lp.col_lower_, lp.col_upper_ = feasible.least, feasible.most
+        lp.row_lower_, lp.row_upper_ = feasible.lower, feasible.upper
+        lp.sense_ = highspy.ObjSense.kMaximize
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        settings: dict[str, bool | int | str] = {
+            "output_flag": False,
+            "solver": "simplex",
+            "presolve": "off",
+            "threads": 1,
+        }
+        for name, value in settings.items():
+            self._solver.setOptionValue(name, value)
+        if clock.runs:
+            self._solver.cbSimplexInterrupt += lambda event: event.interrupt(clock.stop() is not None)
+        self._solver.passModel(lp)
+        self._first = True
+
+    def largest(self, aim: FloatArray) -> Vertex | None:
+        """A point where an aim, shape (n,), is largest, and prices that prove it; None when there was no time."""
+        self._solver.changeColsCost(len(aim), self._columns, aim)
+        self._solver.run()
+        if self._first:
+            # From now on every basis is feasible, and another aim leaves it so: the primal method goes on from it.
+            self._first = False
+            self._solver.setOptionValue("simplex_strategy", 4)
+        solution = self._solver.getSolution()
+        if self._clock.stop() is not None:
+            return None
+        if solution.value_valid and solution.dual_valid:
+            return Vertex(np.array(solution.col_value), np.array(solution.row_dual))
+        ray = self._solver.getDualRay()
+        return Vertex(None, -np.array(ray[2]) if ray[1] else np.zeros(self._solver.getNumRow()))
