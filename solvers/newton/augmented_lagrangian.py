@@ -20,7 +20,7 @@ import numpy as np
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
 from maxent.solvers.newton.split_gains import Comparisons
-from maxent.solvers.newton.trust_region import downhill, newton_step
+from maxent.solvers.newton.trust_region import Path, downhill
 
 FIRST = 0.1
 """The first round's bound on the natural gradient, nats per individual; a tenth in each that follows."""
@@ -192,6 +192,7 @@ def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> 
     problem = search.problem
     value, looks = penalty.value(state), 0
     model = Model(problem, state, penalty)
+    path = Path(model)
     for _ in range(STEPS):
         if problem.clock.stop() is not None or search.steps >= search.most:
             search.stopped = True
@@ -208,8 +209,9 @@ def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> 
             state, value = better
             search.radius = max(search.radius, 0.3 * np.sqrt(problem.individuals))
             model = Model(problem, state, penalty)
+            path = Path(model)
             continue
-        step = newton_step(model, search.radius)
+        step = path.step(search.radius)
         search.steps += 1
         new = problem.step(state, step.d)
         new_value = penalty.value(new)
@@ -220,6 +222,7 @@ def _minimise(search: _Search, state: State, penalty: Penalty, bound: float) -> 
         if ratio > 1e-4:
             state, value = new, new_value
             model = Model(problem, state, penalty)
+            path = Path(model)
         if ratio < 0.25:
             search.radius = 0.3 * step.length
         elif ratio > 0.7 and step.at_boundary:

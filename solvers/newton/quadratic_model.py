@@ -21,8 +21,11 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.newton.block_form import Form, fast
-from maxent.solvers.newton.softmax_manifold import DENSE, Manifold, Masses
+from maxent.solvers.newton.softmax_manifold import Manifold, Masses
 from maxent.solvers.newton.split_gains import Comparisons, Slopes, Sums
+
+DENSE = 300_000
+"""Entries up to which gradients of linear rows are kept as a dense array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,10 +72,9 @@ class Problem:
         self.people = np.concatenate([form.blocks.people, form.least.size])
         self.individuals = float(form.total.sum())
 
-    def at(self, theta: FloatArray, multipliers: FloatArray | None = None) -> State:
+    def at(self, theta: FloatArray) -> State:
         """Evaluate everything at some scores."""
-        guess = np.zeros(len(self.form.equal)) if multipliers is None else multipliers
-        masses = self.manifold.masses(theta, guess)
+        masses = self.manifold.masses(theta)
         sums = self.comparisons.at(masses.m)
         c = np.concatenate([sums.value, self.least @ masses.m.ravel() - self.form.least.value])
         return State(masses, sums, c, float((masses.m * masses.log_p).sum()))

@@ -11,28 +11,17 @@ metric on the masses that satisfy the equations, and ``sum m a b`` the inner pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import TINY, FloatArray
+from maxent.models.arrays import FloatArray
 from maxent.solvers.cholesky import Solve, cholesky
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.block_form import Form, fast
+from maxent.solvers.newton.separate_equations import ACCURACY, SMALLEST, Centre, SeparateEquations
 from maxent.solvers.softmax import exponentials
-
-Centre = Callable[[FloatArray], FloatArray]
-
-DENSE = 300_000
-"""Entries up to which gradients of linear rows are kept as a dense array."""
-
-ACCURACY = 1e-11
-"""Individuals, relative to the equation's size, up to which equations are met."""
-
-SMALLEST = -600.0
-"""Logarithm of the smallest probability: below, its reciprocal would overflow."""
 
 LARGER = 100.0 ** np.arange(1, 9)
 """Factors of the ridge on the equations' system, the first that makes it definite."""
@@ -43,11 +32,10 @@ PATIENCE = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masses:
-    """Masses, the logarithms of their probabilities (0 where fixed), and the multipliers of the equations."""
+    """Masses, and the logarithms of their probabilities (0 where fixed)."""
 
     m: FloatArray  # (n_groups, n_classes)
     log_p: FloatArray  # (n_groups, n_classes)
-    multipliers: FloatArray  # (n_equations,)
 
 
 class Manifold:
@@ -60,38 +48,38 @@ class Manifold:
         self.every = bool(form.free.all())
         equal = form.equal.matrix
         self.equal, self.equal_transposed = fast(equal), fast(equal.T.tocsr())
-        self.squared = fast(equal.multiply(equal).tocsr())
-        self.coefficient, self.place = equal.data, equal.indices
         n_classes = form.free.shape[1]
         owner_of = form.owner[equal.indices // n_classes] if equal.nnz else np.empty(0, np.int64)
         row_of = np.repeat(np.arange(equal.shape[0]), np.diff(equal.indptr))
         pairs = np.unique(np.column_stack([row_of, owner_of]), axis=0)
         self.row_of, self.owner_of = row_of, owner_of
-        # Equations that share no quasi-identifier (rates) are solved each for itself.
-        self.separate = len(np.unique(pairs[:, 1])) == len(pairs)
-        self.touched, first = np.unique(owner_of, return_index=True)
-        self.row_of_touched = row_of[first]
-        self.dense = None
-        if equal.shape[0] * form.free.size <= DENSE:
-            self.dense = equal.toarray().reshape(equal.shape[0], *form.free.shape)
+        alone = len(pairs) and len(np.unique(pairs[:, 1])) == len(pairs)
+        self.separate = SeparateEquations(form, row_of, owner_of, clock) if alone else None
 
-    def masses(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
-        """The masses of some scores (-inf where fixed); ``multipliers`` are a guess."""
+    def masses(self, theta: FloatArray) -> Masses:
+        """The masses of some scores, -inf where fixed."""
         if not len(self.form.equal):
-            return self._softmax(theta, multipliers)
-        solve = self._each if self.separate else self._together
-        return solve(theta, multipliers)
+            return self._softmax(theta, np.empty(0))
+        if self.separate is None:
+            return self._together(theta)
+        if self.separate.one_mass:
+            return self._of(self.separate.probabilities(theta))
+        return self._each(theta, self.separate)
+
+    def _of(self, log_p: FloatArray) -> Masses:
+        """The masses of some logarithms of probabilities, -inf where fixed."""
+        log_p = np.maximum(log_p, SMALLEST)
+        m = self.total * np.exp(log_p)
+        if not self.every:
+            log_p, m = np.where(self.form.free, log_p, 0.0), np.where(self.form.free, m, 0.0)
+        return Masses(m, log_p)
 
     def _softmax(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
         scores = theta
         if len(multipliers):
             scores = theta + (self.equal_transposed @ multipliers).reshape(theta.shape)
         found = exponentials(scores, self._largest, self._summed, self._spread)
-        log_p = np.maximum(found.shifted - self._spread(np.log(found.sums)), SMALLEST)
-        m = self.total * np.exp(log_p)
-        if not self.every:
-            log_p, m = np.where(self.form.free, log_p, 0.0), np.where(self.form.free, m, 0.0)
-        return Masses(m, log_p, multipliers)
+        return self._of(found.shifted - self._spread(np.log(found.sums)))
 
     def _largest(self, values: FloatArray) -> FloatArray:
         top: FloatArray = values.max(axis=1)
@@ -105,24 +93,18 @@ class Manifold:
         """The value of its quasi-identifier for each mass."""
         return (values if self.single else values[self.form.owner])[:, None]
 
-    def _each(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
-        """Newton's method, each equation in its own bracket: its left side increases with its multiplier."""
-        low, high = np.full(len(multipliers), -1e3), np.full(len(multipliers), 1e3)
-        for _ in range(100):
-            found = self._softmax(theta, multipliers)
-            miss = self._miss(found)
-            open_ = np.abs(miss) > ACCURACY * self.form.equal.size
-            if not open_.any() or self.clock.late() > SOON:
-                break
-            low, high = np.where(miss < 0, multipliers, low), np.where(miss > 0, multipliers, high)
-            step = np.clip(-miss / np.maximum(self._diagonal(found.m), TINY), -20.0, 20.0)
-            new = multipliers + step
-            new = np.where((new <= low) | (new >= high), 0.5 * (low + high), new)
-            multipliers = np.where(open_, new, multipliers)
-        return found
+    def _each(self, theta: FloatArray, equations: SeparateEquations) -> Masses:
+        """Newton's method on each equation's own multiplier."""
 
-    def _together(self, theta: FloatArray, multipliers: FloatArray) -> Masses:
+        def at(multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+            found = self._softmax(theta, multipliers)
+            return self._miss(found), equations.slopes(found.m)
+
+        return self._softmax(theta, equations.multipliers(at))
+
+    def _together(self, theta: FloatArray) -> Masses:
         """Newton's method on the convex function of all multipliers, halving steps that do not lower it."""
+        multipliers = np.zeros(len(self.form.equal))
         found = self._softmax(theta, multipliers)
         miss, patience = self._miss(found), PATIENCE
         for _ in range(50):
@@ -145,23 +127,11 @@ class Manifold:
         miss: FloatArray = self.equal @ found.m.ravel() - self.form.equal.value
         return miss
 
-    def _diagonal(self, m: FloatArray) -> FloatArray:
-        """The derivatives of separate equations by their own multipliers."""
-        share = self.coefficient * m.ravel()[self.place]
-        of_owner = np.bincount(self.owner_of, share, len(self.form.start))[self.touched]
-        lost = np.bincount(self.row_of_touched, of_owner**2 / self.form.total[self.touched], len(self.form.equal))
-        diagonal: FloatArray = self.squared @ m.ravel() - lost
-        return diagonal
-
     def equations(self, m: FloatArray) -> Solve:
         """Solves ``(equal J0 equal') y = r`` at the masses m, for r of shape (n_equations,) or (n_equations, k).
 
         J0 keeps the quasi-identifiers' totals only. Equations that others imply, or without freedom, get no multiplier.
         """
-        if self.separate:
-            diagonal = self._diagonal(m)
-            inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 1e-12)
-            return lambda r: inverse * r if r.ndim == 1 else inverse[:, None] * r
         equal = self.form.equal.matrix
         share = sparse.csr_matrix((equal.data * m.ravel()[equal.indices], equal.indices, equal.indptr), equal.shape)
         pooled = sparse.csr_matrix((share.data, (self.row_of, self.owner_of)), (share.shape[0], len(self.form.start)))
@@ -181,28 +151,14 @@ class Manifold:
         """Projection of directions, shape (..., n_groups, n_classes), onto those that keep totals and equations."""
         if not len(self.form.equal):
             return lambda b: self._centre_totals(m, b)
-        if self.separate and self.dense is not None:
-            return self._centring_densely(m, self.dense)
+        if self.separate is not None:
+            return self.separate.centring(m, self._centre_totals)
         solve = self.equations(m)
 
         def centre(b: FloatArray) -> FloatArray:
             u = self._centre_totals(m, b)
             kappa = solve(self.equal @ (m * u).reshape(-1, m.size).T)
             u -= self._centre_totals(m, (self.equal_transposed @ kappa).T.reshape(b.shape))
-            return u
-
-        return centre
-
-    def _centring_densely(self, m: FloatArray, rows: FloatArray) -> Centre:
-        """The same with the equations' gradients, centred, at hand."""
-        gradients = self._centre_totals(m, rows).reshape(len(rows), m.size)
-        weighted = gradients * m.ravel()
-        diagonal = np.einsum("ri,ri->r", weighted, gradients)
-        scaled = gradients * np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 1e-12)[:, None]
-
-        def centre(b: FloatArray) -> FloatArray:
-            u = self._centre_totals(m, b)
-            u -= ((u.reshape(-1, m.size) @ weighted.T) @ scaled).reshape(b.shape)
             return u
 
         return centre

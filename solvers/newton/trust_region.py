@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,10 @@ from maxent.solvers.newton.quadratic_model import Model
 
 CG_STEPS = 80
 LOOK_STEPS = 12
+
+KEPT = 3_000_000
+"""Numbers in all directions of a path up to which it is kept, in case its step is too long; four such arrays are."""
+
 NEGATIVE = -1e-3
 """Curvature, as a share of the identity's, below which a direction leads away from a saddle."""
 
@@ -25,8 +30,63 @@ class Step:
     at_boundary: bool
 
 
-def newton_step(model: Model, radius: float) -> Step:
-    """Minimise the model within ``radius``; lengths are those of the preconditioner's metric."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leg:
+    """A leg of the path of conjugate gradients: from d along q, ``length`` times that far; None at the end.
+
+    Products with the Hessian stand beside them, and inner products in the preconditioner's metric.
+    """
+
+    d: FloatArray
+    hd: FloatArray
+    dd: float
+    q: FloatArray | None = None
+    hq: FloatArray | None = None
+    qd: float = 0.0
+    qq: float = 0.0
+    length: float = 0.0
+
+
+class Path:
+    """The path that conjugate gradients take from a point, as far as it was followed: it does not depend on the radius.
+
+    After a step that was too long, only the end of the path is another.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._seen: list[_Leg] = []
+        self._further = _legs(model)
+        self._kept = CG_STEPS * model.gradient.size <= KEPT
+
+    def step(self, radius: float) -> Step:
+        """The step to where the path ends, or leaves ``radius``; lengths are those of the preconditioner's metric."""
+        if not self._kept:
+            self._further = _legs(self.model)
+        for leg in self._legs():
+            if leg.q is None or leg.hq is None:
+                return self._to(leg.d, leg.hd, float(np.sqrt(max(leg.dd, 0.0))), at_boundary=False)
+            reached = leg.dd + 2 * leg.length * leg.qd + leg.length * leg.length * leg.qq
+            if not np.isfinite(leg.length) or reached >= radius * radius:
+                ahead = np.sqrt(max(leg.qd * leg.qd + leg.qq * (radius * radius - leg.dd), 0.0))
+                tau = (ahead - leg.qd) / max(leg.qq, TINY)
+                return self._to(leg.d + tau * leg.q, leg.hd + tau * leg.hq, radius, at_boundary=True)
+        raise AssertionError("a path has an end")
+
+    def _legs(self) -> Iterator[_Leg]:
+        yield from self._seen
+        for leg in self._further:
+            if self._kept:
+                self._seen.append(leg)
+            yield leg
+
+    def _to(self, d: FloatArray, hd: FloatArray, length: float, *, at_boundary: bool) -> Step:
+        model = self.model
+        return Step(d, -(model.dot(d, model.gradient) + 0.5 * model.dot(d, hd)), length, at_boundary)
+
+
+def _legs(model: Model) -> Iterator[_Leg]:
+    """The legs of the path, the last one without direction; one along which the model only falls has no end."""
     model.prepare()
     r = model.gradient
     d, hd = np.zeros_like(r), np.zeros_like(r)
@@ -36,17 +96,13 @@ def newton_step(model: Model, radius: float) -> Step:
     rz = model.dot(residual, z)
     enough = min(0.1, model.norm**0.5) * np.sqrt(max(rz, 0.0))
     dd, qd, qq = 0.0, 0.0, rz
-    boundary = False
     for _ in range(CG_STEPS):
         if model.problem.clock.stop() is not None:
             break
         hq = model.hessian(q)
         curvature = model.dot(q, hq)
         alpha = rz / curvature if curvature > 1e-10 * qq else np.inf
-        if not np.isfinite(alpha) or dd + 2 * alpha * qd + alpha * alpha * qq >= radius * radius:
-            tau = (-qd + np.sqrt(max(qd * qd + qq * (radius * radius - dd), 0.0))) / max(qq, TINY)
-            d, hd, boundary = d + tau * q, hd + tau * hq, True
-            break
+        yield _Leg(d, hd, dd, q, hq, qd, qq, alpha)
         d, hd, residual = d + alpha * q, hd + alpha * hq, residual - alpha * hq
         dd += 2 * alpha * qd + alpha * alpha * qq
         z = model.precondition(residual)
@@ -56,8 +112,7 @@ def newton_step(model: Model, radius: float) -> Step:
         beta = new / rz
         q = z + beta * q
         qd, qq, rz = beta * (qd + alpha * qq), new + beta * beta * qq, new
-    predicted = -(model.dot(d, r) + 0.5 * model.dot(d, hd))
-    return Step(d, predicted, radius if boundary else float(np.sqrt(max(dd, 0.0))), boundary)
+    yield _Leg(d, hd, dd)
 
 
 def downhill(model: Model, rng: np.random.Generator) -> FloatArray | None:

@@ -20,6 +20,7 @@ from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, _sides, solve
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.projection import project
 from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
+from maxent.solvers.newton.trust_region import Path
 from maxent.solvers.solution import Stop
 
 FloatArray = npt.NDArray[np.float64]
@@ -229,10 +230,53 @@ def test_probabilities_stay_above_the_floor() -> None:
 def test_equations_that_share_quasi_identifiers_are_met_together() -> None:
     """With private splits a quasi-identifier has cells in several leaves, whose rates then share it."""
     held = problem("private counts")
-    assert not held.manifold.separate
-    assert problem("gini").manifold.separate
+    assert held.manifold.separate is None
+    assert problem("gini").manifold.separate is not None
     state = somewhere(held, 7, 2.0)
     assert held.form.equal.matrix @ state.m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
+
+
+def test_one_exponential_gives_what_a_softmax_for_every_multiplier_gives() -> None:
+    held = problem("gini")
+    separate = held.manifold.separate
+    assert separate is not None
+    assert separate.one_mass
+    theta = np.where(held.form.free, 3.0 * np.random.default_rng(8).standard_normal(held.form.free.shape), -np.inf)
+    once, each = held.manifold.masses(theta), held.manifold._each(theta, separate)
+    assert once.m == pytest.approx(each.m, abs=1e-8)
+    assert once.log_p == pytest.approx(each.log_p, abs=1e-8)
+    assert held.form.equal.matrix @ once.m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("far", [800.0, -800.0])
+def test_equations_are_met_from_scores_far_from_them(far: float) -> None:
+    """Probabilities beside an equation's mass, or its own, are too small there for their exponentials."""
+    held = problem("gini")
+    theta = np.where(held.form.free, 0.0, -np.inf)
+    theta.ravel()[held.form.equal.matrix.indices] += far
+    m = held.manifold.masses(theta).m
+    assert held.form.equal.matrix @ m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
+
+
+@every
+def test_a_shorter_step_is_on_the_path_that_is_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = problem(name)
+    state = somewhere(held)
+    model = Model(held, state, some_penalty(held, state))
+    products: list[FloatArray] = []
+    hessian = model.hessian
+    monkeypatch.setattr(model, "hessian", lambda d: (products.append(d), hessian(d))[1])
+    path = Path(model)
+    steps = [path.step(radius) for radius in (1e3, 1.0, 0.1)]
+    known = len(products)
+    for step, radius in zip(steps, (1e3, 1.0, 0.1), strict=True):
+        alone = Path(model).step(radius)
+        assert (step.length, step.at_boundary) == (alone.length, alone.at_boundary)
+        assert step.d == pytest.approx(alone.d, abs=1e-12)
+        assert step.predicted == pytest.approx(alone.predicted, rel=1e-12)
+    first = len(products)
+    Path(model).step(1e3)
+    assert known == len(products) - first
 
 
 @pytest.mark.parametrize("name", ["gini", "labels", "private entropy"])
