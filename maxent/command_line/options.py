@@ -34,6 +34,14 @@ class NoiseMode(StrEnum):
     likelihood = "likelihood"
 
 
+class LevelName(StrEnum):
+    """Choices of ``--level``."""
+
+    closed = "closed"
+    linear = "linear"
+    auto = "auto"
+
+
 def completed_backend(incomplete: str) -> list[str]:
     """Back ends that a shell offers."""
     from maxent.solvers.registry import backend_names
@@ -169,6 +177,10 @@ Top = Annotated[
 MinSize = Annotated[int, panels.measured(metavar="N", help="Fewest records of a homogeneous leaf.")]
 Background = Annotated[
     int, panels.known(metavar="B", help="Number of members of a leaf whose classes the adversary knows.")
+]
+Level = Annotated[
+    LevelName | None,
+    panels.solved(help="Last level of proof, each tighter than the one before it; default: all of them (auto)."),
 ]
 Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
 Output = Annotated[

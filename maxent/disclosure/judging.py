@@ -27,6 +27,8 @@ def judge(
     bayes_vulnerability: float | None = None,
     possible_right: float | None = None,
     base_rate: float | None = None,
+    certain_proved: int | None = None,
+    certain_at_most: int | None = None,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -57,6 +59,9 @@ def judge(
         them.
     bayes_vulnerability, possible_right, base_rate : float, optional
         Shares of people: expected right guesses, what published numbers allow, and the most frequent class.
+    certain_proved, certain_at_most : int, optional
+        Individuals whose class is proved over all data consistent with the release, which then stand in the place of
+        those of the estimate; and the same with those about whom not every proof was asked for.
     decisive : bool
         Whether the release counts for the verdict.
     """
@@ -72,7 +77,13 @@ def judge(
     if limits.min_k is not None:
         kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
         checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
-    if limits.max_certain is not None:
+    if limits.max_certain is not None and certain_proved is not None:
+        many, origin = worse_certain(certain_proved, exposed, pure)
+        origin = "proof" if origin == "estimate" else origin
+        possible = max(many or 0, certain_at_most or 0)
+        status = _status(many, possible, limits.max_certain, reliable)
+        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain))
+    elif limits.max_certain is not None:
         many, origin = worse_certain(certain, exposed, pure)
         possible = None if many is None else max(many, possible_certain or 0)
         status = _status(many, possible, limits.max_certain, sure)
@@ -136,7 +147,7 @@ _TRUTH: Origin = "truth"
 
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
-    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate"),
+    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
 )
 """Keys of a row of a comparison that are arguments of `judge`."""
 
@@ -152,7 +163,7 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
         whole = _judge_row(limits, row, decisive=i > 0 or (of or len(rows)) == 1)
         checks = whole.checks
         for each in row.get("targets", ()):
-            alone = _judge_row(limits, {**row, **each}, decisive=whole.decisive).checks
+            alone = _judge_row(limits, {**row, "certain_proved": None, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
         judged.append(replace(whole, checks=checks, status=worst([check.status for check in checks])))

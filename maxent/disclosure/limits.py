@@ -12,13 +12,15 @@ from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 
-Origin = Literal["estimate", "groups", "truth"]
-"""What a number comes from: the estimate, the leaves and groups of a release by themselves, or the truth about them."""
+Origin = Literal["estimate", "groups", "truth", "proof"]
+"""What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them, or
+bounds over all data consistent with the release."""
 
 HOW: Mapping[Origin, str] = {
     "estimate": "",
     "groups": "by what their leaf or group proves",
     "truth": "by what is true in their leaf",
+    "proof": "by proof",
 }
 """How a number is told that is worse than that of the estimate."""
 
@@ -108,6 +110,7 @@ class Check:
 
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
     several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
+    ``estimated`` is the number of the estimate beside one that is proved.
     """
 
     limit: str
@@ -117,15 +120,20 @@ class Check:
     origin: Origin
     possible: float | None = None
     target: str = ""
+    estimated: float | None = None
 
     @property
     def how(self) -> str:
         """How a worse number than that of the estimate is known; empty where none is."""
-        return HOW[self.origin] if self.limit in ("max_posterior", "max_certain") else ""
+        if self.limit not in ("max_posterior", "max_certain"):
+            return ""
+        beside = "" if self.estimated is None else f"({self._text(self.estimated)} by the estimate)"
+        return " ".join(filter(None, (HOW[self.origin], beside)))
 
     def as_dict(self) -> dict[str, Any]:
         """The check as plain numbers and strings."""
-        names = ("limit", "stated", "found", "status", "origin", "possible", *["target"] * bool(self.target))
+        names = ["limit", "stated", "found", "status", "origin", "possible"]
+        names += ["target"] * bool(self.target) + ["estimated"] * (self.estimated is not None)
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -149,6 +157,8 @@ class Check:
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""
+        if self.estimated is not None:
+            return f"as proofs that were not asked for may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
         return f"as what is published allows {self._text(self.possible)}"

@@ -79,7 +79,9 @@ def _exposure(result: Estimate) -> IntArray:
 
 def _person(result: Estimate, q: int) -> Person:
     """A quasi-identifier, a row of the table."""
-    program, p = result.program, result.probabilities[q]
+    program, p, proof = result.program, result.probabilities[q], result.proof
+    likeliest = int(p.argmax())
+    known = None if proof is None or not proof.reliable else (proof.low[q, likeliest], proof.high[q, likeliest])
     attributes = program.table.attributes
     values = result.row(q)[: len(attributes)]
     individual = result.disclosure.individual
@@ -89,9 +91,10 @@ def _person(result: Estimate, q: int) -> Person:
             for attribute, value in zip(attributes, values, strict=True)
         ),
         count=int(program.table.counts[q]),
-        label=shown(program.release.target.classes[int(p.argmax())]),
+        label=shown(program.release.target.classes[likeliest]),
         probability=float(p.max()),
         divergence=None if individual is None else float(individual[q]),
+        proved=None if known is None else (float(known[0]), float(known[1])),
     )
 
 

@@ -31,13 +31,17 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A quasi-identifier, its (attribute, value) pairs, and what is inferred of it; a divergence needs the truth."""
+    """A quasi-identifier, its (attribute, value) pairs, and what is inferred of it; a divergence needs the truth.
+
+    ``proved`` is the smallest and the largest probability over all data consistent with the release, where asked for.
+    """
 
     values: tuple[tuple[str, str], ...]
     count: int
     label: str
     probability: float
     divergence: float | None
+    proved: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

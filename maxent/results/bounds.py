@@ -43,13 +43,9 @@ class ProvedBounds(Shown, Proof):
             "distinct_qi": len(table),
             "classes": self.program.n_classes,
             "constraints": kinds_of(self.program),
-            "status": self.status,
             "certain_proved": self.certain_proved,
-            "individuals_open": self.individuals_open,
-            "levels": self.levels,
-            "pairs_not_asked": int(self.bounds.unasked.sum()),
+            **self.as_dict(),
             "ties": self.program.ties,
-            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
         }
         if self.notes:
             summary["notes"] = list(self.notes)

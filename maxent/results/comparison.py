@@ -169,12 +169,16 @@ def comparison_row(
 
 def estimate_numbers(result: Estimate) -> dict[str, Any]:
     """The numbers of an estimate in a row: status, measures of disclosure, and with a truth the divergences."""
+    proof = result.proof
+    proved = {} if proof is None or not proof.reliable else {"certain_proved": proof.certain_proved}
     return {
         "status": result.outcome.status,
         "certificate": result.certificate,
         "individuals": result.program.table.individuals,
         "base_rate": None,
         **result.disclosure.measures,
+        **proved,
+        **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
     }
 
 

@@ -68,6 +68,10 @@ class Estimate(Shown, Solved):
             },
             "disclosure": self.disclosure.as_dict(),
         }
+        if self.proof is not None:
+            summary["certain_proved"] = self.proof.certain_proved
+            summary["certain_estimated"] = self.disclosure.certain
+            summary["bounds"] = self.proof.as_dict()
         if self.baseline is not None:
             measures = self.disclosure.measures
             right = float(measures.get("right_guesses", measures["bayes_vulnerability"]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +48,12 @@ class Proof:
         """Whether the bounds can be relied on: some data are consistent with all statements."""
         return self.status != "inconsistent"
 
-    @property
+    @cached_property
     def low(self) -> FloatArray:
         """Smallest P(class | quasi-identifier), shape (n_quasi_identifiers, n_classes), rounded down."""
         return self._share(self.bounds.low, 0.0)
 
-    @property
+    @cached_property
     def high(self) -> FloatArray:
         """Largest P(class | quasi-identifier), shape (n_quasi_identifiers, n_classes), rounded up."""
         return self._share(self.bounds.high, 1.0)
@@ -98,3 +100,20 @@ class Proof:
         names = level_names()
         by = np.bincount(self.proved_by.ravel(), minlength=len(names))
         return {name: int(by[i]) for i, name in enumerate(names[: names.index(self.level) + 1])}
+
+    @property
+    def certain_at_most(self) -> int:
+        """Individuals whose class is proved, or might be by what was not asked for: want of time, a later level."""
+        asked_all = self.level == level_names()[-1]
+        unknown = self.bounds.unasked if asked_all else self.bounds.open
+        return int(self.program.table.counts[self.certain | unknown.any(axis=1)].sum())
+
+    def as_dict(self) -> dict[str, Any]:
+        """How far everything is proved, as plain numbers, strings and dictionaries."""
+        return {
+            "status": self.status,
+            "individuals_open": self.individuals_open,
+            "levels": self.levels,
+            "pairs_not_asked": int(self.bounds.unasked.sum()),
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+        }

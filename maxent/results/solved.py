@@ -14,6 +14,7 @@ from maxent.disclosure.inference import Inference
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.truth import InTruth
 from maxent.models.reading import NOTHING, Noticed
+from maxent.results.proof import Proof
 from maxent.solvers.solve.attempt import PROVED
 from maxent.solvers.solve.driver import Outcome
 
@@ -26,7 +27,7 @@ class Solved(Inference):
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
     guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one. Of
     several sensitive columns the posterior is that of combinations of classes, and ``targets`` has that of each column
-    by its name.
+    by its name. ``proof`` is what is proved over all data consistent with the release, where that was asked for.
     """
 
     outcome: Outcome
@@ -38,6 +39,7 @@ class Solved(Inference):
     baseline: Baseline | None = None
     held: InTruth | None = None
     targets: Mapping[str, Inference] = field(default_factory=dict)
+    proof: Proof | None = None
 
     @property
     def reliable(self) -> bool:

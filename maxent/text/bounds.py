@@ -10,7 +10,7 @@ import numpy as np
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
-from maxent.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, kinds_line
+from maxent.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
 from maxent.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def tightest_rows(found: Proof, most: int = SHOWN_ROWS) -> tuple[list[int], list
 def bounds_lines(found: Proof) -> list[str]:
     """What is proved, in plain language."""
     program = found.program
-    title = program.release.target.name
-    target = title.lower() if title.istitle() and len(title) > 1 else title
+    target = in_sentence(program.release.target.name)
     proved, undecided = found.certain_proved, found.individuals_open
     certain = f"the {target} of {proved:,} is proved" if proved else f"nobody's {target} is proved"
     people = counted(program.table.individuals, "individual")

@@ -76,6 +76,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         f"{counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
         f"an adversary who guesses by this estimate expects to be right for {_percent(found.bayes_vulnerability)} "
         f"of them ({_guesses(estimate)})",
+        *_proof_lines(estimate),
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
@@ -97,6 +98,20 @@ def summary_lines(estimate: Solved) -> list[str]:
         if len(estimate.contradictions) > SHOWN_CONTRADICTIONS:
             lines.append(f"  and {len(estimate.contradictions) - SHOWN_CONTRADICTIONS} more")
     return lines
+
+
+def _proof_lines(estimate: Solved) -> list[str]:
+    """What is proved over all data that are consistent with the release."""
+    proof, target = estimate.proof, in_sentence(estimate.program.release.target.name)
+    if proof is None:
+        return []
+    if proof.status == "inconsistent":
+        return ["nothing is proved: the statements contradict each other or the table"]
+    proved, undecided = proof.certain_proved, proof.individuals_open
+    whom = f"the {target} of {proved:,} is certain" if proved else f"nobody's {target} is certain"
+    late = " (stopped early: more may be)" if proof.status != "proved" else ""
+    left = f"bounds differ for {counted(undecided, 'individual')}" if undecided else "every number of people is known"
+    return [f"proved of all data that agree with this: {whom}{late}; {left}"]
 
 
 def in_sentence(title: str) -> str:

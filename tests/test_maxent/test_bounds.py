@@ -10,8 +10,11 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.commands.adversary.bounds import LevelName, TiesName
+from maxent.command_line.options import LevelName
+from maxent.commands.adversary.bounds import TiesName
 from maxent.constraints.program import TIES
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Limits
 from maxent.models.errors import UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.levels import level_names
@@ -104,3 +107,54 @@ def test_a_time_limit_leaves_bounds_that_hold():
 def test_every_level_is_on_the_page():
     page = (D1.parents[1] / "docs" / "bounds.md").read_text(encoding="utf-8")
     assert [name for name in level_names() if f"| `{name}` |" not in page] == []
+
+
+def test_an_estimate_says_what_is_proved_beside_it(capsys):
+    assert main(["estimate", *CALL, "--bounds", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["certain_estimated"] == summary["disclosure"]["certain"] == 5
+    assert summary["certain_proved"] >= 5
+    assert summary["bounds"]["status"] == "proved"
+    assert main(["estimate", *CALL, "--bounds", "--level", "closed"]) == 0
+    said = "proved of all data that agree with this: the salary of 5 is certain; bounds differ for 2 individuals"
+    assert said in capsys.readouterr().out
+
+
+def test_a_limit_on_certain_people_judges_the_proved_number_and_shows_both(capsys):
+    assert main(["estimate", *CALL, "--bounds", "--level", "closed", "--max-certain", "4", "--enforce"]) == 3
+    assert "certain 5 by proof (5 by the estimate), at most 4: beyond the limit" in capsys.readouterr().out
+    assert main(["estimate", *CALL, "--bounds", "--level", "closed", "--max-certain", "5"]) == 0
+    found = capsys.readouterr().out
+    later = level_names()[-1] != "closed"
+    assert ("as proofs that were not asked for may find up to 7" in found) == later
+
+
+def test_limits_are_judged_by_what_is_proved():
+    limits = Limits(max_certain=0)
+    known = {"release": "r", "status": "optimal", "max_posterior": 0.9999, "certain": 7, "exposed": 0}
+    row = {**known, "certain_proved": 0, "certain_at_most": 0}
+    assert judge_rows(limits, [known]).status == "fail"
+    verdict = judge_rows(limits, [row])
+    assert verdict.status == "pass"
+    assert verdict.releases[0].checks[0].as_dict()["estimated"] == 7
+    assert "certain 0 by proof (7 by the estimate)" in verdict.lines()[1]
+    assert judge_rows(limits, [{**row, "certain_at_most": 3}]).status == "cannot_tell"
+    assert judge_rows(limits, [{**row, "exposed": 2}]).status == "fail"
+
+
+def test_a_level_is_about_a_proof(capsys):
+    assert main(["estimate", *CALL, "--level", "closed"]) == 2
+    assert "--level: expected none without --bounds" in capsys.readouterr().err
+    with pytest.raises(maxent.InvalidInput, match="bounds: expected one of closed"):
+        maxent.estimate(*CALL, bounds="gold")
+
+
+def test_the_report_has_what_is_proved(tmp_path):
+    report = tmp_path / "report.html"
+    assert main(["estimate", *CALL, "--bounds", "--level", "closed", "--report", str(report)]) == 0
+    text = report.read_text(encoding="utf-8")
+    assert ">Proved</th>" in text
+    assert "<td>certain</td>" in text
+    assert "<td>0.000 to 1.000</td>" in text
+    assert main(["estimate", *CALL, "--report", str(report)]) == 0
+    assert ">Proved</th>" not in report.read_text(encoding="utf-8")

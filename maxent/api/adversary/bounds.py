@@ -11,7 +11,7 @@ from math import inf
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.constraints.kinds.context import Noise
-from maxent.constraints.program import TIES, Ties
+from maxent.constraints.program import TIES, Program, Ties
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
@@ -20,6 +20,7 @@ from maxent.models.tables.frame import Source, shorten
 from maxent.models.text.arguments import check_flags, is_number, is_one_of
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.bounds import ProvedBounds
+from maxent.results.proof import Proof
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import level_names
 from maxent.solvers.certainty.prove import prove
@@ -44,10 +45,7 @@ class Proving:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        levels = (*level_names(), AUTO)
-        if not is_one_of(self.level, levels):
-            problems.append(Problem(ARGUMENT, "level", "one of " + ", ".join(levels), shorten(self.level)))
+        problems = _wrong_level("level", self.level)
         if not is_one_of(self.ties, TIES):
             problems.append(Problem(ARGUMENT, "ties", "one of " + ", ".join(TIES), shorten(self.ties)))
         limit = self.time_limit
@@ -59,7 +57,31 @@ class Proving:
     @property
     def last(self) -> str:
         """The last level to ask."""
-        return level_names()[-1] if self.level == AUTO else self.level
+        return _last(self.level)
+
+
+def check_level(name: str, level: object) -> None:
+    """Refuse what is no level of proof, with an InvalidInput that calls the parameter by its name."""
+    if problems := _wrong_level(name, level):
+        raise InvalidInput("options", problems)
+
+
+def _wrong_level(name: str, level: object) -> list[Problem]:
+    levels = (*level_names(), AUTO)
+    if is_one_of(level, levels):
+        return []
+    return [Problem(ARGUMENT, name, "one of " + ", ".join(levels), shorten(level))]
+
+
+def _last(level: str) -> str:
+    return level_names()[-1] if level == AUTO else level
+
+
+def proof_of(program: Program, level: str, clock: Clock) -> Proof:
+    """What is proved of a program, in the time that is left."""
+    begin = time.perf_counter()
+    proved = prove(program, _last(level), clock)
+    return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
 
 
 def bounds(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from maxent.api.adversary.bounds import check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
@@ -63,11 +64,14 @@ class Solving:
     floor: float = 1e-6
     top: int = 10
     single_optimum: bool = False
+    bounds: str | None = None
     solver: Backend = field(init=False)
 
     def __post_init__(self) -> None:
         _check_numbers({name: getattr(self, name) for name in _NUMBERS})
         check_flags(presolve=self.presolve, single_optimum=self.single_optimum)
+        if self.bounds is not None:
+            check_level("bounds", self.bounds)
         object.__setattr__(self, "solver", load_backend(self.backend))
 
 
@@ -120,6 +124,7 @@ def estimate(
     floor: float = 1e-6,
     top: int = 10,
     single_optimum: bool = False,
+    bounds: str | None = None,
     interruptible: bool = False,
     progress: Progress | None = None,
     target: str | None = None,
@@ -181,6 +186,9 @@ def estimate(
         How many of the most disclosed quasi-identifiers the summary names.
     single_optimum : bool
         Whether, where exchangeable classes make optima several, the posterior is one of them in place of their mean.
+    bounds : str, optional
+        Prove what is certain over all data consistent with the release, too, up to this ``level`` of `maxent.bounds`,
+        such as ``auto``: ``.proof`` and the keys ``certain_proved`` and ``bounds`` of the summary.
     interruptible : bool
         Whether Ctrl-C while solving returns the best answer so far, with the status ``interrupted``; a second one, and
         otherwise the first, raises KeyboardInterrupt.
@@ -209,7 +217,9 @@ def estimate(
     """
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
-    solving = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum)
+    solving = Solving(
+        backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum, bounds
+    )
     tables = Tables(qi, truth, facts, marginal, count, reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
@@ -245,7 +255,8 @@ def estimate_case(
         with clock.listening() if interruptible else nullcontext():
             outcome = solve_in_time(program, how.solver, options, progress or (lambda text, done, total: None))
             mean = None if how.single_optimum else in_time(clock, lambda: averaged(program, outcome, options))
-    solved = time.perf_counter()
+            solved = time.perf_counter()
+            proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
     masses = outcome.masses if mean is None else mean.masses
     posterior = program.posterior(masses)
     error = max(how.tolerance, TOLERANCE)
@@ -286,6 +297,7 @@ def estimate_case(
         baseline=baseline,
         held=held,
         targets=inferences(case, program, masses, posterior, top=how.top, error=error),
+        proof=proof,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -19,14 +19,6 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-class LevelName(StrEnum):
-    """Choices of ``--level``."""
-
-    closed = "closed"
-    linear = "linear"
-    auto = "auto"
-
-
 class TiesName(StrEnum):
     """Choices of ``--ties``."""
 
@@ -34,10 +26,6 @@ class TiesName(StrEnum):
     first = "first"
 
 
-Level = Annotated[
-    LevelName,
-    panels.solved(help="Last level of proof, each tighter than the one before it; default: all of them (auto)."),
-]
 Ties = Annotated[
     TiesName,
     panels.solved(help="Inducer's choice among equally good attributes: any of them, or the first (whole numbers)."),
@@ -48,7 +36,7 @@ Ties = Annotated[
 def command(
     tree: opt.Published,
     qi: opt.QI,
-    level: Level = LevelName.auto,
+    level: opt.Level = None,
     ties: Ties = TiesName.any,
     problem: Any = None,
     target: opt.Target = None,
@@ -61,7 +49,7 @@ def command(
     """Prove bounds on P(class | quasi-identifier) over all data consistent with a release."""
     options = {
         **problem,
-        "level": level.value,
+        "level": (level or opt.LevelName.auto).value,
         "ties": ties.value,
         "target": target,
         "time_limit": time_limit,

@@ -44,6 +44,13 @@ def command(
     dask: opt.Dask = None,
     top: opt.Top = 10,
     single_optimum: opt.SingleOptimum = False,
+    bounds: Annotated[
+        bool,
+        panels.solved(
+            "--bounds", help="Proof of what is certain over all data consistent with the release (docs/bounds.md)."
+        ),
+    ] = False,
+    level: opt.Level = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: opt.OutputOrPlot = None,
@@ -63,6 +70,7 @@ def command(
         "dask": dask,
         "top": top,
         "single_optimum": single_optimum,
+        "bounds": _level(bounds, level),
         "reading": reading,
     }
     return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
@@ -113,6 +121,15 @@ def _run(
         return status
     tell(not_reliable(result.outcome.status))
     return UNRELIABLE
+
+
+def _level(bounds: bool, level: opt.LevelName | None) -> str | None:
+    """The last level of proof, None for no proof; one without a proof is refused."""
+    if level is not None and not bounds:
+        from maxent.models.errors import ARGUMENT, invalid
+
+        raise invalid("options", ARGUMENT, "level", "none without bounds=, which it is about", level.value)
+    return (level or opt.LevelName.auto).value if bounds else None
 
 
 def _tell_ahead(text: str) -> None:
