@@ -35,6 +35,7 @@ class Linear:
     """``lower[r] <= sum over the region's cells and classes of coef[r, x] m[c, x] <= upper[r]``, individuals.
 
     ``coef`` has shape (rows, n_classes); ``region`` indexes `Program.regions`; ``says`` is the statement in words.
+    ``weights``, shape (cells of the region, n_classes), are factors of the coefficients in each cell; None: 1.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Linear:
     lower: FloatArray
     upper: FloatArray
     says: str
+    weights: FloatArray | None = None
 
     @property
     def rows(self) -> int:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
 from maxent.constraints.cells import TreeCells
 from maxent.constraints.impurity import PHI_OF
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Program
-from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
 
 CHUNK = 1 << 16
 """Rows that are looked at together, so that intermediate results stay small."""
@@ -42,7 +43,9 @@ class LinearRows:
         # Coefficients other than 0, each with its row and its class: with many classes almost all are 0.
         self.entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
         self.klass, self.coef = table.klass, table.coef
-        self.lower, self.upper = table.lower, table.upper
+        self.lower, self.upper, self.weighted = table.lower, table.upper, table.weighted
+        self._own = np.flatnonzero(table.weighted[self.entry])
+        self._weights = self._of_cells()
         self.scale = np.maximum(program.region_size, 1.0)[self.region] if rows else np.empty(0)
         places = program.regions.places
         placed = np.array([(r, *place) for r, place in enumerate(places) if place is not None], np.int64).reshape(-1, 3)
@@ -64,7 +67,26 @@ class LinearRows:
 
     def values(self, masses: FloatArray) -> FloatArray:
         """Left-hand sides, individuals, shape (n_rows,)."""
-        return self.sums(self.totals(masses)[self.region[self.entry], self.klass])
+        told = self.totals(masses)[self.region[self.entry], self.klass]
+        if len(self._own):
+            told[self._own] = self._weights @ masses.ravel()
+        return self.sums(told)
+
+    def _of_cells(self) -> sparse.csr_matrix:
+        """Factors of the masses of cells, one row for each entry that has such: (n, n_cells times n_classes)."""
+        program, own, n_classes = self.program, self._own, self.program.n_classes
+        weights = [program.linear[k].weights for k in self.constraint[self.entry[own]].tolist()]
+        cells = [program.regions[r] * n_classes for r in self.region[self.entry[own]].tolist()]
+        klass = self.klass[own].tolist()
+        data = [w[:, x] for w, x in zip(weights, klass, strict=True) if w is not None]
+        return sparse.csr_matrix(
+            (
+                np.concatenate([np.empty(0), *data]),
+                np.concatenate([np.empty(0, np.int64), *(c + x for c, x in zip(cells, klass, strict=True))]),
+                run_ends(np.array([len(c) for c in cells], np.int64)),
+            ),
+            shape=(len(own), len(program.cells) * n_classes),
+        )
 
     def sums(self, told: FloatArray) -> FloatArray:
         """Left-hand sides from what the class of each entry has, shape (n_entries,), individuals."""

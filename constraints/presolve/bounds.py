@@ -87,16 +87,20 @@ def _by_extremes(view: PartView, rows: PartRows) -> None:
 
 def spread(rows: PartRows, entry: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Group, class and coefficient of every mass that some coefficients of rows stand before."""
-    region = rows.region[rows.row_of[entry]]
-    start, stop = rows.inside.indptr[region], rows.inside.indptr[region + 1]
-    often = stop - start
-    group = rows.inside.indices[ranges(start, stop)]
-    return group, np.repeat(rows.table.klass[entry], often), np.repeat(rows.table.coef[entry], often)
+    over = rows.over[entry]
+    start, stop = rows.inside.indptr[over], rows.inside.indptr[over + 1]
+    often, at = stop - start, ranges(start, stop)
+    coef = np.repeat(rows.table.coef[entry], often) * rows.inside.data[at]
+    return rows.inside.indices[at], np.repeat(rows.table.klass[entry], often), coef
 
 
 def region_sums(view: PartView, rows: PartRows) -> tuple[FloatArray, FloatArray]:
-    """Sums of the lower and of the upper bounds of each class in each region, shapes (n_regions, n_classes)."""
-    return np.asarray(rows.inside @ view.lower), np.asarray(rows.inside @ view.upper)
+    """Smallest and largest sums of each class in each set, by the bounds of masses, shapes (n_sets, n_classes)."""
+    if not rows.table.weighted.any():
+        return np.asarray(rows.inside @ view.lower), np.asarray(rows.inside @ view.upper)
+    more, less = rows.inside.maximum(0), rows.inside.minimum(0)
+    least, most = more @ view.lower + less @ view.upper, more @ view.upper + less @ view.lower
+    return np.asarray(least), np.asarray(most)
 
 
 def _owner_sums(view: PartView) -> tuple[FloatArray, FloatArray]:

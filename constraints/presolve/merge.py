@@ -78,6 +78,11 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
         check()
         inside = program.regions[region]
         signatures.split(inside, np.zeros(len(inside), np.int64))
+    for constraint in program.linear:
+        if constraint.weights is not None:
+            check()
+            for x in np.flatnonzero(constraint.coef.any(axis=0)).tolist():
+                signatures.split_by(program.regions[constraint.region], constraint.weights[:, x])
     tell_apart(program, rows, active, signatures, check)
     if program.single:
         group, cell = by_first(signatures.of)
@@ -285,7 +290,7 @@ def _agree(rows: LinearRows, totals: FloatArray) -> BoolArray:
     """Mask of constraints implied by ``totals``, shape (n_constraints, n_classes), NaN where unknown."""
     known = (np.isnan(totals).sum(axis=1) < totals.shape[1])[rows.constraint]
     value = rows.sums(totals[rows.constraint[rows.entry], rows.klass])  # NaN where a class that counts is unknown
-    holds = known & (value >= rows.lower - EXACT) & (value <= rows.upper + EXACT)
+    holds = known & ~rows.weighted & (value >= rows.lower - EXACT) & (value <= rows.upper + EXACT)
     missed = np.bincount(rows.constraint, ~holds, len(totals))
     return np.asarray(missed == 0)
 

@@ -76,7 +76,7 @@ def _entries(
     row, column = view.owner[group], index[group, klass]
     group, klass, value = spread(statements, np.arange(len(statements.row_of)))
     also = index[group, klass]
-    often = np.diff(statements.inside.indptr)[statements.region[statements.row_of]]
+    often = np.diff(statements.inside.indptr)[statements.over]
     said = len(settled) + np.repeat(statements.row_of, often)
     return (
         np.concatenate([row, said[also >= 0]]),
@@ -87,8 +87,8 @@ def _entries(
 
 def _bounds(view: PartView, statements: PartRows, known: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of totals and statements; what the fixed masses contribute is taken off."""
-    table, region = statements.table, statements.region[statements.row_of]
-    held = table.coef * np.asarray(statements.inside @ known)[region, table.klass]
+    table = statements.table
+    held = table.coef * np.asarray(statements.inside @ known)[statements.over, table.klass]
     totals = view.owner_weight - add_up(view.owner, known.sum(axis=1), len(view.owner_weight))
     moved = add_up(statements.row_of, held, len(statements))
     return np.concatenate([totals, table.lower - moved]), np.concatenate([totals, table.upper - moved])

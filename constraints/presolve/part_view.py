@@ -11,8 +11,8 @@ from scipy import sparse
 from maxent.constraints.presolve.merge import Merged, Part
 from maxent.constraints.presolve.placed import placed, spans_of
 from maxent.constraints.presolve.statements import StatementRows, statement_rows
-from maxent.constraints.program import Program
-from maxent.models.arrays import FloatArray, IntArray, run_ends
+from maxent.constraints.program import Linear, Program
+from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 
 
 def add_up(label: IntArray, amount: FloatArray, n: int) -> FloatArray:
@@ -72,25 +72,28 @@ class PartView:
 class PartRows:
     """The linear statements about a part: row r is about the groups of the set ``region[r]``.
 
-    ``inside`` has shape (n_regions, n_groups), 0/1, with no two rows alike; ``row_of`` is the row of each coefficient.
+    ``inside`` has shape (n_sets, n_groups): first 0/1, with no two rows alike, then the factors of groups in rows that
+    weigh cells. ``row_of`` is the row of each coefficient, and ``over`` the row of ``inside`` that it is of.
     """
 
     table: StatementRows
     region: IntArray
     inside: sparse.csr_matrix
     row_of: IntArray
+    over: IntArray
 
     def __len__(self) -> int:
         return len(self.region)
 
     def take(self, rows: IntArray) -> PartRows:
         """Some of the rows, over the same regions."""
-        return _part_rows(self.table.take(rows), self.region[rows], self.inside)
+        over = self.over[ranges(self.table.ends[rows], self.table.ends[rows + 1])]
+        return _part_rows(self.table.take(rows), self.region[rows], self.inside, over)
 
     def reach(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest left side of each row, from those of each region's classes (n_regions, n_classes)."""
-        coef, klass, region = self.table.coef, self.table.klass, self.region[self.row_of]
-        one, other = coef * low[region, klass], coef * high[region, klass]
+        """Smallest and largest left side of each row, from those of each set's classes (n_sets, n_classes)."""
+        coef, klass, over = self.table.coef, self.table.klass, self.over
+        one, other = coef * low[over, klass], coef * high[over, klass]
         least, most = np.minimum(one, other), np.maximum(one, other)
         return add_up(self.row_of, least, len(self)), add_up(self.row_of, most, len(self))
 
@@ -108,15 +111,32 @@ def part_rows(view: PartView) -> PartRows:
         of_region[region] = number.setdefault(groups.tobytes(), len(sets))
         if of_region[region] == len(sets):
             sets.append(groups)
+    region_of = np.array([of_region[constraint.region] for constraint in constraints], np.int64)[table.of]
+    row_of = np.repeat(np.arange(len(table)), np.diff(table.ends))
+    over, factors = region_of[row_of], [np.ones(len(groups)) for groups in sets]
+    for entry in np.flatnonzero(table.weighted[row_of]).tolist():
+        groups, constraint = sets[over[entry]], constraints[table.of[row_of[entry]]]
+        over[entry] = len(sets)
+        sets.append(groups)
+        factors.append(_factors(view, constraint, int(table.klass[entry]), groups))
     ends = run_ends(np.array([len(groups) for groups in sets], np.int64))
     indices = np.concatenate([np.empty(0, np.int64), *sets])
-    inside = sparse.csr_matrix((np.ones(len(indices)), indices, ends), shape=(len(sets), len(view.owner)))
-    region_of = np.array([of_region[constraint.region] for constraint in constraints], np.int64)
-    return _part_rows(table, region_of[table.of], inside)
+    data = np.concatenate([np.empty(0), *factors])
+    inside = sparse.csr_matrix((data, indices, ends), shape=(len(sets), len(view.owner)))
+    return _part_rows(table, region_of, inside, over)
 
 
-def _part_rows(table: StatementRows, region: IntArray, inside: sparse.csr_matrix) -> PartRows:
-    return PartRows(table, region, inside, np.repeat(np.arange(len(region)), np.diff(table.ends)))
+def _part_rows(table: StatementRows, region: IntArray, inside: sparse.csr_matrix, over: IntArray) -> PartRows:
+    return PartRows(table, region, inside, np.repeat(np.arange(len(region)), np.diff(table.ends)), over)
+
+
+def _factors(view: PartView, constraint: Linear, klass: int, groups: IntArray) -> FloatArray:
+    """The factors that a constraint has for some groups of its region, whose cells all have the same."""
+    assert constraint.weights is not None
+    of_cell = np.zeros(len(view.program.cells))
+    of_cell[view.program.regions[constraint.region]] = constraint.weights[:, klass]
+    result: FloatArray = of_cell[view.merged.cell[view.part.groups[groups]]]
+    return result
 
 
 def _region_groups(view: PartView, regions: list[int]) -> list[IntArray]:

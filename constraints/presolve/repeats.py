@@ -31,7 +31,8 @@ def _settled_labels(view: PartView, rows: PartRows, size: FloatArray) -> BoolArr
     others = low.sum(axis=1, keepdims=True) - low
     high = np.fmin(high, size[:, None] - others)
     least, _ = rows.reach(low, np.maximum(low, high))
-    result: BoolArray = ~one & ~np.isnan(size)[rows.region] & np.isinf(table.upper) & (least >= table.lower - EXACT)
+    plain = ~one & ~table.weighted
+    result: BoolArray = plain & ~np.isnan(size)[rows.region] & np.isinf(table.upper) & (least >= table.lower - EXACT)
     return result
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from maxent.constraints.cells import TreeCells
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
-from maxent.models.arrays import IntArray, ranges, run_ends
+from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 
 Looks = dict[tuple[int, str], IntArray]
 """Distinctions of comparisons: the codes that they name, by (column, form), see `Internal`."""
@@ -35,6 +35,13 @@ class Signatures:
         distinct, inverse = np.unique(key, return_inverse=True)
         self.of[cells] = self.n + inverse
         self.n += len(distinct)
+
+    def split_by(self, cells: IntArray, values: FloatArray) -> None:
+        """Tell some cells apart by a number each, and from all other cells, unless they are already."""
+        before, signature = np.unique(self.of[cells], return_inverse=True)
+        distinct, label = np.unique(values, return_inverse=True)
+        if len(np.unique(signature * len(distinct) + label)) > len(before):
+            self.split(cells, label)
 
 
 def tell_apart(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.constraints.program import Linear
-from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,8 +16,9 @@ class StatementRows:
     """Rows ``lower <= sum over a region of coef @ masses <= upper``, in the order of their constraints.
 
     ``of`` are indices into the constraints given, shape (n_rows,); ``alone`` is the class of a row that bounds the mass
-    of one class, -1 where it is about several. ``coef`` are the coefficients that are not 0, of the classes ``klass``:
-    those of row r are ``coef[ends[r]:ends[r + 1]]``.
+    of one class, -1 where it is about several, or weighs cells. ``coef`` are the coefficients that are not 0, of the
+    classes ``klass``: those of row r are ``coef[ends[r]:ends[r + 1]]``. In rows that are ``weighted``, shape (n_rows,),
+    each cell has a factor besides (`Linear.weights`).
     """
 
     of: IntArray
@@ -27,6 +28,7 @@ class StatementRows:
     ends: IntArray
     klass: IntArray
     coef: FloatArray
+    weighted: BoolArray
 
     def __len__(self) -> int:
         return len(self.of)
@@ -43,6 +45,7 @@ class StatementRows:
             run_ends(stop - start),
             self.klass[entry],
             self.coef[entry],
+            self.weighted[rows],
         )
 
 
@@ -66,12 +69,15 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
     entry = ranges(ends[source], ends[source + 1])
     nothing = np.empty(0)
+    of = np.repeat(np.arange(len(which)), first[which + 1] - first[which])
+    weighted = np.array([c.weights is not None for c in constraints], bool)[of]
     return StatementRows(
-        np.repeat(np.arange(len(which)), first[which + 1] - first[which]),
+        of,
         np.concatenate([nothing, *(c.lower for c in constraints)]),
         np.concatenate([nothing, *(c.upper for c in constraints)]),
-        alone[source],
+        np.where(weighted, -1, alone[source]),
         run_ends(length[source]),
         klass[entry],
         coef[entry],
+        weighted,
     )

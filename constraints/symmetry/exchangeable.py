@@ -65,7 +65,7 @@ def _hashed(constraints: list[Linear], program: Program) -> tuple[_Hashed, Hashe
     n, table = program.n_classes, statement_rows(constraints, program.n_classes)
     region = np.array([constraint.region for constraint in constraints], np.int64)
     settled, totals = _settled(constraints, table, program)
-    table = table.take(np.flatnonzero(~np.isin(region[table.of], settled)))
+    table = table.take(np.flatnonzero(~np.isin(region[table.of], settled) | table.weighted))
     number, random = np.repeat(np.arange(len(table)), np.diff(table.ends)), np.random.default_rng(0)
     added = len(table) + np.arange(totals.size)
     row, klass = np.concatenate([number, added]), np.concatenate([table.klass, np.tile(np.arange(n), len(settled))])
@@ -79,12 +79,24 @@ def _hashed(constraints: list[Linear], program: Program) -> tuple[_Hashed, Hashe
         )
     )
     factor = _numbered(np.concatenate([table.coef, np.ones(totals.size)]), random)
+    factor[: len(number)] *= _numbered(_alike(constraints, table, number), random) | np.uint64(1)
     of_class = random.integers(1, 2**63, n, np.uint64)
     whole, role = np.array(about, np.uint64), np.zeros(n, np.uint64)
     np.add.at(role, klass, (whole[row] | np.uint64(1)) * factor)
     np.add.at(whole, row, factor * of_class[klass])
     at = sparse.csc_matrix((np.arange(1, len(row) + 1), (row, klass)), shape=(len(whole), n))
     return _Hashed(whole, of_class, factor, at), role
+
+
+def _alike(constraints: list[Linear], table: StatementRows, row: IntArray) -> IntArray:
+    """Equal numbers for the terms whose factors are the same in every cell, shape (n_terms,)."""
+    known: dict[bytes, int] = {}
+    out = np.zeros(len(row), np.int64)
+    for i in np.flatnonzero(table.weighted[row]).tolist():
+        weights = constraints[table.of[row[i]]].weights
+        assert weights is not None
+        out[i] = known.setdefault(weights[:, table.klass[i]].tobytes(), len(known) + 1)
+    return out
 
 
 def _numbered(values: npt.NDArray[np.generic], random: np.random.Generator) -> Hashes:

@@ -108,9 +108,11 @@ def _impurity(measure: str) -> list[str]:
 
 def _linear(program: Program, constraint: Linear) -> list[str]:
     """A formula per row."""
-    region = _region(constraint)
+    region, classes = _region(constraint), program.release.target.classes
     return [
-        _bounded(_sum(region, constraint.coef[r], program.release.target.classes), float(low), float(high))
+        _bounded(_sum(region, constraint.coef[r], classes), float(low), float(high))
+        if constraint.weights is None
+        else _weighted(constraint, r, classes)
         for r, (low, high) in enumerate(zip(constraint.lower, constraint.upper, strict=True))
     ]
 
@@ -131,6 +133,21 @@ def _sum(region: str, coef: Iterable[float], classes: tuple[str, ...]) -> str:
             size = "" if abs(value) == 1 else rf"{_number(abs(float(value)))}\,"
             terms.append(rf"{sign} {size}m_{{{region},\text{{{escaped(name)}}}}}".strip())
     return " ".join(terms) or "0"
+
+
+def _weighted(constraint: Linear, row: int, classes: tuple[str, ...]) -> str:
+    """``sum_c a_{c,x} m_{c,x}``, and the range of the coefficients a."""
+    assert constraint.weights is not None
+    terms, ranges = [], []
+    for name, coef, weights in zip(classes, constraint.coef[row], constraint.weights.T, strict=True):
+        if coef:
+            at = rf"c,\text{{{escaped(name)}}}"
+            terms.append(rf"a_{{{at}}}\,m_{{{at}}}")
+            low, high = sorted((float((coef * weights).min()), float((coef * weights).max())))
+            ranges.append(rf"a_{{{at}}} \in [{_number(low)}, {_number(high)}]")
+    body = rf"\sum_{{c \in {_region(constraint)}}} \bigl({' + '.join(terms)}\bigr)"
+    said = _bounded(body, float(constraint.lower[row]), float(constraint.upper[row]))
+    return rf"{said} \quad \text{{with}} \quad {', '.join(ranges)}"
 
 
 def _bounded(body: str, low: float, high: float) -> str:
