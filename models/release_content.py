@@ -177,6 +177,8 @@ class Boosting:
         Factor of ``p (1 - p)`` in the second derivative of a record's loss; p is the probability of the tree's class.
     penalties : mapping of attribute to float
         L2 penalties of the leaves right below splits on some attributes, where they are others than ``l2``.
+    weights : mapping of class to float
+        What a record of each class weighed in training, 1 where it is not named.
 
     With a rate and a penalty, all leaves state ``-rate G / (H + l2)``: G and H are sums of the first and second
     derivatives of the loss of all their records, before the first tree of the round. See
@@ -190,6 +192,7 @@ class Boosting:
     l1: float = 0.0
     hessian: float = 1.0
     penalties: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

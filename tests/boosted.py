@@ -6,15 +6,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 from strategies import Case, Draw, People, Style, grow_anyhow, leaves_of, populations, publish
 
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.residuals import LinearRows
 from maxent.models.release import Boosting, Induction, Release, Target, Tree
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.truth_and_facts import read_truth
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How values are computed: what `Boosting` states, what people weigh, and the type of all numbers."""
+    """How values are computed: what `Boosting` states, what people weigh, and the type of all numbers.
+
+    ``weights`` are not stated, those ``of_class`` are.
+    """
 
     rate: float = 0.3
     l2: float = 1.0
@@ -23,6 +31,7 @@ class Rule:
     penalties: tuple[tuple[str, float], ...] = ()
     base: float = 0.0
     weights: tuple[float, ...] | None = None
+    of_class: tuple[float, ...] = ()
     number: Any = np.float32
     hessians: bool = True
 
@@ -32,6 +41,8 @@ def boosted(people: People, trees: list[Tree], rule: Rule) -> Release:
     n, k, real = len(people), len(people.classes), rule.number
     logit = k <= 2
     weight = np.ones(n) if rule.weights is None else np.resize(np.array(rule.weights), n)
+    of_class = rule.of_class[:k]
+    weight *= np.array([real(w) for w in (*of_class, *[1.0] * (k - len(of_class)))], np.float64)[people.y]
     scores = np.zeros((n, k), real)
     scores[:, 1 if logit else slice(None)] = rule.base
     made: list[Tree] = []
@@ -62,8 +73,23 @@ def boosted(people: People, trees: list[Tree], rule: Rule) -> Release:
             scores[at == i, klass] += real(rule.rate) * real(-pull / max(curve + rule.l2, 1e-9))
         made.append(replace(tree, nodes=tuple(nodes), of_class=people.classes[klass]))
     link: Any = "logit" if logit else "softmax"
-    how = Boosting(link, rule.rate, rule.l2, rule.base, rule.l1, rule.factor, dict(rule.penalties))
+    stated = dict(zip(people.classes, of_class, strict=False))
+    how = Boosting(link, rule.rate, rule.l2, rule.base, rule.l1, rule.factor, dict(rule.penalties), stated)
     return Release(Target("Y", people.classes), people.attributes, tuple(made), predicts="score", boosting=how)
+
+
+def satisfied(release: Release, frame: pd.DataFrame, y: Any) -> tuple[int, bool, int]:
+    """Counts that a model of some people states, whether these satisfy everything, and how many weighted sums it has.
+
+    ``y`` are the numbers of their classes.
+    """
+    program = compile_program(release, qi := read_qi(frame, release))
+    names = np.array(release.target.classes)[np.asarray(y).astype(int)]
+    truth = read_truth(frame.assign(**{release.target.name: names}), release, qi)
+    rows, masses = LinearRows(program), np.asarray(truth, np.float64)[program.cells.owner]
+    exact = [c for c in program.linear if c.kind == "boosting" and c.lower[0] == c.upper[0]]
+    sums = sum(c.kind == "linear" for c in program.linear)
+    return len(exact), bool((rows.violation(masses) <= 1e-12).all()), sums
 
 
 RULES = st.builds(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, moments, rate, size
+from maxent.constraints.kinds.boosting import linear
 from maxent.constraints.kinds.boosting import statements as boosting
 from maxent.constraints.kinds.bootstrap import resampled
 from maxent.constraints.kinds.context import Kind
@@ -27,6 +28,7 @@ KINDS: dict[str, Kind] = {
         counts.KIND,
         resampled.KIND,
         boosting.KIND,
+        linear.KIND,
         moments.KIND,
         size.KIND,
         marginal.KIND,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from boosted import satisfied
 
 import maxent
 from maxent.constraints.cells import build_cells
@@ -87,6 +88,31 @@ def test_models_of_lightgbm(tmp_path: Path, broken: dict[str, Any]) -> None:
         model.fit(frame, y).booster_.save_model(tmp_path / "model.txt")
         found = holds(maxent.convert(tmp_path / "model.txt"), frame, y)
         assert (found == 0) if broken else (found > 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["xgboost", "lightgbm"])
+def test_models_of_weighted_classes(tmp_path: Path, tool: str) -> None:
+    """Weighted sums, and counts, that the truth satisfies; none where records have weights of their own, too."""
+    module = pytest.importorskip(tool)
+    for seed in range(2 * MODELS):
+        random = np.random.default_rng(seed)
+        frame, y = people(random, 2)
+        weight, l2 = float(random.choice([0.2, 3.0, 11.0])), float(random.choice([0.0, 1.0, 5.0]))
+        how = {"n_estimators": 8, "reg_lambda": l2, "learning_rate": 0.1, "n_jobs": 1}
+        own = None if seed % 4 else random.integers(1, 4, len(y))
+        told: dict[str, str] = {}
+        if tool == "xgboost":
+            model = module.XGBClassifier(**how, max_depth=3, scale_pos_weight=weight).fit(frame, y, sample_weight=own)
+            model.get_booster().save_model(path := tmp_path / "model.json")
+            told = {"rate": "0.1", "lambda": str(l2)}
+        else:
+            of_classes = {"is_unbalance": True} if seed % 2 else {"scale_pos_weight": weight}
+            model = module.LGBMClassifier(**how, **of_classes, num_leaves=6, min_child_samples=5, verbose=-1)
+            model.fit(frame, y, sample_weight=own).booster_.save_model(path := tmp_path / "model.txt")
+        counts, held, sums = satisfied(maxent.convert(path, parameters=told), frame, y)
+        assert held
+        assert (counts + sums == 0) if own is not None else counts > 0
 
 
 @pytest.mark.slow

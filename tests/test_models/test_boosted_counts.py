@@ -2,7 +2,7 @@
 
 The files in ``boosted_files`` are of XGBoost 3.2 (3 rounds, rate 0.2, lambda 2) and LightGBM 4.7 (2 rounds, rate 0.1,
 lambda 0.5, ``cat_l2`` 10) and CatBoost 1.2 (3 trees, rate 0.2, penalty 3; without most of its parameters), of the
-people of `people`.
+people of `people`. Those of weighted classes have 5 rounds, ``scale_pos_weight`` 3 and ``is_unbalance``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from boosted import satisfied
 
 from maxent.constraints.cells import build_cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
@@ -70,7 +71,7 @@ def test_files_of_xgboost_prove_their_rate_and_their_counts(name: str) -> None:
 @pytest.mark.parametrize(
     ("objective", "changes", "reason"),
     [
-        ({"reg_loss_param": {"scale_pos_weight": "3"}}, {}, "scale_pos_weight"),
+        ({"reg_loss_param": {"scale_pos_weight": "0"}}, {}, "scale_pos_weight"),
         ({}, {"num_parallel_tree": "2"}, "num_parallel_tree"),
     ],
 )
@@ -86,6 +87,20 @@ def test_files_of_xgboost_that_say_why_not(tmp_path: Path, objective: Any, chang
         "scores of leaves state no counts: the release does not state the learning rate and the L2 penalty that they "
         "were computed with",
     )
+
+
+@pytest.mark.parametrize("name", ["xgboost-weighted.json", "lightgbm-weighted.txt"])
+def test_files_of_weighted_classes_state_sums_that_hold(name: str) -> None:
+    found = read(FILES / name)
+    table, reasons = people()
+    share = float((reasons >= 2).mean())
+    # scale_pos_weight 3; is_unbalance gives the rarer class what the other has of it.
+    expected = {"1": 3.0} if name.startswith("xgboost") else {"1": (1 - share) / share}
+    assert rule(found).weights == pytest.approx(expected)
+    counts, held, sums = satisfied(found.release, table[["age", "hours"]], reasons >= 2)
+    assert counts >= len(found.release.trees[0].leaves)
+    assert held
+    assert sums > 0
 
 
 def test_weights_prove_a_rate_and_a_penalty_or_none() -> None:
@@ -139,7 +154,8 @@ def test_files_of_lightgbm_state_their_rule_and_their_counts(name: str) -> None:
         ("[path_smooth: 0]", "[path_smooth: 1]", "smoothing"),
         ("[use_quantized_grad: 0]", "[use_quantized_grad: 1]", "rounded"),
         ("[is_unbalance: 0]", "[is_unbalance: 1]", "weights of classes"),
-        ("[scale_pos_weight: 1]", "[scale_pos_weight: 2]", "more weight"),
+        ("[scale_pos_weight: 1]", "[scale_pos_weight: 2]", "weights of classes"),
+        ("[scale_pos_weight: 1]", "[scale_pos_weight: -2]", "classes have weights"),
         ("[monotone_constraints: ]", "[monotone_constraints: 0,1,0]", "monotone"),
         ("[boosting: gbdt]", "[boosting: dart]", "dart"),
         ("[device_type: cpu]", "[device_type: gpu]", "single precision"),

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.constraints.cells import Cells
+from maxent.constraints.kinds.boosting.class_weights import PRINTED, Curve, LeafSum, WeightedLeaf
 from maxent.constraints.kinds.boosting.scores import FEW, SINGLE, Before, before_each_tree, values
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.looking import Check, unchecked
-from maxent.models.release import Boosting, Node, Release
+from maxent.models.release import Boosting, Release
 
 STEPS = 12 * SINGLE
 """Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
@@ -28,16 +29,14 @@ STEPS = 12 * SINGLE
 VANISHED = 1e-9
 """Divisor below which tools write 0 in place of a quotient."""
 
-PRINTED = 2e-6
-"""Relative error of a sum of second derivatives as a file states it."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafCounts:
     """Statements ``low <= m - slope M <= high``: m people of class ``klass`` in a place, M of all classes.
 
     Arrays of shape (n,). ``slope`` is 0, and low and high are whole numbers, unless private attributes decide who is
-    in the place. ``lost`` says in words what could not be concluded.
+    in the place. ``sums`` are statements of a coefficient for each quasi-identifier, where classes have weights.
+    ``lost`` says in words what could not be concluded.
     """
 
     tree: IntArray
@@ -47,6 +46,7 @@ class LeafCounts:
     low: FloatArray
     high: FloatArray
     lost: tuple[str, ...] = ()
+    sums: tuple[LeafSum, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tree)
@@ -59,11 +59,13 @@ class LeafCounts:
     @property
     def notes(self) -> tuple[str, ...]:
         """The statements in words, for a reader of results."""
-        if not len(self):
+        if not len(self) and not self.sums:
             return self.lost
         others = len(self) - self.counts
-        found = f"scores of leaves prove {self.counts:,} counts of a class in a leaf"
-        return (found + (f", and {others:,} intervals" if others else ""), *self.lost)
+        found = [f"scores of leaves prove {self.counts:,} counts of a class in a leaf"]
+        found += [f"{others:,} intervals"] if others else []
+        found += [f"{len(self.sums):,} weighted sums"] if self.sums else []
+        return (", and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found), *self.lost)
 
 
 def none(*lost: str) -> LeafCounts:
@@ -128,7 +130,7 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
                     f"numbers of {release.target.classes[before.klass]} in all"
                 )
             certain[before.klass] = low, high
-    if not any(len(rows.place) for rows in found):
+    if not any(len(rows.place) or rows.sums for rows in found):
         why = (
             "rounding leaves room for any"
             if any(len(tree.nodes) > 1 for tree in release.trees)
@@ -144,6 +146,7 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
         np.concatenate([rows.slope for rows in found]),
         np.concatenate([rows.low for rows in found]),
         np.concatenate([rows.high for rows in found]),
+        sums=tuple(said for rows in found for said in rows.sums),
     )
 
 
@@ -161,6 +164,7 @@ class _Rows:
     low: FloatArray
     high: FloatArray
     total: tuple[float, float] | None
+    sums: tuple[LeafSum, ...] = ()
 
 
 def _of_tree(
@@ -172,6 +176,10 @@ def _of_tree(
         return _Rows(*_arrays([]), None), ""
     terms, spread = values(release, before.tree), before.spread
     rows: list[tuple[int, float, float, float]] = []
+    sums: list[LeafSum] = []
+    weights = np.array([boosting.weights.get(c, 1.0) for c in release.target.classes])
+    own = float(weights[before.klass])  # everything is divided by what people of the class weigh
+    weights, alike = weights / own, bool((weights == own).all())
     whole, total = True, np.zeros(2)
     parents = {branch.child: node.attribute for node in tree.nodes for branch in node.branches}
     for place, node in enumerate(tree.nodes):
@@ -179,20 +187,37 @@ def _of_tree(
         if not node.is_leaf or not len(inside):
             continue
         u = float(terms[place])
-        penalty = boosting.penalties.get(parents.get(node.id) or "", boosting.l2 or 0.0)
-        rate = boosting.rate or 1.0
+        penalty = boosting.penalties.get(parents.get(node.id) or "", boosting.l2 or 0.0) / own
+        rate, l1, stated = boosting.rate or 1.0, boosting.l1 / own, None if node.hessian is None else node.hessian / own
         # m = sum of a over the people, and what is constant; a as low and as high as rounding may have made it.
         slope = abs(u) * boosting.hessian / rate
         a = before.share[inside] + np.sign(u) * slope * spread[inside]
         off = before.off[inside] * (1 + slope) + slope * spread[inside] * STEPS + FEW * slope
-        fixed = u * penalty / rate + np.sign(u) * boosting.l1
-        free = abs(u) * penalty / rate * STEPS + boosting.l1 * (STEPS if u else 1.0)
+        if own != 1 or not alike:
+            off = off + FEW * (1 + slope)  # a weight of single precision, and a product
+        fixed = u * penalty / rate + np.sign(u) * l1
+        free = abs(u) * penalty / rate * STEPS + l1 * (STEPS if u else 1.0)
         owner = cells.owner[inside]
         low, high = a - off, a + off
-        if u == 0 and boosting.hessian * spread[inside].max() + penalty < VANISHED:
+        if u == 0 and own * (boosting.hessian * spread[inside].max() * weights.max() + penalty) < VANISHED:
             whole = False
             continue
         several = len(n_cells) < len(cells.owner)
+        if not alike:
+            leaf = WeightedLeaf(
+                before.tree, place, before.klass, weights, counts[owner].astype(np.float64), a, off, fixed, free
+            )
+            known = None if stated is None else Curve(stated, boosting.hessian, spread[inside], before.off[inside])
+            found = leaf.found(node.n, known, single=not several)
+            if isinstance(found, str):
+                return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {found}"
+            bottom, top = found.number
+            sums += found.sums
+            total += bottom, top
+            whole &= not several
+            if not several and (bottom > 0 or top < leaf.people.sum()):
+                rows.append((place, 0.0, bottom, top))
+            continue
         if several and not _all_inside(owner, n_cells):
             whole = False
             if np.isfinite(off).all():
@@ -206,7 +231,7 @@ def _of_tree(
         if np.isnan(least) or np.isnan(most):  # of numbers that are beyond all numbers
             whole = False
             continue
-        wrong = _hessian_problem(node, boosting.hessian * curve, boosting.hessian * (blur + FEW * n))
+        wrong = _hessian_problem(stated, boosting.hessian * curve, boosting.hessian * (blur + FEW * n))
         if wrong:
             return _Rows(*_arrays(rows), None), f"tree {before.tree + 1}, leaf {node.id}: {wrong}"
         bottom, top = max(np.ceil(least), 0.0), min(np.floor(most), n)
@@ -221,7 +246,7 @@ def _of_tree(
         if bottom > 0 or top < n:
             rows.append((place, 0.0, bottom, top))
     complete = whole and not any(branch.child is None for node in tree.nodes for branch in node.branches)
-    return _Rows(*_arrays(rows), (float(total[0]), float(total[1])) if complete else None), ""
+    return _Rows(*_arrays(rows), (float(total[0]), float(total[1])) if complete else None, tuple(sums)), ""
 
 
 def _arrays(rows: list[tuple[int, float, float, float]]) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
@@ -263,11 +288,11 @@ def _by_owner(
     return int(w.sum()), float(w @ least), float(w @ most), float(w @ ((flat + steep) / 2)), float(w @ blur)
 
 
-def _hessian_problem(node: Node, curve: float, blur: float) -> str:
+def _hessian_problem(stated: float | None, curve: float, blur: float) -> str:
     """A sum of second derivatives that is not that of the people, in words; empty where it may be."""
-    if node.hessian is None or abs(node.hessian - curve) <= blur + PRINTED * max(node.hessian, curve) + FEW:
+    if stated is None or abs(stated - curve) <= blur + PRINTED * max(stated, curve) + FEW:
         return ""
     return (
-        f"a sum of second derivatives of {node.hessian:.6g}, but that of the table's people is {curve:.6g} (a sample "
+        f"a sum of second derivatives of {stated:.6g}, but that of the table's people is {curve:.6g} (a sample "
         "of the records, weights, or other people)"
     )

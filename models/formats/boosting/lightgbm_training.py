@@ -11,6 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, isfinite
 
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.models.formats.boosting.class_weights import FirstTree, number_of_second, unbalanced
 from maxent.models.formats.conversion import Wanted
 from maxent.models.release import Boosting, Link, Node
 
@@ -30,7 +34,6 @@ _PLAIN = {
     "path_smooth": "smoothing along paths",
     "linear_tree": "linear leaves",
     "use_quantized_grad": "gradients that were rounded",
-    "is_unbalance": "weights of classes (is_unbalance)",
 }
 """Parameters that have to be 0, or not there, and what they are."""
 
@@ -66,10 +69,19 @@ def stated_training(
     penalties = _penalties(trained, trees, l2)
     if penalties is None:
         return plain, trees, "JSON does not state the penalty of splits of categories (cat_l2): save the model as text"
-    base = _base(trained, trees, l2, penalties, rate)
+    k, slope = trained.per_iteration, trained.slope
+    weights: Mapping[str, float] = {}
+    if _weighted(trained):
+        found = _weights(trained, trees, l2, penalties, rate)
+        if found is None:
+            return plain, trees, "the weights of classes, or the scores before the first tree, are not known"
+        score, first, second = found
+        base: Sequence[float] | None = [score]
+        weights = {name: w for name, w in zip(classes, (first, second), strict=True) if w != 1}
+    else:
+        base = _base(trained, trees, l2, penalties, rate)
     if base is None:
         return plain, trees, "the scores before the first tree are not known"
-    k, slope = trained.per_iteration, trained.slope
     without = [tuple(_moved(node, base[i], slope) for node in tree) for i, tree in enumerate(trees[:k])]
     others = [tuple(_moved(node, 0.0, slope) for node in tree) for tree in trees[k:]]
     square = slope**2
@@ -81,6 +93,7 @@ def stated_training(
         _number(trained.parameters, "lambda_l1", 0.0) / slope,
         1.0 if k == 1 else k / (k - 1),
         {name: penalty / square for name, penalty in penalties.items()},
+        weights,
     )
     return boosting, [*without, *others], ""
 
@@ -101,8 +114,8 @@ def _doubt(trained: Trained) -> str:
     for key, words in _PLAIN.items():
         if _number(said, key, 0.0) != 0:
             return f"values were found under {words}"
-    if _number(said, "scale_pos_weight", 1.0) != 1:
-        return "one of the classes has more weight (scale_pos_weight)"
+    if _weighted(trained) and (trained.per_iteration > 1 or not _number(said, "scale_pos_weight", 1.0) > 0):
+        return "classes have weights (is_unbalance, scale_pos_weight)"
     if any(part.strip() not in ("", "0") for part in said.get("monotone_constraints", "").split(",")):
         return "values were limited by monotone constraints"
     if said.get("device_type") != "cpu" and said.get("gpu_use_dp") != "1":
@@ -153,10 +166,7 @@ def _base(
     k = trained.per_iteration
     first = trees[:k]
     none = [0.0] * k
-    grown = [i for i, tree in enumerate(first) if len(tree) > 1]  # others hold a constant, which may be any
-    shrunk = [abs((trained.shrinkage[i] or 0.0) - rate) <= _OFF * rate for i in grown]
-    averaged = trained.parameters.get("boost_from_average") != "0" and not (all(shrunk) and grown and rate != 1)
-    if not averaged or _number(trained.parameters, "lambda_l1", 0.0) != 0:
+    if not _averaged(trained, first, rate) or _number(trained.parameters, "lambda_l1", 0.0) != 0:
         return none if _agrees(trained, first, none) else None
     found = []
     for tree in first:
@@ -171,6 +181,50 @@ def _base(
         of = zip(leaves, divisors, strict=True)
         found.append(sum(_value(leaf) * by for leaf, by in of) / sum(divisors))
     return next((base for base in (found, none) if _agrees(trained, first, base)), None)
+
+
+def _averaged(trained: Trained, first: Forest, rate: float) -> bool:
+    """Whether the first trees may contain scores before them."""
+    grown = [i for i, tree in enumerate(first) if len(tree) > 1]  # others hold a constant, which may be any
+    shrunk = [abs((trained.shrinkage[i] or 0.0) - rate) <= _OFF * rate for i in grown]
+    return trained.parameters.get("boost_from_average") != "0" and not (all(shrunk) and grown and rate != 1)
+
+
+def _weighted(trained: Trained) -> bool:
+    """Whether the classes have weights, by what the file says."""
+    said = trained.parameters
+    return _number(said, "is_unbalance", 0.0) != 0 or _number(said, "scale_pos_weight", 1.0) != 1
+
+
+def _weights(
+    trained: Trained, trees: Forest, l2: float, penalties: Mapping[str, float], rate: float
+) -> tuple[float, float, float] | None:
+    """The score before the first tree and the weights of both classes; None where the first tree does not tell them."""
+    averaged = _averaged(trained, trees[:1], rate)
+    unbalance = _number(trained.parameters, "is_unbalance", 0.0) != 0
+    scale = _number(trained.parameters, "scale_pos_weight", 1.0)
+    if not averaged and not unbalance:
+        return 0.0, 1.0, scale
+    leaves = [node for node in trees[0] if node.is_leaf]
+    if _number(trained.parameters, "lambda_l1", 0.0) != 0 or any(leaf.n is None for leaf in leaves):
+        return None
+
+    def weights(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+        first, other = unbalanced(second, n) if unbalance else (np.ones(len(second)), np.ones(len(second)))
+        return first, other * scale
+
+    above = {branch.child: node.attribute for node in trees[0] for branch in node.branches}
+    tree = FirstTree(
+        np.array([leaf.n for leaf in leaves], np.float64),
+        np.array([trained.slope * _value(leaf) for leaf in leaves]),
+        np.array([penalties.get(above.get(leaf.id) or "", l2) / trained.slope**2 for leaf in leaves]),
+        rate,
+    )
+    found = number_of_second(tree, weights, averaged=averaged, contained=True)
+    if found is None:
+        return None
+    first, other = weights(np.array([found[0]]), float(tree.records.sum()))
+    return found[1] / trained.slope, float(first[0]), float(other[0])
 
 
 def _agrees(trained: Trained, first: Forest, base: Sequence[float]) -> bool:

@@ -81,7 +81,9 @@ def cleaned_document(document: Mapping[str, object], source: str) -> dict[str, o
         found["trees"] = [_tree(entry) for entry in trees]
     boosting = found.get("boosting")
     if type(boosting) is dict:
-        found["boosting"] = boosting | {key: _keys(boosting[key]) for key in ("base", "penalties") if key in boosting}
+        found["boosting"] = boosting | {
+            key: _keys(boosting[key]) for key in ("base", "penalties", "weights") if key in boosting
+        }
     if problems:
         raise InvalidInput(source, problems)
     return found

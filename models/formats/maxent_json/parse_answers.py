@@ -19,7 +19,7 @@ RATE = "a number from 0 to 1"
 WEIGHT = "a number, at least 0"
 SCORE = "a finite number"
 
-_BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties")
+_BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties", "weights")
 
 SINGLE = 1e-6
 """By how much shares that were computed in single precision may miss a sum of 1."""
@@ -96,6 +96,7 @@ def _boosting(document: Fields, names: Names) -> Boosting | None:
         0.0 if l1 is None else l1,
         1.0 if hessian is None else hessian,
         _penalties(fields, names) if "penalties" in fields.raw else {},
+        _weights(fields, names) if "weights" in fields.raw else {},
     )
 
 
@@ -112,6 +113,21 @@ def _penalties(fields: Fields, names: Names) -> Mapping[str, float]:
     inner = Fields(fields.problems, f"{fields.where}, penalties", raw, tuple(raw))
     found = {str(key): inner.real(str(key), WEIGHT, lambda penalty: penalty >= 0) for key in raw}
     return {key: penalty for key, penalty in found.items() if penalty is not None}
+
+
+def _weights(fields: Fields, names: Names) -> Mapping[str, float]:
+    """The weight of a record of each class that is named."""
+    raw = fields.raw["weights"]
+    if not isinstance(raw, dict):
+        fields.refuse("weights", "an object from classes to weights")
+        return {}
+    note_repeats(fields.problems, f"{fields.where}, weights", raw)
+    unknown: list[object] = [label for label in raw if names.classes and label not in names.no_records]
+    if unknown:
+        fields.wrong("weights", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
+    inner = Fields(fields.problems, f"{fields.where}, weights", raw, tuple(raw))
+    found = {str(key): inner.real(str(key), "a number above 0", lambda weight: weight > 0) for key in raw}
+    return {key: weight for key, weight in found.items() if weight is not None}
 
 
 def read_value(fields: Fields, key: str, names: Names) -> float | Mapping[str, float] | None:

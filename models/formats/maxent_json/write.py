@@ -73,6 +73,7 @@ def _answers(release: Content) -> dict[str, object]:
             alpha=None if of.l1 == 0 else _plain(of.l1),
             hessian=None if of.hessian == 1 else _plain(of.hessian),
             penalties=_by_class(of.penalties) if of.penalties else None,
+            weights=_by_class(of.weights) if of.weights else None,
         )
         boosting = {"link": of.link, **stated, **({} if of.l2 is None else {"lambda": _plain(of.l2)})}
     return _without_none(predicts=release.predicts, boosting=boosting, labels=labels)

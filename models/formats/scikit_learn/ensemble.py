@@ -58,7 +58,8 @@ class Member:
 class Ensemble:
     """The trees of a model, and how they predict together; ``draws`` with replacement are what each of them counts.
 
-    ``base`` are the scores before the first tree, of the one class that all trees add to or of each.
+    ``base`` are the scores before the first tree, of the one class that all trees add to or of each. ``weights`` are
+    those of the records of each class, where the model was told to weigh them.
     """
 
     members: tuple[Member, ...]
@@ -66,6 +67,7 @@ class Ensemble:
     draws: int | None = None
     boosting: Boosting | None = None
     base: FloatArray | None = None
+    weights: FloatArray | None = None
 
 
 def is_ensemble(model: object) -> bool:

@@ -7,7 +7,7 @@ records alike, for then they tell how many of a class a leaf has. Trees of AdaBo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import invalid
+from maxent.models.formats.boosting.class_weights import FirstTree, balanced, number_of_second
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.ensemble import (
     Ensemble,
@@ -131,18 +132,46 @@ def _histograms(source: str, model: Any, rows: int | None) -> Ensemble:
     part = part or len({int(m.rows[0]) for m in members if m.rows is not None}) > 1
     if part:
         members = [replace(member, rows=None) for member in members]
-    plain = not part and getattr(model, "class_weight", None) is None and not is_monotonic(model)
-    if not plain or not members or not _of_whole_records(base, members[0].rows, n_classes):
+    weights = _weights_of(model, base, members)
+    # Weights of records multiply both sums: only a penalty would show them where all records have the same.
+    plain = not part and not getattr(model, "_fitted_with_sw", False) and not is_monotonic(model)
+    if not plain or weights is None or not _of_whole_records(base, members[0].rows, weights):
         return _gradient(members, base, None, None)
-    return _gradient(members, base, float(model.learning_rate), float(model.l2_regularization))
+    found = _gradient(members, base, float(model.learning_rate), float(model.l2_regularization))
+    return found if getattr(model, "class_weight", None) is None else replace(found, weights=weights)
 
 
-def _of_whole_records(base: FloatArray, rows: IntArray | None, n_classes: int) -> bool:
-    """Whether scores before the first tree are those of classes of whole records: with weights they seldom are."""
+def _weights_of(model: Any, base: FloatArray, members: Sequence[Member]) -> FloatArray | None:
+    """What records of each class weigh, shape (n_classes,); None where it is not known."""
+    asked, n_classes = getattr(model, "class_weight", None), len(model.classes_)
+    if asked is None and members:
+        return np.ones(n_classes)
+    if isinstance(asked, Mapping):  # the keys are the numbers of the classes, which may be their names, too
+        keys, numbers, names = set(asked), set(range(n_classes)), set(model.classes_.tolist())
+        if not keys <= numbers or (keys <= names and names != numbers):
+            return None
+        stated = np.array([float(asked.get(x, 1.0)) for x in range(n_classes)])
+        return stated if (stated > 0).all() else None
+    rows = members[0].rows if members else None
+    if asked != "balanced" or n_classes > 2 or rows is None or abs(float(base[0])) > _WHOLE:
+        return None
+    first, leaves = members[0], np.flatnonzero(members[0].splits.left < 0)
+    if first.values is None:
+        return None
+    penalty = np.full(len(leaves), float(model.l2_regularization))
+    tree = FirstTree(rows[leaves].astype(np.float64), first.values[leaves, 0], penalty, float(model.learning_rate))
+    found = number_of_second(tree, balanced, averaged=False)
+    if found is None:
+        return None
+    return np.concatenate(balanced(np.array([found[0]]), float(rows[0])))
+
+
+def _of_whole_records(base: FloatArray, rows: IntArray | None, weights: FloatArray) -> bool:
+    """Whether scores before the first tree are those of whole records of classes with these weights."""
     if rows is None:
         return False
-    shares = 1 / (1 + np.exp(-base)) if n_classes == 2 else np.exp(base) / np.exp(base).sum()
-    records = shares * float(rows[0])
+    odds = np.exp(np.append(0.0, base) if len(weights) == 2 else base) / weights
+    records = odds / odds.sum() * float(rows[0])
     return bool(np.abs(records - np.rint(records)).max() <= _WHOLE * max(float(rows[0]), 1.0))
 
 

@@ -53,7 +53,8 @@ class Model:
 
     ``groups`` are the classes to which trees add, by number, ``iterations`` when each was trained, and ``weights`` how
     much each counts. ``dropped`` is whether trees were trained without some of those before (DART), ``doubt`` why
-    values are not those of the formula that gives counts, empty where the file has no reason.
+    values are not those of the formula that gives counts, empty where the file has no reason. Records of the second
+    class weigh ``second`` (``scale_pos_weight``), all others 1.
     """
 
     source: str
@@ -71,6 +72,7 @@ class Model:
     rate: float | None = None
     l2: float | None = None
     doubt: str = ""
+    second: float = 1.0
 
 
 def link_of(source: str, where: str, objective: str) -> Link:
@@ -151,7 +153,15 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
     if model.doubt:
         rate = l2 = l1 = None
     # The second derivatives of a softmax are doubled.
-    boosting = Boosting(model.link, rate, l2, model.base, l1 or 0.0, 2.0 if model.link == "softmax" else 1.0)
+    boosting = Boosting(
+        model.link,
+        rate,
+        l2,
+        model.base,
+        l1 or 0.0,
+        2.0 if model.link == "softmax" else 1.0,
+        weights={model.classes[1]: model.second} if model.second != 1 and not model.doubt else {},
+    )
     coded = [column for column in model.columns if of_codes(column)]
     named = [column for column in coded if training is not None and _may_have_names(training, column)]
     if training is not None and named:

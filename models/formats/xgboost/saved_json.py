@@ -72,7 +72,10 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
         booster.refuse("tree_info", f"classes from 0 to {n_classes - 1}")
     iterations = _iterations(booster, group, n_classes if link == "softmax" else 1)
     best, rate, l2 = _said(learner)
-    doubt = _doubt(learner.child("objective"), booster, dropped=drops is not None)
+    doubt = _doubt(booster, dropped=drops is not None)
+    second = _second_weight(learner.child("objective")) if link == "logit" else 1.0
+    if not doubt and not second > 0:
+        doubt = "records of one of the classes count for nothing (scale_pos_weight)"
     if not doubt and "alpha" not in wanted.parameters:
         rate, l2 = training_of(map(_weights, booster.children("trees")), rate, l2) or (rate, l2)
     weights, lost = [1.0] * n if drops is None else drops, []
@@ -89,7 +92,7 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
     version = ".".join(map(str, document.wholes("version").tolist())) if "version" in document.raw else ""
     model = Model(
         source, link, classes, columns, group.tolist(), iterations.tolist(), weights, drops is not None, base, grown,
-        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt,
+        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second,
     )  # fmt: skip
     return released(model, wanted, training)
 
@@ -106,18 +109,22 @@ def _booster(learner: Values) -> tuple[Values, list[float] | None]:
     return booster.child("model"), None
 
 
-def _doubt(objective: Values, model: Values, *, dropped: bool) -> str:
+def _doubt(model: Values, *, dropped: bool) -> str:
     """Reason why values are not those of the formula, whatever the rate; empty where the file has none."""
     if dropped:
         return "trees were dropped while others were grown (dart)"
     params = model.raw.get("gbtree_model_param")
     if isinstance(params, dict) and str(params.get("num_parallel_tree", "1")) not in ("0", "1"):
         return "several trees were grown for a class in each round (num_parallel_tree)"
-    loss = objective.raw.get("reg_loss_param")
-    weighted = isinstance(loss, dict) and "scale_pos_weight" in loss
-    if weighted and objective.child("reg_loss_param").number("scale_pos_weight") != 1:
-        return "one of the classes has more weight (scale_pos_weight)"
     return ""
+
+
+def _second_weight(objective: Values) -> float:
+    """The weight of a record of the second class of two, where one of the first has 1."""
+    loss = objective.raw.get("reg_loss_param")
+    if not isinstance(loss, dict) or "scale_pos_weight" not in loss:
+        return 1.0
+    return objective.child("reg_loss_param").number("scale_pos_weight")
 
 
 def _weights(tree: Values) -> Weights | None:

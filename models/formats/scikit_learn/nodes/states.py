@@ -171,4 +171,7 @@ def boosting_of(ensemble: Ensemble, classes: Sequence[str]) -> Boosting | None:
     if ensemble.boosting is None or ensemble.base is None:
         return ensemble.boosting
     base = ensemble.base.tolist()
-    return replace(ensemble.boosting, base=base[0] if len(base) == 1 else dict(zip(classes, base, strict=True)))
+    rule = replace(ensemble.boosting, base=base[0] if len(base) == 1 else dict(zip(classes, base, strict=True)))
+    if ensemble.weights is None:
+        return rule
+    return replace(rule, weights=dict(zip(classes, ensemble.weights.tolist(), strict=True)))

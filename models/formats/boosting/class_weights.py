@@ -1,0 +1,97 @@
+"""Weights of two classes that depend on how many records each has, told by the first tree of a boosted model.
+
+All records have the same score s before it, p being its probability. With weights w of the two classes, a leaf of n
+records, m of them of the second class, has ``G = w_0 p (n - m) - w_1 (1 - p) m``, ``H = p (1 - p) (w_0 (n - m) + w_1
+m)`` and the value ``-rate G / (H + l2)``. So each number of records of the second class, in all, which the weights
+depend on, gives an m for each leaf; these have to be whole numbers that add up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import BoolArray, FloatArray
+
+Weighing = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
+"""The weights of two classes, from the records of the second, shape (n,), and those of both."""
+
+_OFF = 1e-6
+"""By how much what is computed of each record may be off, as a share of its weight."""
+
+_MOST = 10**7
+"""Leaves of the first tree times records, up to which numbers of records are tried."""
+
+_TOGETHER = 1 << 20
+"""Numbers that are looked at together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstTree:
+    """The leaves of the first tree: records, values and L2 penalties, shapes (n_leaves,), and the learning rate."""
+
+    records: FloatArray
+    value: FloatArray
+    penalty: FloatArray
+    rate: float
+
+
+def balanced(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """The weights ``n / (2 n_x)`` of two classes, the second of so many records."""
+    return n / (2 * (n - second)), n / (2 * second)
+
+
+def unbalanced(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """The weights of ``is_unbalance`` of LightGBM: 1 of the more frequent class, their ratio of the other."""
+    ratio = (n - second) / second
+    return np.maximum(1 / ratio, 1.0), np.maximum(ratio, 1.0)
+
+
+def number_of_second(
+    tree: FirstTree, weights: Weighing, *, averaged: bool, contained: bool = False
+) -> tuple[float, float] | None:
+    """How many records are of the second class, and the score before the tree; None unless one number alone fits.
+
+    Parameters
+    ----------
+    tree : FirstTree
+    weights : callable
+        The weights of both classes, from the records of the second, shape (n,), and those of both.
+    averaged : bool
+        Whether the score is the logarithm of the odds of the second class among the records, else 0.
+    contained : bool
+        Whether the values of the tree contain that score.
+    """
+    n = float(tree.records.sum())
+    if len(tree.records) < 2 or n * len(tree.records) > _MOST:
+        return None
+    found: list[float] = []
+    step = max(1, _TOGETHER // len(tree.records))
+    for begin in range(1, int(n), step):
+        second = np.arange(begin, min(begin + step, int(n)), dtype=np.float64)
+        base = np.log(second / (n - second)) if averaged else np.zeros(len(second))
+        found += second[_fits(tree, weights(second, n), base, second, contained=contained)].tolist()
+    if len(found) != 1:
+        return None
+    return found[0], float(np.log(found[0] / (n - found[0]))) if averaged else 0.0
+
+
+def _fits(
+    tree: FirstTree, weights: tuple[FloatArray, FloatArray], base: FloatArray, second: FloatArray, *, contained: bool
+) -> BoolArray:
+    """Whether so many records of the second class, each with its score, make whole numbers, shape (n,)."""
+    first, other, base = weights[0][:, None], weights[1][:, None], base[:, None]
+    p = 1 / (1 + np.exp(-base))
+    s = (tree.value - (base if contained else 0.0)) / tree.rate
+    a = p + s * p * (1 - p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divisor = other + (first - other) * a
+        m = (first * a * tree.records + s * tree.penalty) / divisor
+        wide = _OFF * (1 + np.abs((first * (tree.records - m) + other * m) / divisor))
+    whole = np.abs(m - np.rint(m)) <= wide
+    inside = (m > -0.5) & (m < tree.records + 0.5)
+    total = np.abs(m.sum(axis=1) - second) <= wide.sum(axis=1)
+    result: BoolArray = (whole & inside).all(axis=1) & total
+    return result

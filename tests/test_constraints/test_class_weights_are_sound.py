@@ -1,0 +1,205 @@
+"""The values of boosted models whose classes have weights: weighted sums that the truth satisfies, and counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from boosted import RULES, Rule, boosted, models, satisfied
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import Case, People, thorough, true_masses
+
+import maxent
+from maxent.constraints.cells import build_cells
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.kinds.boosting.class_weights import LeafSum, number_of_class
+from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
+from maxent.constraints.program import Linear
+from maxent.constraints.residuals import Evaluator
+from maxent.constraints.symmetry.exchangeable import exchangeable
+from maxent.formulas.latex import latex_document
+from maxent.models.errors import InvalidInput, Origin
+from maxent.models.formats.maxent_json.read import parse_release, validate_release
+from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.release import Attribute, Boosting, Branch, Node, Tree
+from maxent.models.tables.qi_table import read_qi
+
+WEIGHTS = st.sampled_from(((1.0, 3.0), (0.1, 1.0), (2.0, 2.0, 2.0), (7.3, 0.4, 1.0), (1.0, 25.0), (0.5, 1.0, 0.5)))
+
+
+@thorough(60)
+@given(case=WEIGHTS.flatmap(lambda w: models(private=1, rules=RULES.map(lambda rule: replace(rule, of_class=w)))))
+def test_the_truth_satisfies_what_values_under_class_weights_say(case: Case) -> None:
+    validate_release(case.release)
+    assert parse_release(release_to_document(case.release), "release") == case.release
+    table = read_qi(case.people.qi, case.release)
+    program = compile_program(case.release, table)
+    assert Evaluator(program).max_violation(true_masses(case, program)) <= 1e-9
+    assert program.contradictions == ()
+    grown = any(len(tree.nodes) > 1 for tree in case.release.trees)
+    assert grown <= bool(len(proved(case)) or proved(case).sums) or "rounding" in proved(case).lost[0]
+
+
+def proved(case: Case) -> LeafCounts:
+    table = read_qi(case.people.qi, case.release)
+    return leaf_counts(case.release, build_cells(case.release, table), table.counts)
+
+
+COLOURS = Attribute("Colour", "categorical", ("red", "blue"))
+SIZE = Attribute("Size", "categorical", ("big", "small"))
+
+
+def crowd() -> People:
+    """Three red ones in eight and five blue ones in nine are of class b; every second one is big."""
+    colours = np.repeat([0, 1], [8, 9])
+    y = np.array([1] * 3 + [0] * 5 + [1] * 5 + [0] * 4)
+    return People((COLOURS, SIZE), {"Colour": colours, "Size": np.arange(17) % 2}, y, ("a", "b"))
+
+
+def stump(attribute: Attribute) -> Tree:
+    branches = tuple(Branch(f"L{i}", values=(value,)) for i, value in enumerate(attribute.values or ()))
+    return Tree((Node("N", attribute.name, branches), Node("L0"), Node("L1")))
+
+
+def test_weighted_sums_by_hand() -> None:
+    # Before any tree p = 1/2: of the red ones G = (5 - 3 * 3) / 2 and H = (5 + 3 * 3) / 4, of the blue ones
+    # (4 - 15) / 2 and 19 / 4.
+    rule = Rule(rate=0.5, l2=1.0, number=np.float64, of_class=(1.0, 3.0))
+    release = boosted(crowd(), [stump(COLOURS), stump(SIZE)], rule)
+    red, blue = 0.5 * 2 / (3.5 + 1), 0.5 * 5.5 / (4.75 + 1)
+    assert [node.value for node in release.trees[0].leaves] == pytest.approx([red, blue])
+    case = Case(crowd(), release)
+    found = proved(case)
+    assert (found.tree.tolist(), found.low.tolist()[:2], found.high.tolist()[:2]) == ([0, 0, 1, 1], [3.0, 5.0], [3, 5])
+    assert [(said.tree, said.place, said.of) for said in found.sums] == [
+        (1, 1, "value"),
+        (1, 1, "hessian"),
+        (1, 2, "value"),
+        (1, 2, "hessian"),
+    ]
+    # Before the second tree p is that of the colour; the statement of the value is of those of class b alone.
+    p = 1 / (1 + np.exp(-np.array([red, blue])))
+    u = release.trees[1].leaves[0].value
+    assert isinstance(u, float)
+    coef = 3 - 2 * (p + u / 0.5 * p * (1 - p))
+    table = read_qi(case.people.qi, release)
+    cells = build_cells(release, table)
+    is_blue = table.codes[cells.owner[cells.trees[1].at(1)], 0] == list(table.levels[0]).index("blue")
+    assert found.sums[0].weights[:, 1] == pytest.approx(coef[is_blue.astype(int)] / coef.max())
+    assert found.sums[0].high - found.sums[0].low < 1e-4
+    assert found.notes == ("scores of leaves prove 4 counts of a class in a leaf, and 4 weighted sums",)
+    answer = maxent.estimate(release, case.people.qi)
+    assert answer.summary["status"] == "optimal"
+    assert answer.summary["constraints"]["linear"] == 4
+    weight = answer.posterior["count"] * answer.posterior["P(b)"]
+    assert weight.groupby(answer.posterior["Colour"]).sum().to_dict() == pytest.approx({"red": 3, "blue": 5})
+
+
+def test_weights_that_all_classes_share_scale_the_penalty() -> None:
+    release = boosted(crowd(), [stump(COLOURS)], Rule(l2=2.0, of_class=(5.0, 5.0)))
+    found = proved(Case(crowd(), release))
+    assert (found.low.tolist(), found.high.tolist(), found.sums) == ([3.0, 5.0], [3.0, 5.0], ())
+    assert proved(Case(crowd(), replace(release, boosting=Boosting("logit", 0.3, 2.0)))).lost
+
+
+def test_people_who_are_not_those_of_the_training_prove_nothing() -> None:
+    release = boosted(crowd(), [stump(COLOURS)], Rule(of_class=(1.0, 3.0), hessians=False))
+    fewer = crowd().qi.iloc[1:]
+    found = maxent.estimate(release, fewer)
+    assert found.summary["constraints"]["boosting"] == found.summary["constraints"]["linear"] == 0
+    assert any("is not that of 7 people whose classes have these weights" in note for note in found.notes), found.notes
+    nodes = tuple(replace(node, n=9) if node.id == "L0" else node for node in release.trees[0].nodes)
+    sized = replace(release, trees=(replace(release.trees[0], nodes=nodes),))
+    assert "9 records, but 8 individuals" in proved(Case(crowd(), sized)).lost[0]
+
+
+@pytest.mark.parametrize("value", [1e308, -1e200])
+def test_numbers_beyond_all_numbers_prove_nothing(value: float) -> None:
+    release = boosted(crowd(), [stump(COLOURS), stump(SIZE)], Rule(of_class=(1.0, 3.0), hessians=False))
+    huge = tuple(replace(node, value=value) if node.is_leaf else node for node in release.trees[0].nodes)
+    found = proved(Case(crowd(), replace(release, trees=(replace(release.trees[0], nodes=huge), release.trees[1]))))
+    assert (len(found), found.sums) == (0, ())
+    assert found.lost
+
+
+def test_a_weighted_sum_bounds_the_number_of_people() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        people = random.integers(1, 4, 4).astype(float)
+        weight = random.uniform(0.2, 1, 4)
+        truth = np.array([random.integers(0, n + 1) for n in people])
+        total = float(weight @ truth)
+        wide = float(random.choice([1e-6, 0.3]))
+        said = LeafSum(0, 0, "value", np.array([0.0, 1.0]), np.stack([weight, weight]).T, total - wide, total + wide)
+        found = number_of_class(said, 1, people)
+        solved = [
+            linprog(
+                sign * np.ones(4),
+                A_ub=np.array([weight, -weight]),
+                b_ub=[total + wide, wide - total],
+                bounds=[(0, n) for n in people],
+            ).fun
+            * sign
+            for sign in (1, -1)
+        ]
+        assert found == pytest.approx(tuple(solved), abs=1e-6)
+        assert number_of_class(replace(said, low=99.0, high=99.5), 1, people) is None
+
+
+def test_classes_with_other_coefficients_are_not_exchangeable() -> None:
+    release = boosted(crowd(), [stump(COLOURS)], Rule())
+    program = compile_program(release, read_qi(crowd().qi, release))
+    same = np.ones((len(program.cells), 2))
+    both = Linear("toy", Origin("toy"), 0, np.ones((1, 2)), np.zeros(1), np.full(1, 5.0), "", same)
+    inside = len(program.regions[0])
+    for weights, blocks in ((same[:inside], [0, 0]), (same[:inside] * [1.0, 2.0], [0, 1])):
+        some = replace(program, linear=(replace(both, weights=weights),))
+        assert exchangeable(some, np.arange(1)).tolist() == blocks
+
+
+def test_weighted_sums_have_a_formula() -> None:
+    release = boosted(crowd(), [stump(COLOURS), stump(SIZE)], Rule(of_class=(1.0, 3.0)))
+    text = latex_document(compile_program(release, read_qi(crowd().qi, release)))
+    assert r"\sum_{c \in \text{L0}} \bigl(a_{c,\text{b}}\,m_{c,\text{b}}\bigr) \le " in text
+    assert r"\quad \text{with} \quad a_{c,\text{b}} \in [0." in text
+
+
+@pytest.mark.parametrize(
+    ("weights", "field", "message"),
+    [(3, "weights", "an object"), ({"c": 1}, "weights", "classes of the target"), ({"a": 0}, "a", "above 0")],
+)
+def test_weights_that_cannot_be_are_refused(weights: Any, field: str, message: str) -> None:
+    document = release_to_document(boosted(crowd(), [stump(COLOURS)], Rule()))
+    document["boosting"] |= {"weights": weights}
+    with pytest.raises(InvalidInput) as caught:
+        parse_release(document, "release")
+    assert any(field in p.field and message in p.expected for p in caught.value.problems), caught.value.problems
+
+
+@pytest.mark.parametrize("weights", ["balanced", {0: 1.0, 1: 4.5}, {1: 0.3}])
+def test_class_weights_of_scikit_learn_are_found(weights: Any) -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.integers(0, 9, 150), "z": random.normal(size=150).round(1)})
+    y = (frame["x"] + 3 * frame["z"] + random.normal(size=150) * 3 > 6).astype(int)
+    model = HistGradientBoostingClassifier(
+        max_iter=4, min_samples_leaf=5, l2_regularization=0.5, class_weight=weights, early_stopping=False
+    )
+    release = maxent.from_sklearn(model.fit(frame, y), target="Y", X=frame)
+    assert release.boosting is not None
+    expected = [150 / (2 * n) for n in np.bincount(y)] if weights == "balanced" else [1.0, weights[1]]
+    assert release.boosting.weights == pytest.approx(dict(zip("01", expected, strict=True)))
+    counts, held, sums = satisfied(release, frame, y)
+    assert counts >= len(release.trees[0].leaves)
+    assert held
+    assert sums > 0
+    again = HistGradientBoostingClassifier(max_iter=1, l2_regularization=0.5, class_weight=weights)
+    weighed = maxent.from_sklearn(again.fit(frame, y, sample_weight=np.full(150, 2.0)), target="Y", X=frame).boosting
+    assert weighed is not None
+    assert (weighed.rate, weighed.weights) == (None, {})
