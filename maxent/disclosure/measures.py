@@ -22,9 +22,7 @@ from maxent.disclosure.checked_arrays import (
     mean,
 )
 from maxent.models.arrays import FloatArray
-
-CERTAIN = 0.999
-"""A class of at least this probability is certain."""
+from maxent.models.defenses.certainty import CERTAIN
 
 SAME_POSTERIOR = 1e-9
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxent.models.defenses.error_risk.estimator import ERPTreeClassifier
     from maxent.models.defenses.kadet.estimator import KADETClassifier
+    from maxent.models.defenses.optimal.estimator import OptimalSubtree
     from maxent.models.defenses.pruned_trees import LeafPrunedTree, ParentPrunedTree, PlainTree
     from maxent.models.defenses.random_trees.estimator import KAnonRandomTreesClassifier
 
@@ -16,6 +17,7 @@ __all__ = [
     "KADETClassifier",
     "KAnonRandomTreesClassifier",
     "LeafPrunedTree",
+    "OptimalSubtree",
     "ParentPrunedTree",
     "PlainTree",
 ]
@@ -25,6 +27,7 @@ _MODULES = {
     "KADETClassifier": "kadet.estimator",
     "KAnonRandomTreesClassifier": "random_trees.estimator",
     "LeafPrunedTree": "pruned_trees",
+    "OptimalSubtree": "optimal.estimator",
     "ParentPrunedTree": "pruned_trees",
     "PlainTree": "pruned_trees",
 }

@@ -66,9 +66,12 @@ class GrownTree(Method):
         return None if k is None else {"k": k}
 
     def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        return self.published(training, grown, self.defended(training, grown))
+
+    def published(self, training: Training, grown: Release, release: Release) -> tuple[Release, Row]:
+        """A defended release with what is to be stated of it, and its row."""
         from maxent.models.trees.restate import restate
 
-        release = self.defended(training, grown)
         counts = [[n for n in (leaf.counts or {}).values() if n] for tree in release.trees for leaf in tree.leaves]
         pure = [classes[0] for classes in counts if len(classes) == 1]
         return restate(release, self.publish), {

@@ -25,6 +25,7 @@ OWN: Mapping[str, EntryPoint] = {
         "none": "pruning_methods:Plain",
         "prune-leaf": "pruning_methods:PrunedLeaves",
         "prune-parent": "pruning_methods:PrunedParents",
+        "optimal": "optimal.method:BestSubtree",
         "kadet": "kadet.method:KadetTree",
         "erp": "error_risk.method:ErrorRiskPruned",
         "rdt": "random_trees.method:RandomForest",

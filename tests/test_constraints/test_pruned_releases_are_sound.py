@@ -20,6 +20,8 @@ from maxent.constraints.residuals import Evaluator
 from maxent.formulas.latex import latex_document
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
@@ -35,7 +37,13 @@ def erp(release: Release, k: int) -> Release:
     return prune_erp(release, k, ranges={a.name: WIDE for a in release.attributes if a.values is None})
 
 
-METHODS = st.sampled_from((prune_leaf, prune_parent, erp))
+def best(release: Release, k: int) -> Release:
+    """The best subtree, which goes on saying how splits were chosen."""
+    return optimal_subtree(release, Limits(k=k), criterion="stated").release
+
+
+OF_FORESTS = (prune_leaf, prune_parent, erp)
+METHODS = st.sampled_from((*OF_FORESTS, best))
 PUBLISH = st.sampled_from(("labels", "rates", "counts"))
 KS = st.integers(1, 8)
 KNOWLEDGE = st.sampled_from((None, None, ("rate",), ("label", "internal"), ("label", "rate", "internal")))
@@ -148,7 +156,7 @@ def test_pruning_of_rates_and_again_of_pruned_trees(case: Case, methods: Any) ->
 @thorough(40)
 @given(
     case=cases(populations(rows=(8, 40)), trees=(2, 3), style=st.just(Style("counts", inner="mixture"))),
-    method=METHODS,
+    method=st.sampled_from(OF_FORESTS),
     k=KS,
 )
 def test_forests(case: Case, method: Any, k: int) -> None:

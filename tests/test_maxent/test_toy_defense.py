@@ -108,8 +108,8 @@ def told(tmp_path_factory):
 
 def test_it_comes_after_the_methods_of_the_package_and_takes_no_name_of_theirs(told):
     names = json.loads(told["names"])
-    assert names[:6] == ["none", "prune-leaf", "prune-parent", "kadet", "erp", "rdt"]
-    assert names[6:] == ["blunt", "lost", "odd", "rude"]
+    assert names[:7] == ["none", "prune-leaf", "prune-parent", "optimal", "kadet", "erp", "rdt"]
+    assert names[7:] == ["blunt", "lost", "odd", "rude"]
     assert "The tree as it is grown" in told["defend none --help"]
 
 

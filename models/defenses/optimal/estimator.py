@@ -1,0 +1,62 @@
+"""The best subtree within limits, as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from maxent.models.defenses.estimator import constructor
+from maxent.models.defenses.optimal.limits import Criterion, Limits
+from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.pruned_trees import PlainTree
+from maxent.models.errors import Problem, invalid
+from maxent.models.induction.inducers import induce
+from maxent.models.parameters import picked, problems_of
+from maxent.models.release import Release
+from maxent.models.tables.training import Training
+from maxent.models.trees.restate import restate
+
+
+class OptimalSubtree(PlainTree):
+    """A decision tree cut back to the best of its subtrees within limits, proved.
+
+    Parameters
+    ----------
+    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, objective
+        See `maxent.models.defenses.optimal.limits.Limits`.
+    criterion : {"unstated", "stated"}
+        Whether the release states what splits were chosen by, see
+        `maxent.models.defenses.optimal.subtree.optimal_subtree`.
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+        See `PlainTree`.
+    reading : Reading, optional
+        How cells are read, see `maxent.models.reading.Reading`.
+
+    Attributes
+    ----------
+    release_, classes_, n_features_in_, feature_names_in_
+        See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
+    """
+
+    k: int
+    criterion: Criterion
+
+    __init__ = constructor(PlainTree, Limits, criterion="unstated")
+
+    def _limits(self) -> Limits:
+        found: Limits = picked(Limits, self)
+        return found
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from super()._parameter_problems()
+        yield from problems_of(self._limits())
+
+    def _publish(self, training: Training) -> Release:
+        if len(training) < self.k:
+            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        seed = self.random_state
+        growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
+        grown = induce(training, growth, publish="counts")
+        found = optimal_subtree(grown, self._limits(), training, criterion=self.criterion)
+        return restate(found.release, self.publish)

@@ -1,0 +1,82 @@
+"""What the best subtree may disclose, and what it is best at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from maxent.models.defenses.kadet.parameters import Diversity, Kadet
+from maxent.models.errors import ARGUMENT, Problem
+from maxent.models.induction.parameters import NOT_NEGATIVE
+from maxent.models.parameters import Range, number, parameter, same, whole
+from maxent.models.text.arguments import is_number
+
+Objective = Literal["accuracy", "impurity"]
+Criterion = Literal["unstated", "stated"]
+
+_of_kadet = partial(same, Kadet)
+_SHARE = Range("a share from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on every leaf and on all of them together; None is no limit.
+
+    Attributes
+    ----------
+    k : int
+        Records of the smallest leaf, at least 1.
+    max_posterior : float, optional
+        The largest share that a class may have in a leaf, a probability: what is inferred of everybody in it.
+    sensitive : str, optional
+        The classes that ``max_posterior`` and ``alpha`` are about, with commas between; all of them by default.
+    l, diversity, alpha
+        Of every leaf, as in `maxent.models.defenses.kadet.parameters.Kadet`.
+    max_certain : int, optional
+        The most people whose class may be certain, whichever it is.
+    min_divergence : float, optional
+        The least divergence D_overall of the truth from what is inferred, nats (Zhu & Du 2010, section 5).
+    max_right_guesses : float, optional
+        The largest share of people whose class is guessed right.
+    objective : {"accuracy", "impurity"}
+        What is best: the most records with the right label, or the least Gini impurity of the leaves.
+    """
+
+    k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"))
+    max_posterior: float | None = parameter(
+        None, "The largest probability of a class in a leaf.", number(0, most=1), metavar="P", grid=False
+    )
+    sensitive: str | None = parameter(
+        None, "Classes that these two are about; default: all.", metavar="A,B,...", grid=False
+    )
+    l: float | None = _of_kadet("l")  # noqa: E741 (the l of l-diversity)
+    diversity: Diversity = _of_kadet("diversity")
+    alpha: float | None = _of_kadet("alpha")
+    max_certain: int | None = parameter(None, "Most people whose class is certain.", whole(0, "people"))
+    min_divergence: float | None = parameter(
+        None, "The least divergence D_overall of what is inferred.", NOT_NEGATIVE, metavar="NATS"
+    )
+    max_right_guesses: float | None = parameter(
+        None, "The largest share of people whose class is guessed right.", _SHARE, metavar="P"
+    )
+    objective: Objective = parameter("accuracy", "What the tree is to be best at.")
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Sensitive classes without a limit that is about them."""
+        if self.sensitive is not None and self.max_posterior is None and self.alpha is None:
+            expected = "None: classes are named for max_posterior and alpha, and neither is given"
+            yield Problem(ARGUMENT, "sensitive", expected, repr(self.sensitive))
+
+    @property
+    def summed(self) -> bool:
+        """Whether there is a limit on all leaves together that none on each of them can stand for."""
+        several = self.max_certain is not None and self.max_certain > 0
+        return several or self.min_divergence is not None or self.max_right_guesses is not None
+
+    def as_dict(self) -> dict[str, int | float | str]:
+        """The limits that are stated, k among them."""
+        names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", "max_right_guesses")
+        found = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return found | ({"diversity": self.diversity} if self.l is not None else {})

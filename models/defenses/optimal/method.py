@@ -1,0 +1,118 @@
+"""The method ``optimal``: the best subtree within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from maxent.models.defenses.grown_tree import InducedTree
+from maxent.models.defenses.kadet.parameters import Diversity
+from maxent.models.defenses.method import Row, Stated
+from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective
+from maxent.models.defenses.pruning_methods import COLUMNS
+from maxent.models.errors import Problem
+from maxent.models.parameters import parameter, picked, same
+
+if TYPE_CHECKING:
+    from maxent.models.defenses.optimal.subtree import Searched
+    from maxent.models.release import Release
+    from maxent.models.tables.training import Training
+
+_limit = partial(same, Limits)
+
+
+@dataclass(frozen=True)
+class BestSubtree(InducedTree):
+    """The subtree of a grown tree that is best within limits."""
+
+    k: int = _limit("k")
+    max_posterior: float | None = _limit("max_posterior")
+    sensitive: str | None = _limit("sensitive")
+    l: float | None = _limit("l")  # noqa: E741 (the l of l-diversity)
+    diversity: Diversity = _limit("diversity")
+    alpha: float | None = _limit("alpha")
+    max_certain: int | None = _limit("max_certain")
+    min_divergence: float | None = _limit("min_divergence")
+    max_right_guesses: float | None = _limit("max_right_guesses")
+    objective: Objective = _limit("objective")
+    criterion: Criterion = parameter(
+        "unstated", "Whether the release states what splits were chosen by.", group="output"
+    )
+
+    summary = "The subtree that is right for the most records of all that keep the limits, proved."
+    examples = (
+        f"maxent defend optimal {COLUMNS} --k 2 -o best.json",
+        f"maxent defend optimal {COLUMNS} --k 2 --max-posterior 0.9 --max-certain 0 -o best.json",
+    )
+    promise = "no leaf has fewer than {k} records"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits."""
+        found: Limits = picked(Limits, self)
+        return found
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        k = (release.defense.parameters if release.defense else {}).get("k")
+        return Stated(leaves_at_least=k if isinstance(k, int) else None)
+
+    def conflicts(self) -> Iterator[Problem]:
+        yield from super().conflicts()
+        yield from self.limits.conflicts()
+
+    def defended(self, training: Training, grown: Release) -> Release:
+        return self._searched(training, grown).release
+
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release, Row]:
+        found = self._searched(training, grown)
+        release, row = self.published(training, grown, found.release)
+        return release, {**row, "objective": self.objective, "reached": found.reached, "best_possible": found.most}
+
+    def _searched(self, training: Training, grown: Release) -> Searched:
+        from maxent.models.defenses.optimal.subtree import optimal_subtree
+
+        return optimal_subtree(grown, self.limits, training, criterion=self.criterion)
+
+    def guarantee(self) -> Mapping[str, Any]:
+        return self.limits.as_dict()
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        yield from super().notes(training, releases, rows)
+        for row in rows:
+            yield self._proof(row)
+        if self.criterion == "stated" and self.limits.as_dict().keys() != {"k"}:
+            yield (
+                "limits are kept by what leaves state; what splits were chosen by tells more of single people "
+                "(maxent estimate TREE QI measures it)"
+            )
+
+    def _proof(self, row: Row) -> str:
+        """What is known of other subtrees, in words."""
+        measure = "a smaller Gini impurity" if self.objective == "impurity" else "the right label for more records"
+        limits = "the limits" if row["k"] is None else f"the limits (k = {row['k']})"
+        if row["reached"] == row["best_possible"]:
+            return f"proved: no subtree of the grown tree that keeps {limits} has {measure}"
+        found, most = f"{row['reached']:.6g}", f"{row['best_possible']:.6g}"
+        return f"not proved: of subtrees that keep {limits} this has {found}, and none can have better than {most}"
+
+    def kept(self) -> str:
+        """The other limits, in words."""
+        limits, named = self.limits, "class" if self.sensitive is None else f"class of {self.sensitive}"
+        told = []
+        shares = [share for share in (limits.max_posterior, limits.alpha) if share is not None]
+        told += [f"no {named} has more than a share of {min(shares):g} of a leaf"] if shares else []
+        if limits.l is not None and limits.diversity == "distinct":
+            told.append(f"a leaf has at least {limits.l:g} classes")
+        elif limits.l is not None:
+            told.append(f"the classes of a leaf have an entropy of at least log {limits.l:g}")
+        if limits.max_certain is not None:
+            who = f"at most {limits.max_certain} people" if limits.max_certain else "nobody"
+            told.append(f"the class of {who} is certain")
+        if limits.min_divergence is not None:
+            told.append(f"the divergence D_overall is at least {limits.min_divergence:g} nats")
+        if limits.max_right_guesses is not None:
+            told.append(f"at most a share of {limits.max_right_guesses:g} of all classes is guessed right")
+        return "".join(f"; {each}" for each in told)

@@ -1,0 +1,192 @@
+"""The places of a grown tree as the search sees them: what each would disclose, and be worth, as a leaf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.defenses.optimal.limits import Limits, Objective
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.release import Release, Tree
+from maxent.models.tables.frame import shorten, shorten_list
+from maxent.models.tables.training import Training
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.restate import COUNTS, counts_reader, node_place, refuse
+
+ROUNDING = 1e-12
+"""Error of a share, or of a sum of entropies per person, that is compared with a limit."""
+
+SAME_IMPURITY = 1e-6
+"""Trees whose impurity, per record, differs by less than this are as good."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Each place as a leaf.
+
+    Attributes
+    ----------
+    places : Places
+    counts : shape (n_places, n_classes)
+        Records of each class.
+    allowed : shape (n_places,)
+        Whether it keeps the limits on leaves.
+    worth : shape (n_places,)
+        What is summed over the leaves and to be as large as possible: records with the right label, less a trifle for
+        each leaf, or records less their Gini impurity.
+    costs : shape (n_places, n_limits)
+        What is summed over the leaves and limited: certain people, right guesses, and minus entropies (people x nats).
+    most : shape (n_limits,)
+        Those limits.
+    names : tuple of str
+        Their parameters.
+    """
+
+    places: Places
+    counts: IntArray
+    allowed: BoolArray
+    worth: FloatArray
+    costs: FloatArray
+    most: FloatArray
+    names: tuple[str, ...]
+    objective: Objective
+
+    def better(self, worth: float) -> float:
+        """The least worth of a tree that is better: a record more, or `SAME_IMPURITY` less; with the error of sums."""
+        if self.objective == "impurity":
+            return worth + SAME_IMPURITY * int(self.counts[0].sum())
+        return self.records(worth) * (len(self.places) + 1) + 0.5
+
+    def records(self, worth: float) -> int:
+        """Records with the right label of a tree that is worth so much."""
+        return int(np.ceil(worth / (len(self.places) + 1)))
+
+    @property
+    def kept(self) -> FloatArray:
+        """``most`` with the error of adding up."""
+        return self.most + ROUNDING * max(1, int(self.counts[0].sum()))
+
+
+def candidates(release: Release, tree: int, limits: Limits, training: Training | None = None) -> Candidates:
+    """The places of a tree whose leaves state their counts.
+
+    ``training`` are the records, which a limit on the divergence needs.
+
+    Raises
+    ------
+    InvalidInput
+        For a leaf without counts or that was removed, or a sensitive class that is not of the target.
+    """
+    places = number_places(release.trees[tree])
+    counts = _counts(release, tree, places)
+    largest, n = counts.max(axis=1), counts.sum(axis=1)
+    entropy = leaf_entropies(counts)
+    costs, most, names = [], [], []
+    if limits.max_certain:
+        costs.append(np.where(largest >= CERTAIN * n, n, 0))
+        most.append(float(limits.max_certain))
+        names.append("max_certain")
+    if limits.max_right_guesses is not None:
+        costs.append(largest)
+        most.append(float(np.floor((limits.max_right_guesses + ROUNDING) * n[0])))
+        names.append("max_right_guesses")
+    if limits.min_divergence is not None and training is not None:
+        costs.append(-entropy)
+        most.append(-(limits.min_divergence * n[0] + truth_entropy(training)))
+        names.append("min_divergence")
+    return Candidates(
+        places,
+        counts,
+        _allowed(counts, limits, _sensitive(release, limits)),
+        _worth(counts, limits.objective, len(places)),
+        np.array(costs, np.float64).reshape(len(costs), len(places)).T,
+        np.array(most, np.float64),
+        tuple(names),
+        limits.objective,
+    )
+
+
+def leaf_entropies(counts: IntArray) -> FloatArray:
+    """Records times the entropy of their classes, nats, for counts of shape (n_leaves, n_classes); (n_leaves,)."""
+    n = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, n, out=np.ones(counts.shape), where=counts > 0)
+    return np.asarray(-(counts * np.log(share)).sum(axis=1))
+
+
+def truth_entropy(training: Training) -> float:
+    """People times the entropy of the class among those with the same public attributes, nats.
+
+    The divergence D_overall of a tree whose leaves state counts is what the entropies of its leaves sum up to, less
+    this, per person.
+    """
+    public = [
+        np.unique(column, return_inverse=True)[1]
+        for attribute, column in zip(training.attributes, training.columns, strict=True)
+        if attribute.role == "public"
+    ]
+    group = np.zeros(len(training), np.int64)
+    for codes in public:
+        group = np.unique(group * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    counts = np.zeros((int(group.max()) + 1, len(training.target.classes)), np.int64)
+    np.add.at(counts, (group, training.y), 1)
+    return float(leaf_entropies(counts).sum())
+
+
+def _counts(release: Release, t: int, places: Places) -> IntArray:
+    """Records of each class in every place: the sums of those that the leaves below state."""
+    tree: Tree = release.trees[t]
+    implied = counts_reader(release)
+    problems, stated = [], np.zeros((int(places.last[0]), len(release.target.classes)), np.int64)
+    for place in places.leaves.tolist():
+        node = places.node(place)
+        found = None if node is None else implied(node)
+        if found is None:
+            above = tree.nodes[int(places.parent[place])] if node is None else node
+            told = "a removed leaf" if node is None else "less"
+            problems.append(Problem(node_place(release, t, above), "counts", COUNTS, told))
+        else:
+            stated[places.first[place]] = found
+    refuse(problems)
+    up_to = np.concatenate([np.zeros((1, stated.shape[1]), np.int64), np.cumsum(stated, axis=0)])
+    return np.asarray(up_to[places.last] - up_to[places.first])
+
+
+def _sensitive(release: Release, limits: Limits) -> IntArray:
+    """Numbers of the sensitive classes."""
+    classes = release.target.classes
+    if limits.sensitive is None:
+        return np.arange(len(classes))
+    asked = [name.strip() for name in limits.sensitive.split(",")] if limits.sensitive not in classes else None
+    named = [limits.sensitive] if asked is None else asked
+    if unknown := [name for name in named if name not in classes]:
+        expected = f"classes of {release.target.name}: {shorten_list(classes)}"
+        raise InvalidInput("options", [Problem(ARGUMENT, "sensitive", expected, shorten_list(map(shorten, unknown)))])
+    return np.array([classes.index(name) for name in named])
+
+
+def _allowed(counts: IntArray, limits: Limits, sensitive: IntArray) -> BoolArray:
+    """Whether each place keeps the limits on leaves, shape (n_places,)."""
+    n, largest = counts.sum(axis=1), counts.max(axis=1)
+    kept = n >= limits.k
+    named = counts[:, sensitive].max(axis=1)
+    for share in (limits.max_posterior, limits.alpha):
+        if share is not None:
+            kept &= named <= (share + ROUNDING) * n
+    if limits.max_certain == 0:
+        kept &= largest < CERTAIN * n
+    if limits.l is not None and limits.diversity == "distinct":
+        kept &= np.count_nonzero(counts, axis=1) >= limits.l
+    elif limits.l is not None:
+        kept &= leaf_entropies(counts) >= (np.log(limits.l) - ROUNDING) * n
+    return np.asarray(kept)
+
+
+def _worth(counts: IntArray, objective: Objective, n_places: int) -> FloatArray:
+    """What each place is worth as a leaf, see `Candidates`."""
+    if objective == "accuracy":
+        return np.asarray(counts.max(axis=1) * float(n_places + 1) - 1)  # one record outweighs all leaves
+    n = counts.sum(axis=1)
+    return np.asarray(np.divide((counts.astype(np.float64) ** 2).sum(axis=1), n, out=np.zeros(len(n)), where=n > 0))

@@ -1,0 +1,155 @@
+"""The best subtree of each tree of a release, from release to release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.models.defenses.leaf_pruning import new_leaf
+from maxent.models.defenses.optimal.best import leaves_of
+from maxent.models.defenses.optimal.frontier import within_limits
+from maxent.models.defenses.optimal.limits import Criterion, Limits
+from maxent.models.defenses.optimal.places import Candidates, candidates, truth_entropy
+from maxent.models.defenses.optimal.prices import Found, cheapest
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.release import Defense, Induction, Node, Release, Tree
+from maxent.models.tables.training import Training
+
+NAME = "optimal"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """The best subtree found; ``most`` is what no subtree within limits has more of, as `Searched.reached` is counted.
+
+    ``reached`` and ``most`` are shares of records with the right label, or Gini impurities per record (then ``most``
+    is the least).
+    """
+
+    release: Release
+    reached: float
+    most: float
+
+    @property
+    def proved(self) -> bool:
+        """Whether no subtree within limits is better."""
+        return self.reached == self.most
+
+
+def optimal_subtree(
+    release: Release, limits: Limits, training: Training | None = None, *, criterion: Criterion = "unstated"
+) -> Searched:
+    """The best subtree within limits of a tree whose leaves state counts.
+
+    A subtree has the root and, of every inner node that it keeps, all branches; what becomes a leaf states what leaves
+    do of its own records.
+
+    Parameters
+    ----------
+    release : Release
+        One tree.
+    limits : Limits
+        What an adversary may infer who knows in which leaf everybody is, and the counts of it.
+    training : Training, optional
+        The records, which a limit on the divergence needs.
+    criterion : {"unstated", "stated"}
+        Whether the release states what splits were chosen by. Where it does, and where private attributes are tested,
+        an adversary infers more of single people than the counts of their leaf: `maxent.estimate` says how much.
+
+    Returns
+    -------
+    Searched
+        With the release: the subtree of the most records with the right label (or the least impurity) of all that keep
+        the limits; without limits on sums, of several the one with the fewest leaves. Its defense is ``optimal`` with
+        the limits. With limits on sums, where too many subtrees compete, it is the best found, with a bound.
+
+    Raises
+    ------
+    InvalidInput
+        When no subtree keeps the limits, with what is the least that can be reached; for several trees; for leaves that
+        state less than their counts.
+    """
+    if len(release.trees) != 1:
+        raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
+    found = candidates(release, 0, limits, training)
+    chosen = within_limits(found)
+    if chosen is None:
+        raise InvalidInput("options", [_unreachable(found, limits, training)])
+    kept = {**limits.as_dict(), "objective": limits.objective}
+    best = replace(
+        release,
+        trees=(_subtree(release, found, chosen, criterion),),
+        defense=Defense(NAME, {**_before(release), **kept}),
+    )
+    n, better = int(found.counts[0].sum()), found.better(chosen.worth)
+    if limits.objective == "impurity":
+        reached = 1 - chosen.worth / n
+        return Searched(best, reached, reached if chosen.most < better else 1 - chosen.most / n)
+    hits = int(found.counts[leaves_of(found.places, chosen.splits)].max(axis=1).sum())
+    return Searched(best, hits / n, hits / n if chosen.most < better else found.records(chosen.most) / n)
+
+
+def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:
+    """The tree that splits where it was chosen to."""
+    tree, places, classes = release.trees[0], found.places, release.target.classes
+    leaves = leaves_of(places, chosen.splits)
+    stated = {name for leaf in tree.leaves for name in ("label", "error_rate", "n", "counts") if _has(leaf, name)}
+    nodes: dict[int, Node] = {
+        place: tree.nodes[place]
+        if tree.nodes[place].is_leaf
+        else new_leaf(tree.nodes[place].id, tuple(found.counts[place].tolist()), classes, stated)
+        for place in leaves.tolist()
+    }
+    above = np.zeros(len(places), bool)
+    above[0] = True
+    for level in places.levels[1:]:
+        above[level] = (above & chosen.splits)[places.parent[level]]
+    nodes |= {place: tree.nodes[place] for place in np.flatnonzero(above & chosen.splits).tolist()}
+    induction = tree.induction if criterion == "stated" else Induction(tree.induction.algorithm)
+    return replace(tree, nodes=tuple(nodes[place] for place in sorted(nodes)), induction=induction)
+
+
+def _has(leaf: Node, name: str) -> bool:
+    return getattr(leaf, name) is not None
+
+
+def _before(release: Release) -> Mapping[str, int | float | str]:
+    """The parameters of an earlier defense, as ``method.parameter``."""
+    before = release.defense
+    if before is None or before.method == NAME:
+        return {}
+    return {name if "." in name else f"{before.method}.{name}": value for name, value in before.parameters.items()}
+
+
+def _unreachable(found: Candidates, limits: Limits, training: Training | None) -> Problem:
+    """Why no subtree keeps the limits."""
+    if not found.allowed[0]:
+        whole = found.counts[0]
+        told = f"the whole table as one leaf has {whole.sum():,} records, of which {whole.max():,} are of one class"
+        return Problem("limits", "leaves", "limits that at least the tree without a split keeps", told)
+    least: FloatArray = np.array([cheapest(found, i) for i in range(len(found.names))])
+    for name, cost, most in zip(found.names, least.tolist(), found.kept.tolist(), strict=True):
+        if cost > most:
+            return Problem(
+                "limits", name, f"at {_end(name)} {_reached(name, cost, found, training)}", _given(limits, name)
+            )
+    return Problem("limits", " and ".join(found.names), "limits that one subtree keeps together", "none does")
+
+
+def _end(name: str) -> str:
+    return "most" if name == "min_divergence" else "least"
+
+
+def _reached(name: str, cost: float, found: Candidates, training: Training | None) -> str:
+    """The least that a subtree has of what is limited, as the parameter states it."""
+    n = int(found.counts[0].sum())
+    if name == "min_divergence" and training is not None:
+        return f"{max(0.0, (-cost - truth_entropy(training)) / n):.6g}, as the tree without a split has"
+    return f"{cost:,.0f}" if name == "max_certain" else f"{cost / n:.6g}"
+
+
+def _given(limits: Limits, name: str) -> str:
+    return f"{getattr(limits, name):g}"

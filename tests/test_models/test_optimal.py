@@ -1,0 +1,297 @@
+"""The best subtree within limits, against all subtrees of random trees, with measures computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import Case, Style, cases, populations, thorough
+
+from maxent.api.adversary.estimate import estimate
+from maxent.models.defenses import OptimalSubtree, ParentPrunedTree
+from maxent.models.defenses.leaf_pruning import prune_parent
+from maxent.models.defenses.optimal.frontier import MANY, unbeaten
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.places import candidates
+from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
+
+CLASSES = ("yes", "no", "perhaps")
+
+Shape = list[Any]
+"""A tree of counts: a leaf is an array, an inner node a list of trees."""
+
+
+def random_tree(random: np.random.Generator, leaves: int) -> Shape:
+    """A tree with random counts, of branches two or three."""
+    trees: list[Any] = [
+        random.integers(0, 7, len(CLASSES)) * (random.random(len(CLASSES)) < 0.7) for _ in range(leaves)
+    ]
+    while len(trees) > 1:
+        many = min(len(trees), int(random.integers(2, 4)))
+        at = int(random.integers(0, len(trees) - many + 1))
+        trees[at : at + many] = [trees[at : at + many]]
+    return trees[0] if isinstance(trees[0], list) else trees
+
+
+def as_release(shape: Shape) -> Release:
+    """A release whose numeric attributes are as many as its tree has inner nodes."""
+    nodes: list[Node] = []
+    attributes: list[Attribute] = []
+
+    def place(tree: Any) -> str:
+        name = f"N{len(nodes)}"
+        if not isinstance(tree, list):
+            nodes.append(Node(name, counts=dict(zip(CLASSES, map(int, tree), strict=True))))
+            return name
+        nodes.append(Node(name))
+        at = len(nodes) - 1
+        values = tuple("abcdefghijklmno"[: len(tree)])
+        attributes.append(Attribute(f"x{at}", "categorical", values))
+        below = tuple(Branch(place(child), values=(v,)) for child, v in zip(tree, values, strict=True))
+        nodes[at] = Node(name, f"x{at}", below)
+        return name
+
+    place(shape)
+    return Release(Target("y", CLASSES), tuple(attributes), (Tree(tuple(nodes), Induction("cart", "gini", "unused")),))
+
+
+def held(shape: Any) -> Any:
+    return sum(map(held, shape)) if isinstance(shape, list) else shape
+
+
+def subtrees(shape: Any) -> Iterator[list[Any]]:
+    """The leaves of every subtree."""
+    yield [held(shape)]
+    if isinstance(shape, list):
+        for parts in product(*(list(subtrees(child)) for child in shape)):
+            yield [leaf for part in parts for leaf in part]
+
+
+def entropy(leaf: Any) -> float:
+    shares = [c / sum(leaf) for c in leaf if c]
+    return -sum(leaf) * sum(s * np.log(s) for s in shares)
+
+
+def keeps(leaves: list[Any], limits: Limits, truth: float) -> bool:
+    """The definitions of the limits, one by one."""
+    named = range(3) if limits.sensitive is None else [CLASSES.index(c) for c in limits.sensitive.split(",")]
+    for leaf in leaves:
+        n = sum(leaf)
+        if n < limits.k:
+            return False
+        shares = [leaf[i] / n for i in named]
+        if max(shares) > min(limits.max_posterior or 1, limits.alpha or 1) + 1e-9:
+            return False
+        if limits.l is not None and limits.diversity == "distinct" and sum(c > 0 for c in leaf) < limits.l:
+            return False
+        if limits.l is not None and limits.diversity == "entropy" and entropy(leaf) / n < np.log(limits.l) - 1e-9:
+            return False
+    n = sum(map(sum, leaves))
+    if limits.max_certain is not None and sum(sum(x) for x in leaves if max(x) == sum(x)) > limits.max_certain:
+        return False
+    if limits.max_right_guesses is not None and sum(map(max, leaves)) > limits.max_right_guesses * n + 1e-9:
+        return False
+    overall = (sum(map(entropy, leaves)) - truth) / n
+    return limits.min_divergence is None or overall >= limits.min_divergence - 1e-9
+
+
+def random_limits(random: np.random.Generator) -> Limits:
+    """Some limits."""
+
+    def one_of(*values: Any) -> Any:
+        return values[int(random.integers(len(values)))]
+
+    shares = one_of(None, None, 0.5, 0.75, 0.9)
+    return Limits(
+        k=int(random.integers(1, 9)),
+        max_posterior=shares,
+        sensitive=None if shares is None else one_of(None, "yes", "no,perhaps"),
+        alpha=one_of(None, None, None, 0.8),
+        l=one_of(None, None, 1.5, 2.0),
+        diversity=one_of("entropy", "distinct"),
+        max_certain=one_of(None, None, 0, 3, 8),
+        min_divergence=one_of(None, None, 0.1, 0.3),
+        max_right_guesses=one_of(None, None, 0.6, 0.8),
+        objective=one_of("accuracy", "impurity"),
+    )
+
+
+def check(seed: int) -> bool:
+    """One random tree and random limits: the same optimum as of all subtrees; whether there is any."""
+    random = np.random.default_rng(seed)
+    shape = random_tree(random, int(random.integers(2, 9)))
+    whole = held(shape)
+    if not whole.sum():
+        return False
+    limits, release = random_limits(random), as_release(shape)
+    # Everybody of a leaf has the same quasi-identifier, so that the truth is what the leaves have.
+    people = training(release, leaves_of(shape))
+    truth = sum(entropy(leaf) for leaf in leaves_of(shape) if leaf.sum())
+    allowed = [leaves for leaves in subtrees(shape) if keeps(leaves, limits, truth)]
+    if not allowed:
+        with pytest.raises(InvalidInput, match="limits"):
+            optimal_subtree(release, limits, people)
+        return False
+    found = optimal_subtree(release, limits, people)
+    validate_release(found.release)
+    assert found.proved
+    leaves = [np.array(list((leaf.counts or {}).values())) for leaf in found.release.trees[0].leaves]
+    assert any(sorted(map(tuple, leaves)) == sorted(map(tuple, each)) for each in subtrees(shape))
+    assert keeps(leaves, limits, truth), (seed, limits)
+    if limits.objective == "accuracy":
+        most = max(sum(map(max, each)) for each in allowed)
+        assert sum(map(max, leaves)) == most, seed
+        assert found.reached == most / whole.sum()
+        if not limits.summed:
+            fewest = min(len(each) for each in allowed if sum(map(max, each)) == most)
+            assert len(leaves) == fewest
+    else:
+        least = min(sum(gini(leaf) for leaf in each) for each in allowed) / whole.sum()
+        assert found.reached == pytest.approx(least, abs=2e-6)
+        assert sum(map(gini, leaves)) / whole.sum() == pytest.approx(found.reached, abs=1e-9)
+    return True
+
+
+def gini(leaf: Any) -> float:
+    n = sum(leaf)
+    return float(n - sum(c * c for c in leaf) / n) if n else 0.0
+
+
+def leaves_of(shape: Any) -> list[Any]:
+    return [leaf for child in shape for leaf in leaves_of(child)] if isinstance(shape, list) else [shape]
+
+
+def training(release: Release, leaves: list[Any]) -> Any:
+    """People of whom the leaf is the only attribute."""
+    from maxent.models.tables.training import Training
+
+    leaf = np.repeat(np.arange(len(leaves)), [int(sum(x)) for x in leaves])
+    y = np.concatenate([np.repeat(np.arange(3), x) for x in leaves])
+    values = tuple(f"L{i}" for i in range(len(leaves)))
+    return Training(release.target, (Attribute("leaf", "categorical", values),), (leaf,), y)
+
+
+def test_the_optimum_of_all_subtrees() -> None:
+    assert sum(map(check, range(120))) > 40
+
+
+@pytest.mark.slow
+def test_the_optimum_of_all_subtrees_of_many_trees() -> None:
+    assert sum(map(check, range(1000, 3000))) > 500
+
+
+def test_patients_of_figure_3() -> None:
+    """No leaf of fewer than 3, and nobody certain: the leaf of two pure records goes."""
+    shape = [[np.array([2, 1, 0]), np.array([0, 2, 0])], [np.array([1, 0, 0]), np.array([1, 2, 0])]]
+    release = as_release(shape)
+    found = optimal_subtree(release, Limits(k=2, max_certain=0))
+    leaves = {leaf.id: tuple((leaf.counts or {}).values()) for leaf in found.release.trees[0].leaves}
+    assert leaves == {"N0": (4, 5, 0)}  # any split leaves five of nine right, too
+    assert optimal_subtree(release, Limits(k=2)).reached == 6 / 9
+    kept = {"k": 2, "max_certain": 0, "objective": "accuracy"}
+    assert found.release.defense == Defense("optimal", kept)
+    assert found.release.trees[0].induction == Induction("cart")
+    stated = optimal_subtree(release, Limits(k=2), criterion="stated").release
+    assert stated.trees[0].induction == release.trees[0].induction
+
+
+@thorough(60)
+@given(
+    case=cases(
+        populations(rows=(8, 40), classes=(2, 3)), kinds=("greedy", "anyhow"), style=st.just(Style(leaf="counts"))
+    ),
+    k=st.integers(1, 8),
+)
+def test_never_worse_than_taking_small_leaves_back(case: Case, k: int) -> None:
+    assume(k <= len(case.people))
+    found = optimal_subtree(case.release, Limits(k=k))
+    pruned = prune_parent(case.release, k)
+    right = [
+        sum(max((leaf.counts or {}).values()) for leaf in each.trees[0].leaves) for each in (found.release, pruned)
+    ]
+    assert found.proved
+    assert right[0] >= right[1]
+    assert len(found.release.trees[0].leaves) <= len(pruned.trees[0].leaves) or right[0] > right[1]
+
+
+def test_limits_are_kept_by_what_an_adversary_infers() -> None:
+    """The engine finds no more than the limits, for a tree of public attributes."""
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame(random.integers(0, 4, (300, 3)), columns=["a", "b", "c"]).astype(str)
+    y = pd.Series(np.where(random.random(300) < 0.6, (frame["a"] == "1") ^ (frame["b"] == "2"), False), name="y")
+    tree = OptimalSubtree(k=4, max_posterior=0.9, max_certain=0, min_divergence=0.05).fit(frame, y)
+    assert len(tree.release_.trees[0].leaves) > 1
+    result = estimate(tree.release_, frame, frame.assign(y=y.astype(str)))
+    assert result.disclosure.max_posterior <= 0.9 + 1e-9
+    assert result.disclosure.certain == 0
+    assert (result.summary["divergence"]["overall"] or 0) >= 0.05 - 1e-9
+    other = ParentPrunedTree(k=4).fit(frame, y)
+    free = OptimalSubtree(k=4).fit(frame, y)
+    assert free.score(frame, y) >= other.score(frame, y)
+
+
+def test_what_cannot_be_reached_is_told() -> None:
+    shape = [[np.array([2, 1, 0]), np.array([0, 2, 0])], [np.array([1, 0, 0]), np.array([1, 2, 0])]]
+    release = as_release(shape)
+    for limits, told in (
+        (Limits(k=10), "the whole table as one leaf has 9 records"),
+        (Limits(k=1, max_posterior=0.5), "of which 5 are of one class"),
+        (Limits(k=1, max_right_guesses=0.5), "at least 0.555556"),
+    ):
+        with pytest.raises(InvalidInput, match=told):
+            optimal_subtree(release, limits)
+    with pytest.raises(InvalidInput, match=r"sensitive.*maybe"):
+        optimal_subtree(release, Limits(k=1, max_posterior=0.9, sensitive="maybe"))
+    with pytest.raises(InvalidInput, match="one tree"):
+        optimal_subtree(replace(release, trees=release.trees * 2), Limits(k=1))
+    assert [p.field for p in Limits(sensitive="yes").conflicts()] == ["sensitive"]
+
+
+def test_too_many_points_are_told_apart_from_a_proof() -> None:
+    """Where points stay out for being too many, the bound says what they might have been worth."""
+    random = np.random.default_rng(0)
+    shape = [[np.array([a, b, 0]) for a, b in random.integers(1, 1000, (2, 2))] for _ in range(2)]
+    while len(shape) < 12:
+        shape.append([np.array([a, b, 0]) for a, b in random.integers(1, 1000, (2, 2))])
+    release = as_release(shape)
+    found = optimal_subtree(release, Limits(k=1, max_right_guesses=0.65, max_certain=5))
+    assert found.reached <= found.most <= 0.65
+    assert found.proved == (found.reached == found.most)
+
+
+@pytest.mark.parametrize("limits", [1, 2, 3])
+def test_unbeaten_points(limits: int) -> None:
+    random = np.random.default_rng(limits)
+    worth = random.integers(0, 12, 80).astype(float)
+    costs = random.integers(0, 6, (80, limits)).astype(float)
+    kept = set(unbeaten(worth, costs).tolist())
+    for i in range(80):
+        beaten = [
+            j
+            for j in range(80)
+            if worth[j] >= worth[i]
+            and (costs[j] <= costs[i]).all()
+            and (worth[j] > worth[i] or (costs[j] < costs[i]).any())
+        ]
+        assert not (beaten and i in kept)
+        same = [j for j in range(80) if worth[j] == worth[i] and (costs[j] == costs[i]).all()]
+        assert beaten or len(kept.intersection(same)) == 1
+    assert MANY[1] > 1
+
+
+def test_places_state_what_they_would_disclose() -> None:
+    release = as_release([np.array([3, 0, 0]), np.array([1, 1, 0])])
+    found = candidates(release, 0, Limits(k=1, max_certain=2, max_right_guesses=1.0))
+    assert found.names == ("max_certain", "max_right_guesses")
+    assert found.costs.tolist() == [[0, 4], [3, 3], [0, 1]]
+    assert found.allowed.tolist() == [True, True, True]
