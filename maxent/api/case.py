@@ -16,12 +16,13 @@ from maxent.models.formats.release_reader import Records
 from maxent.models.looking import Check, unchecked
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source
+from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
+    from maxent.evidence.control_people import Controls
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class Case:
         Individuals of each class.
     truth : int64, shape (n_distinct, n_classes), optional
         Individuals of each quasi-identifier and class.
+    controls : Controls, optional
+        People who were not in the data.
     records : PublishedRecords, optional
         The records, when they were published in place of trees.
     noticed : Noticed
@@ -53,6 +56,7 @@ class Case:
     facts: tuple[Fact, ...] | None = None
     marginal: FloatArray | None = None
     truth: IntArray | None = None
+    controls: Controls | None = None
     records: PublishedRecords | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
@@ -111,6 +115,7 @@ class Tables:
     marginal: Source | None = None
     count: str | None = None
     reading: Reading | None = None
+    control: Source | None = None
     _read: list[Case] = field(default_factory=list, init=False)
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
@@ -156,7 +161,20 @@ class Tables:
             facts = read_facts(self.facts, release, table, reader=reader)
         if self.truth is not None:
             truth = read_truth(self.truth, release, table, count=self.count, reader=reader)
-        return replace(case, marginal=marginal, facts=facts, truth=truth, noticed=reader.noticed)
+        controls = self._controls(release, reader) if case.records is None else None
+        found = replace(case, marginal=marginal, facts=facts, truth=truth, controls=controls)
+        return replace(found, noticed=reader.noticed)
+
+    def _controls(self, release: Release, reader: Reader) -> Controls | None:
+        """The control people, if there are any."""
+        if self.control is None:
+            return None
+        if self.truth is None:
+            expected = "none without truth=, whose people control people are compared with"
+            raise invalid("options", ARGUMENT, "control", expected, shorten(self.control))
+        from maxent.evidence.control_people import read_controls
+
+        return read_controls(self.control, release, count=self.count, reader=reader)
 
 
 _T = TypeVar("_T")

@@ -128,6 +128,13 @@ Truth = Annotated[
         metavar="FILE", help="The confidential data: adds divergences of the estimate from it, and training accuracies."
     ),
 ]
+Control = Annotated[
+    str | None,
+    panels.measured(
+        metavar="FILE",
+        help="People who were not in the data, with their classes: adds how much better those of --truth are guessed.",
+    ),
+]
 Backend = Annotated[
     str,
     panels.solved(
@@ -294,4 +301,4 @@ def inputs(options: dict[str, Any]) -> list[str | None]:
 
 def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     """The same, each with what it is."""
-    return [(name, options.get(name)) for name in ("truth", "facts", "marginal")]
+    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control")]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.evidence.baseline import Baseline
+from maxent.evidence.two_groups import Control
 from maxent.models.arrays import BoolArray, FloatArray
 
 TOLERANCE = 1e-6
@@ -33,7 +34,7 @@ class Believed:
     allow. ``prior`` is P(x) before the release; ``divergence`` (nats, shape (n_qi,)) is None
     without a truth, and ``top`` says how many of the largest are averaged. With a truth, ``right`` are the people of
     each quasi-identifier who are guessed right, and ``pure`` says who is in a leaf of one class, shapes (n_qi,).
-    ``baseline`` is what guesses without the release achieve.
+    ``baseline`` is what guesses without the release achieve, ``control`` what guesses of other people do.
     """
 
     posterior: FloatArray
@@ -46,6 +47,7 @@ class Believed:
     right: FloatArray | None = None
     pure: BoolArray | None = None
     baseline: Baseline | None = None
+    control: Control | None = None
 
 
 def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> FloatArray:

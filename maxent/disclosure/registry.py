@@ -208,6 +208,21 @@ _ALL = (
         _of(t_closeness), bar=5, report=7,
         says="Largest distance from everybody: The largest distance, from 0 to 1, of the estimate for one person from "
         "the shares of the classes among all people (t-closeness). 0 means that the release tells nobody apart."),
+    Measure("member_hits", "hit rate of members", "share", "low",
+        "share of people whose likeliest class (of several alike the predicted one) is right, with `--control`",
+        lambda of: None if of.control is None else of.control.hits.members, json="control.members", line="if any",
+        sentence=True, swept=False),
+    Measure("control_hits", "hit rate of control people", "share", "none",
+        "the same of people who were not in the data",
+        lambda of: None if of.control is None else of.control.hits.controls, json="control.controls", line="if any",
+        sentence=True, swept=False),
+    Measure("beyond_control", "members beyond control people", "share", "low",
+        "the difference of the two: what a release gives away about its people beyond what it teaches about others",
+        lambda of: None if of.control is None else of.control.hits.difference, json="control.difference",
+        line="if any", sentence=True, swept=False, report=15,
+        says="Beyond other people: How much more often the same guesses are right about these people ({members}) than "
+        "about people like them who were not in the data ({controls}). What is not beyond other people, the release "
+        "teaches about everybody. The range holds the true difference with {confidence} confidence."),
     Measure("unique_leaves", "unique leaves", "leaves", "low", "leaves with one person", json="uniqueness.leaves"),
     Measure("homogeneous_leaves", "homogeneous leaves", "leaves", "low", "leaves whose people all have one class",
         json="homogeneity.leaves"),

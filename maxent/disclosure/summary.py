@@ -21,6 +21,7 @@ from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, 
 from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, conditional_entropy, gain_over_prior
 from maxent.disclosure.registry import MEASURES, Number, estimated
 from maxent.evidence.baseline import Baseline
+from maxent.evidence.two_groups import Control
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -95,6 +96,7 @@ def measure(
     right: FloatArray | None = None,
     pure: BoolArray | None = None,
     baseline: Baseline | None = None,
+    control: Control | None = None,
 ) -> Disclosure:
     """Every measure together.
 
@@ -119,13 +121,15 @@ def measure(
         People who are guessed right, and whether they are in a leaf of one class: `maxent.evidence.truth`.
     baseline : Baseline, optional
         What guesses without the release achieve.
+    control : Control, optional
+        Members against people who were not in the data.
     """
     p, n = checked_posterior(posterior), checked_counts(counts, posterior)
     individual = None if truth is None else individual_divergence(truth, p)
     sure = at_most(p.max(axis=1), tolerance) if surest is None else np.asarray(surest, np.float64)
     allowed = sure if possible is None else np.asarray(possible, np.float64)
     before = checked_prior(prior, p.shape[1])
-    found = estimated(Believed(p, n, sure, allowed, before, individual, top, right, pure, baseline))
+    found = estimated(Believed(p, n, sure, allowed, before, individual, top, right, pure, baseline, control))
     named: dict[str, Any] = {f.name: found[f.name] for f in fields(Disclosure) if f.name in found}
     named["alpha_k"] = AlphaK(found["max_posterior"], int(found["alpha_k"]))
     named["divergence"] = None if individual is None else divergence_summary(individual, n, top)

@@ -52,6 +52,9 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
 def _text(measure: Measure, value: float, unit: str, row: Row, words: Mapping[str, object]) -> str:
     """A value as a report writes it."""
     total = row["individuals"]
+    if measure.key == "beyond_control":
+        low, high = row["control"]["interval"]
+        return f"{100 * value:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
     if unit == "nats":
         infinite = row["infinite"] if measure.key == "divergence" else 0
         return nats(value) + (f" for {plural(infinite, 'quasi-identifier')}" if infinite else "")
@@ -72,12 +75,14 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
             "more often: that is known only with the truth."
         )
     _, origin = worse_certain(row["certain"], *groups)
+    control = row.get("control", {})
     _, of_posterior = worse_posterior(by_estimate, *groups)
     return {
         "target": target,
         "certain": CERTAIN,
         "most": f"{log(n_classes):.4f}",
         "how": how,
+        **{group: percent(control.get(group, 0.0)) for group in ("members", "controls", "confidence")},
         "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if HOW[origin] else "",
         "here": f" Here, {HOW[of_posterior]}; the estimate has {by_estimate:.3f}." if HOW[of_posterior] else "",
     }

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 
+PARTS = ("most_disclosed", "targets", "control")
+"""Keys of a row that are no cells of a table."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
     """Disclosure of several releases; the others are compared with the first.
@@ -38,6 +42,7 @@ class Comparison(Shown):
       infinite) and ``train_accuracy`` are there with a truth, ``test_accuracy`` with a test, ``gcp`` with generalised
       records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
       they are where leaves do not state how many records they have or the range of a number is not known;
+    - ``control``, with control people: members and controls as ``maxent estimate --json`` has them;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
       right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``);
     - ``targets``, of several sensitive columns: a list of mappings with the measures of each (``target``) by itself.
@@ -77,7 +82,7 @@ class Comparison(Shown):
 
     @property
     def frame(self) -> DataFrame:
-        """One row per release, a column for each key but the last two lists; what is not known is missing."""
+        """One row per release, a column for each key but the lists and ``control``; what is not known is missing."""
         import pandas as pd
 
         return pd.DataFrame(_without_people(self.rows))
@@ -179,6 +184,7 @@ def estimate_numbers(result: Estimate) -> dict[str, Any]:
         **result.disclosure.measures,
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
+        **({} if result.control is None else {"control": result.control.as_dict()}),
     }
 
 
@@ -240,5 +246,5 @@ def _difference(value: float | None, first: float | None) -> float | None:
 
 
 def _without_people(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as a table has them: a list of people is no cell."""
-    return [{key: value for key, value in row.items() if key not in ("most_disclosed", "targets")} for row in rows]
+    """Rows as a table has them: a list of people is no cell, nor is what has parts."""
+    return [{key: value for key, value in row.items() if key not in PARTS} for row in rows]

@@ -78,6 +78,8 @@ class Estimate(Shown, Solved):
             summary["baseline"] = self.baseline.as_dict(self.program.release.target.classes, right)
         if self.held is not None:
             summary["truth"] = self.held.as_dict(table.counts)
+        if self.control is not None:
+            summary["control"] = self.control.as_dict()
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):

@@ -13,6 +13,7 @@ from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.truth import InTruth
+from maxent.evidence.two_groups import Control
 from maxent.models.reading import NOTHING, Noticed
 from maxent.results.proof import Proof
 from maxent.solvers.solve.attempt import PROVED
@@ -25,9 +26,10 @@ class Solved(Inference):
 
     ``noticed`` is what was while the release and the tables were read. ``optima`` is how many optima, permutations of
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
-    guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one. Of
-    several sensitive columns the posterior is that of combinations of classes, and ``targets`` has that of each column
-    by its name. ``proof`` is what is proved over all data consistent with the release, where that was asked for.
+    guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one;
+    ``control`` compares with people who were not in the data. Of several sensitive columns the posterior is that of
+    combinations of classes, and ``targets`` has that of each column by its name. ``proof`` is what is proved over all
+    data consistent with the release, where that was asked for.
     """
 
     outcome: Outcome
@@ -40,6 +42,7 @@ class Solved(Inference):
     held: InTruth | None = None
     targets: Mapping[str, Inference] = field(default_factory=dict)
     proof: Proof | None = None
+    control: Control | None = None
 
     @property
     def reliable(self) -> bool:

@@ -79,6 +79,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_proof_lines(estimate),
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
+        *_control_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
         "; ".join(
@@ -180,6 +181,20 @@ def _truth_lines(estimate: Solved) -> list[str]:
     if before is not None and before.base_rate is not None:
         above = f", {100 * (share - before.base_rate):+.1f} points from the base rate"
     return [f"in truth, guesses {how} are right for {_percent(share)} of them{above}; {pure:,} are in pure leaves"]
+
+
+def _control_lines(estimate: Solved) -> list[str]:
+    """Members beside people who were not in the data, in words."""
+    control = estimate.control
+    if control is None:
+        return []
+    low, high = control.interval
+    return [
+        f"the same guesses are right for {_percent(control.hits.members)} of the people in the data and for "
+        f"{_percent(control.hits.controls)} of {control.people[1]:,} others: a difference of "
+        f"{100 * control.hits.difference:+.1f} points, {100 * low:+.1f} to {100 * high:+.1f} with "
+        f"{100 * control.confidence:g} % confidence"
+    ]
 
 
 def _solver(estimate: Solved) -> str:

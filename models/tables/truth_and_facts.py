@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +85,7 @@ def read_truth(
         merge=True,
         reader=reader,
     )
-    codes = _recode(truth, table)
+    codes = recoded(truth.codes, truth.levels, table)
     known: BoolArray = np.all(codes >= 0, axis=1)
     sizes = [len(level) for level in table.levels]
     keys = row_keys(np.vstack([table.codes, codes[known]]), sizes)
@@ -206,10 +207,13 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
     return result
 
 
-def _recode(truth: Records, table: QITable) -> IntArray:
-    """Return the codes of the truth in the levels of the table, -1 for numbers that the table has not."""
-    columns = [_level_index(levels, table.levels[j])[truth.codes[:, j]] for j, levels in enumerate(truth.levels)]
-    return np.column_stack([np.zeros((len(truth), 0), dtype=np.int64), *columns])
+def recoded(codes: IntArray, levels: Sequence[npt.NDArray[Any]], table: QITable) -> IntArray:
+    """Codes of rows as a table has them, -1 for numbers that it has not; shape (n_rows, n_attributes).
+
+    ``levels`` are what the codes mean now, for the same attributes in the same order.
+    """
+    columns = [_level_index(level, table.levels[j])[codes[:, j]] for j, level in enumerate(levels)]
+    return np.column_stack([np.zeros((len(codes), 0), dtype=np.int64), *columns])
 
 
 def _level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:

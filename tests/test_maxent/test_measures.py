@@ -95,7 +95,7 @@ def test_an_estimate_has_its_measures_where_the_registry_says():
     """On a truth that the estimate rules out, so that none of them is left out."""
     people = pd.read_csv(D1 / "truth.csv").replace({"Salary": {"<=50K": ">50K", ">50K": "<=50K"}})
     for truth in (people, D1 / "truth.csv"):
-        result = maxent.estimate(*FILES, truth)
+        result = maxent.estimate(*FILES, truth, control=truth)
         assert result.disclosure.measures.keys() == {key for key, m in MEASURES.items() if m.value is not None}
         for key, found in result.disclosure.measures.items():
             place = MEASURES[key].json if MEASURES[key].json is not None else f"disclosure.{key}"

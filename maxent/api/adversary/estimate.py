@@ -19,6 +19,7 @@ from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
 from maxent.evidence.baseline import baseline_of
+from maxent.evidence.control import compared
 from maxent.evidence.truth import in_truth
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
@@ -39,7 +40,7 @@ from maxent.solvers.solve.driver import Outcome
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
 
-TREES_ONLY = ("knowledge", "impurity", "marginal")
+TREES_ONLY = ("knowledge", "impurity", "marginal", "control")
 """Options of `estimate` that cannot be given for records."""
 
 
@@ -129,6 +130,7 @@ def estimate(
     progress: Progress | None = None,
     target: str | None = None,
     reading: Reading | None = None,
+    control: Source | None = None,
 ) -> Estimate:
     """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
 
@@ -199,6 +201,8 @@ def estimate(
         (``knowledge``, ``impurity``, ``marginal``) cannot be given for them.
     reading : Reading, optional
         How the release and all tables are read, see `maxent.models.reading.Reading`.
+    control : DataFrame or path, optional
+        Control people with their classes: like those of ``truth``, but not in the data. Of trees only.
 
     Returns
     -------
@@ -220,8 +224,9 @@ def estimate(
     solving = Solving(
         backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum, bounds
     )
-    tables = Tables(qi, truth, facts, marginal, count, reading)
-    case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
+    tables = Tables(qi, truth, facts, marginal, count, reading, control)
+    of_trees = {"knowledge": knowledge, "impurity": impurity, "marginal": marginal, "control": control}
+    case = read_case(release, tables, target, **of_trees)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     return estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
 
@@ -270,6 +275,9 @@ def estimate_case(
         high=shared.class_high,
         truth=case.truth,
     )
+    control = None
+    if case.truth is not None and case.controls is not None:
+        control = compared(program, masses, posterior, case.truth, case.controls, known.confidence)
     disclosure = measure(
         posterior,
         program.table.counts,
@@ -281,6 +289,7 @@ def estimate_case(
         right=None if held is None else held.right,
         pure=None if held is None else held.pure,
         baseline=baseline,
+        control=control,
     )
     if mean is not None:
         disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
@@ -298,6 +307,7 @@ def estimate_case(
         held=held,
         targets=inferences(case, program, masses, posterior, top=how.top, error=error),
         proof=proof,
+        control=control,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.api.adversary.audit import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
+from maxent.api.decisions.frames import frame_of, with_column
 from maxent.api.decisions.public_splits import without_private_splits
 from maxent.api.releases.convert import converted, wanted_of, with_numbers
 from maxent.attacks.audit import Audit
@@ -34,9 +35,6 @@ from maxent.models.trees.printed_rates import Rounding
 from maxent.results.reliability import warn_unreliable
 from maxent.results.review import WITHOUT_PRIVATE, Asked, Review, limits_of
 from maxent.solvers.clock import LAST, Clock, OutOfTime, Watch, in_time
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TIME = 120.0
 """Seconds that compiling and solving may take unless the call says otherwise: a review is to end."""
@@ -68,6 +66,7 @@ def review(
     interruptible: bool = False,
     progress: Progress | None = None,
     reading: Reading | None = None,
+    control: Source | None = None,
     **limits: Any,
 ) -> Review:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
@@ -100,8 +99,11 @@ def review(
         be in too many leaves, the estimate leaves these splits out.
     reading : Reading, optional
         How files and tables are read.
+    control : DataFrame or path, optional
+        Control people, who were not in the data: columns of the quasi-identifiers and the class.
     **limits
-        Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``.
+        Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
+        ``max_lift``.
 
     Returns
     -------
@@ -123,7 +125,7 @@ def review(
     check_flags(interruptible=interruptible)
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
-    subject = subject_of(model, X, y, wanted, reading, bins=bins, values=values)
+    subject = subject_of(model, X, y, wanted, reading, bins=bins, values=values).beside(control)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={subject.target!r})"
@@ -148,6 +150,10 @@ class Subject:
     def target(self) -> str:
         """The name of the sensitive attribute."""
         return self.converted.release.target.name
+
+    def beside(self, control: Source | None) -> Subject:
+        """The same with control people."""
+        return self if control is None else replace(self, tables=replace(self.tables, control=control))
 
 
 def subject_of(
@@ -187,12 +193,12 @@ def subject_of(
 def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
     """A model that a tool wrote to a file, and a table that has a column of the class."""
     target = wanted["target"] or getattr(y, "name", None)
-    table: Source = X if isinstance(X, (str, PathLike)) else _frame(X)
+    table: Source = X if isinstance(X, (str, PathLike)) else frame_of(X)
     if y is not None:
         if isinstance(table, (str, PathLike)):
             expected = "None, as the table is a file: name its column of the class in target="
             raise invalid("options", ARGUMENT, "y", expected, shorten(y))
-        table = _with_column(table, str(target or UNNAMED), y)
+        table = with_column(table, str(target or UNNAMED), y)
     named = target or (None if y is None else UNNAMED)
     found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
     if found.format != "maxent/1":
@@ -230,7 +236,7 @@ def _of_model(
     numeric: Mapping[str, Sequence[float] | None],
 ) -> Subject:
     """A model that is there, and the table that it was fitted on."""
-    table = _frame(X)
+    table = frame_of(X)
     target = wanted["target"] or getattr(y, "name", None) or UNNAMED
     checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
     if y is None:
@@ -247,39 +253,12 @@ def _of_model(
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers:
         check_classes(model, table, str(target), list(labels), release.target.classes)
-    truth = _with_column(people, str(target), labels)
+    truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
     found = Converted(release, f"scikit-learn {version('scikit-learn')}", lost, format="scikit-learn")
     return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))
-
-
-def _frame(X: Any) -> DataFrame:
-    """A table as a DataFrame; columns of an array are called as scikit-learn calls them."""
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(X, pd.DataFrame):
-        return X.reset_index(drop=True)
-    array = np.asarray(X)
-    if array.ndim != 2 or array.dtype.kind not in "biufOUS":
-        expected = "the training table: a DataFrame, or an array of two dimensions"
-        raise invalid("options", ARGUMENT, "X", expected, shorten(X))
-    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
-
-
-def _with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
-    """A table with a column, in the place of one of its name."""
-    import numpy as np
-    import pandas as pd
-
-    kept = table.loc[:, [str(label) != name for label in table.columns]]
-    values = np.asarray(cells, object)
-    if values.shape != (len(kept),):
-        expected = f"{len(kept):,} classes, one for each row of X"
-        raise invalid("options", ARGUMENT, "y", expected, f"an array of shape {values.shape}")
-    return pd.concat([kept.reset_index(drop=True), pd.Series(values, name=name)], axis=1)
 
 
 def review_subject(

@@ -44,6 +44,7 @@ def command(
     # As it was called before QI was an argument, as it is in all other commands.
     table: Annotated[str | None, panels.known("--qi", metavar="FILE", hidden=True)] = None,
     truth: opt.Truth = None,
+    control: opt.Control = None,
     test: opt.Test = None,
     min_size: opt.MinSize = 1,
     background: opt.Background = 1,
@@ -71,6 +72,7 @@ def command(
         **problem,
         "target": target,
         "truth": truth,
+        "control": control,
         "test": test,
         "min_size": min_size,
         "background": background,

@@ -55,6 +55,7 @@ def command(
             help="Further parameters that MODEL lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
+    control: opt.Control = None,
     problem: Any = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
@@ -78,7 +79,7 @@ def command(
         "values": values,
         "param": parameters or [],
     }
-    options = {**problem, "backend": backend, **solving, "top": top, "reading": reading}
+    options = {**problem, "control": control, "backend": backend, **solving, "top": top, "reading": reading}
     return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
 
 
@@ -95,7 +96,7 @@ def _run(
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
 
-    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data])
+    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, options["control"]])
     limits = asked.limits()
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
@@ -110,11 +111,15 @@ def _run(
     from maxent.text.terminal import print_json
 
     solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
-    inputs = read_inputs([("model", model), ("table", data)]) if asked.report is not None else ()
+    inputs = (
+        read_inputs([("model", model), ("table", data), ("control", options["control"])])
+        if asked.report is not None
+        else ()
+    )
     numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
     said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
     said["parameters"] = read_parameters([*wanted["param"], *numeric])
-    subject = subject_of(model, data, None, said, options["reading"])
+    subject = subject_of(model, data, None, said, options["reading"]).beside(options["control"])
     options["noise"] = options["noise"] or noise_of(subject.converted.release)
     known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}

@@ -1,0 +1,38 @@
+"""The training table of a model that is reviewed, as a DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.tables.frame import shorten
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def frame_of(X: Any) -> DataFrame:
+    """A table as a DataFrame; columns of an array are called as scikit-learn calls them."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return X.reset_index(drop=True)
+    array = np.asarray(X)
+    if array.ndim != 2 or array.dtype.kind not in "biufOUS":
+        expected = "the training table: a DataFrame, or an array of two dimensions"
+        raise invalid("options", ARGUMENT, "X", expected, shorten(X))
+    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+
+
+def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
+    """A table with a column, in the place of one of its name."""
+    import numpy as np
+    import pandas as pd
+
+    kept = table.loc[:, [str(label) != name for label in table.columns]]
+    values = np.asarray(cells, object)
+    if values.shape != (len(kept),):
+        expected = f"{len(kept):,} classes, one for each row of X"
+        raise invalid("options", ARGUMENT, "y", expected, f"an array of shape {values.shape}")
+    return pd.concat([kept.reset_index(drop=True), pd.Series(values, name=name)], axis=1)

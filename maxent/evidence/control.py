@@ -1,0 +1,74 @@
+"""Members against control people: what a release gives away about its people beyond what it teaches about others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxent.constraints.program import Program
+from maxent.disclosure.checked_arrays import TOLERANCE, mean
+from maxent.disclosure.divergence import individual_divergence
+from maxent.evidence.control_people import Controls, believed
+from maxent.evidence.intervals import newcombe, welch
+from maxent.evidence.truth import predicted_classes
+from maxent.evidence.two_groups import Control, Two
+from maxent.models.arrays import FloatArray, IntArray
+
+
+def compared(
+    program: Program,
+    masses: FloatArray,
+    posterior: FloatArray,
+    truth: IntArray,
+    controls: Controls,
+    confidence: float,
+) -> Control:
+    """Apply the adversary of a release to its people, and to people who were not in its data.
+
+    Parameters
+    ----------
+    program : Program
+    masses : shape (n_cells, n_classes)
+        The answer to it, individuals.
+    posterior, truth : shape (n_qi, n_classes)
+        Of members: probabilities, and individuals of each class.
+    controls : Controls
+    confidence : float
+        Probability of each interval.
+
+    References
+    ----------
+    Jayaraman and Evans, "Are Attribute Inference Attacks Just Imputation?", CCS 2022; Giomi et al., "A Unified
+    Framework for Quantifying Privacy Risk in Synthetic Data" (Anonymeter), PoPETs 2023.
+    """
+    others = believed(program, masses, posterior, controls)
+    predicted = predicted_classes(program, masses)
+    counts, their_counts = program.table.counts, controls.table.counts
+    people = int(counts.sum()), int(their_counts.sum())
+    right = hits(posterior, predicted, truth).sum(), hits(others.posterior, others.predicted, controls.truth).sum()
+    weights = counts.astype(np.float64), their_counts.astype(np.float64)
+    surest = posterior.max(axis=1), others.posterior.max(axis=1)
+    divergence = individual_divergence(truth, posterior), individual_divergence(controls.truth, others.posterior)
+    return Control(
+        hits=Two(*(float(r / n) for r, n in zip(right, people, strict=True))),
+        interval=newcombe((float(right[0]), float(right[1])), people, confidence),
+        vulnerability=Two(*(mean(s, w) for s, w in zip(surest, weights, strict=True))),
+        vulnerability_interval=welch(surest, weights, confidence),
+        divergence=Two(*(mean(d, w) for d, w in zip(divergence, weights, strict=True))),
+        people=people,
+        known=others.known,
+        confidence=confidence,
+    )
+
+
+def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
+    """The guessed class of each quasi-identifier, shape (n_qi,): the likeliest; of several alike the predicted one."""
+    likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
+    first = likeliest.argmax(axis=1)
+    if predicted is None:
+        return first
+    return np.where(likeliest[np.arange(len(first)), predicted], predicted, first)
+
+
+def hits(posterior: FloatArray, predicted: IntArray | None, truth: IntArray) -> IntArray:
+    """People of each quasi-identifier who have the guessed class, shape (n_qi,)."""
+    return truth[np.arange(len(truth)), guesses(posterior, predicted)]
