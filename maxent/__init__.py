@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from maxent.results.defended import Defended as Defended
     from maxent.results.estimate import Estimate as Estimate
     from maxent.results.review import Review as Review
+    from maxent.results.several import SeveralReviews as SeveralReviews
     from maxent.studies.sweep import Sweep as Sweep
     from maxent.studies.sweep import sweep as sweep
 
@@ -67,6 +68,7 @@ _HOME = {
     "load_release": "maxent.models.formats.registry",
     "Reading": "maxent.models.reading",
     "Review": "maxent.results.review",
+    "SeveralReviews": "maxent.results.several",
     "review": "maxent.api.decisions.review",
     "Release": "maxent.models.release",
     "ReleaseClassifier": "maxent.models.writers.classifier",

@@ -49,7 +49,7 @@ class Inference:
     def row(self, quasi_identifier: int) -> tuple[str | int | float, ...]:
         """The values of `columns` for one quasi-identifier, a row number of ``program.table``."""
         table, individual = self.program.table, self.disclosure.individual
-        values = [*self._values(quasi_identifier), int(table.counts[quasi_identifier])]
+        values = [*self.values(quasi_identifier), int(table.counts[quasi_identifier])]
         values += self.probabilities[quasi_identifier].tolist()
         return tuple(values) if individual is None else (*values, float(individual[quasi_identifier]))
 
@@ -71,7 +71,7 @@ class Inference:
         table.columns = pd.Index(self.columns)
         return table.iloc[self.order].reset_index(drop=True)
 
-    def _values(self, row: int) -> list[str | float]:
+    def values(self, row: int) -> list[str | float]:
         """The attributes of a quasi-identifier: strings, floats."""
         table = self.program.table
         values = (level[code] for level, code in zip(table.levels, table.codes[row], strict=True))

@@ -163,7 +163,9 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
         whole = _judge_row(limits, row, decisive=i > 0 or (of or len(rows)) == 1)
         checks = whole.checks
         for each in row.get("targets", ()):
-            alone = _judge_row(limits, {**row, "certain_proved": None, **each}, decisive=whole.decisive).checks
+            # What is proved of combinations is no bound on the people who are certain in one column.
+            shared = {key: row.get(key) for key in ("release", "status", "min_population")}
+            alone = _judge_row(limits, {**shared, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
         judged.append(replace(whole, checks=checks, status=worst([check.status for check in checks])))

@@ -90,9 +90,9 @@ class Estimate(Shown, Solved):
         if self.program.likelihood is not None:
             summary["log_likelihood"] = self.program.log_likelihood(outcome.masses) / table.individuals
         if self.disclosure.divergence is not None:
-            summary["divergence"] = self._divergence(self)
+            summary["divergence"] = divergence_numbers(self)
         if self.targets:
-            summary["targets"] = {name: self._of_target(each) for name, each in self.targets.items()}
+            summary["targets"] = {name: inferred_numbers(each) for name, each in self.targets.items()}
         if self.notes:
             summary["notes"] = list(self.notes)
         summary |= self.noticed.summary
@@ -101,34 +101,6 @@ class Estimate(Shown, Solved):
                 {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
                 for c in self.contradictions
             ]
-        return summary
-
-    def _of_target(self, found: Inference) -> dict[str, Any]:
-        """What is inferred of one of several sensitive columns."""
-        known = found.disclosure.divergence is not None
-        return {
-            "classes": found.program.n_classes,
-            "entropy": found.disclosure.entropy,
-            "disclosure": found.disclosure.as_dict(),
-            **{key: value for key, value in found.disclosure.measures.items() if key in _IN_TRUTH},
-            **({"divergence": self._divergence(found)} if known else {}),
-        }
-
-    def _divergence(self, inferred: Inference) -> dict[str, Any]:
-        found, individual = inferred.disclosure.divergence, inferred.disclosure.individual
-        assert found is not None
-        assert individual is not None
-        names = [a.name for a in self.program.table.attributes]
-        top = [
-            {
-                "qi": dict(zip(names, self._values(i), strict=True)),
-                "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
-            }
-            for i in found.top
-        ]
-        summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
-        if found.infinite:
-            summary["infinite"] = found.infinite
         return summary
 
     def _display(self) -> Display:
@@ -183,3 +155,34 @@ class Estimate(Shown, Solved):
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, csv_literal=csv_literal)
+
+
+def inferred_numbers(found: Inference) -> dict[str, Any]:
+    """What is inferred of one of several sensitive columns, or of all together, for a JSON summary."""
+    known = found.disclosure.divergence is not None
+    return {
+        "classes": found.program.n_classes,
+        "entropy": found.disclosure.entropy,
+        "disclosure": found.disclosure.as_dict(),
+        **{key: value for key, value in found.disclosure.measures.items() if key in _IN_TRUTH},
+        **({"divergence": divergence_numbers(found)} if known else {}),
+    }
+
+
+def divergence_numbers(inferred: Inference) -> dict[str, Any]:
+    """The key ``divergence`` of a JSON summary, of an inference with a truth."""
+    found, individual = inferred.disclosure.divergence, inferred.disclosure.individual
+    assert found is not None
+    assert individual is not None
+    names = [a.name for a in inferred.program.table.attributes]
+    top = [
+        {
+            "qi": dict(zip(names, inferred.values(i), strict=True)),
+            "divergence": float(individual[i]) if np.isfinite(individual[i]) else None,
+        }
+        for i in found.top
+    ]
+    summary = {"overall": found.overall, "max": found.max, "top": top, "top_k_average": found.top_k_average}
+    if found.infinite:
+        summary["infinite"] = found.infinite
+    return summary

@@ -67,6 +67,8 @@ class Review(Shown):
     asked : Asked
     weaker : bool
         Whether the estimate leaves out what private splits tell, as there was no time for it.
+    beside : str
+        What is inferred of this and other sensitive columns together, in words; empty where there are no others.
     """
 
     converted: Converted
@@ -79,6 +81,7 @@ class Review(Shown):
     asked: Asked
     noticed: Noticed
     weaker: bool = False
+    beside: str = ""
 
     @property
     def release(self) -> Release:
@@ -100,6 +103,11 @@ class Review(Shown):
         if self.weaker:
             return WITHOUT_PRIVATE
         return "" if self.audit.reliable else NOT_ABOUT_THEM
+
+    @property
+    def solved(self) -> bool:
+        """Whether there is an estimate."""
+        return self.estimate is not None
 
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, those of the call unless some are given.
@@ -188,7 +196,7 @@ class Review(Shown):
         if isinstance(self.asked.call, str):
             source = replace(source, command=self.asked.call)
         lost = tuple(f"lost in reading the model: {sentence}" for sentence in self.converted.lost)
-        notes = (*lost, *[WITHOUT_PRIVATE] * self.weaker)
+        notes = (*lost, *[WITHOUT_PRIVATE] * self.weaker, *[self.beside] * bool(self.beside))
         return gatherer.report(verdict, source, notes, interrupted=self.estimate.outcome.status == "interrupted")
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:

@@ -120,8 +120,8 @@ def in_sentence(title: str) -> str:
     return title.lower() if title.istitle() and len(title) > 1 else title
 
 
-def target_line(inferred: Inference) -> str:
-    """What is inferred of one of several sensitive columns."""
+def target_line(inferred: Inference, how: str = "by itself") -> str:
+    """What is inferred of one of several sensitive columns, or of all together."""
     found, target = inferred.disclosure, in_sentence(inferred.program.release.target.name)
     certain = f"that of {found.certain:,} is certain" if found.certain else "nobody's is certain"
     base = found.measures.get("base_rate")
@@ -131,7 +131,7 @@ def target_line(inferred: Inference) -> str:
     if found.divergence is not None:
         overall = found.divergence.overall
         gone = f"; overall divergence {'inf' if overall is None else f'{overall:.4f} nats'}"
-    return f"the {target} by itself: {certain}; largest posterior {found.max_posterior:.3f}; {right}{gone}"
+    return f"the {target} {how}: {certain}; largest posterior {found.max_posterior:.3f}; {right}{gone}"
 
 
 def kinds_line(kinds: Mapping[str, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import WORDS, Verdict
 from maxent.disclosure.registry import MEASURES
 from maxent.models.formats.conversion import Converted
@@ -12,7 +13,7 @@ from maxent.models.release import Release
 from maxent.models.text.display import Display, counted
 from maxent.results.solved import Solved
 from maxent.text.conversion import ROUNDED
-from maxent.text.estimate import worth
+from maxent.text.estimate import target_line, worth
 from maxent.text.terminal import print_lines
 
 SHOWN = (
@@ -28,6 +29,18 @@ SHOWN = (
 
 LONGEST_LIST = 3
 """Sentences on what was lost that a console shows."""
+
+
+class SeveralReviews(Protocol):
+    """The printed parts of `maxent.SeveralReviews`."""
+
+    @property
+    def reviews(self) -> Mapping[str, Review]: ...
+    @property
+    def joint(self) -> Inference | None: ...
+    @property
+    def left_out(self) -> str: ...
+    def verdict(self) -> Verdict: ...
 
 
 class Review(Protocol):
@@ -64,6 +77,26 @@ def review_display(review: Review) -> Display:
     return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
 
 
+def print_several(several: SeveralReviews) -> None:
+    """Print the reviews of several sensitive columns, and what is inferred of all together, to standard output."""
+    shown = several_display(several, every=True)
+    print_lines([shown.title, *(f"  {line}" for line in shown.lines)])
+
+
+def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
+    """Reviews of several sensitive columns, in a console and in a notebook; ``every`` sentence on what was lost."""
+    reviews = list(several.reviews.values())
+    names = " and ".join(several.reviews)
+    verdict = several.verdict()
+    lines = verdict.lines() or [f"verdict: {WORDS['not stated']}"]
+    told = "" if several.joint is None else target_line(several.joint, "together")
+    lines.append(told or f"{names} together: left out, as {several.left_out}")
+    for name, review in several.reviews.items():
+        lines.append(f"{name} by itself:")
+        lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
+    return Display(f"Review about {names}: each by itself, {reviews[0].individuals:,} people", lines)
+
+
 def _title(review: Review) -> str:
     release = review.release
     trees = counted(len(release.trees), "tree")
@@ -72,11 +105,16 @@ def _title(review: Review) -> str:
 
 def _lines(review: Review, most: int) -> list[str]:
     """The review in plain language; the verdict comes first, so that no cut takes it away."""
+    return [*(_verdict(review) or [f"verdict: {WORDS['not stated']}"]), *_measured(review, most)]
+
+
+def _measured(review: Review, most: int) -> list[str]:
+    """The numbers of a review, and what they are worth."""
     numbers = [f"{title} {value}" for title, value in _rows(review)]
     half = (len(numbers) + 1) // 2
     return [
-        *(_verdict(review) or [f"verdict: {WORDS['not stated']}"]),
         *("; ".join(part) for part in (numbers[:half], numbers[half:]) if part),
+        *([] if review.estimate is None else map(target_line, review.estimate.targets.values())),
         _worth(review),
         _model(review),
         *_lost(review, most),

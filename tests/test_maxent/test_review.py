@@ -243,8 +243,8 @@ def test_without_time_there_is_what_leaves_prove_and_the_reason(
     def late(*_: Any, **__: Any) -> Any:
         raise NoAnswerInTime(1.0, "nobody was placed yet")
 
-    monkeypatch.setattr("maxent.api.decisions.review.estimate_case", late)
-    monkeypatch.setattr("maxent.api.decisions.review._placed", lambda *_: False)
+    monkeypatch.setattr("maxent.api.decisions.reviewing.estimate_case", late)
+    monkeypatch.setattr("maxent.api.decisions.reviewing._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="nobody was placed yet"):
         found = maxent.review(*files, target="state", qi=["age"], max_certain=0)
     assert found.estimate is None
@@ -269,7 +269,7 @@ def test_without_time_for_private_splits_the_estimate_leaves_them_out(monkeypatc
     X = frame[["age", "pay"]]
     model = RandomForestClassifier(3, max_depth=3, bootstrap=False, random_state=0).fit(X, y)
     whole = maxent.review(model, X, y, qi=["age"])
-    monkeypatch.setattr("maxent.api.decisions.review._placed", lambda *_: False)
+    monkeypatch.setattr("maxent.api.decisions.reviewing._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="an adversary may infer more"):
         found = maxent.review(model, X, y, qi=["age"], max_posterior=1)
     assert found.weaker

@@ -10,6 +10,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Limits
 
 N = 12
 PEOPLE = pd.DataFrame(
@@ -123,3 +125,13 @@ def test_a_name_with_a_comma_is_quoted(files, capsys):
     call = ["defend", "none", "comma.csv", "--qi", "age", "-o", "comma.json", "--target"]
     assert main([*call, '"pay, ill"']) == 0
     assert maxent.load_release("comma.json").target.name == "pay, ill"
+
+
+def test_what_is_proved_of_combinations_bounds_no_column():
+    row = {"release": "r", "status": "optimal", "max_posterior": 0.5, "certain": 0, "exposed": 0, "surest": 0.5}
+    row |= {"possible_posterior": 0.5, "possible_certain": 0, "certain_proved": 0, "certain_at_most": 0}
+    column = {**row, "target": "pay", "max_posterior": 0.9, "surest": 0.9, "possible_posterior": 1.0}
+    del column["certain_proved"], column["certain_at_most"]
+    column["possible_certain"] = 3
+    assert judge_rows(Limits(max_certain=0), [row]).status == "pass"
+    assert judge_rows(Limits(max_certain=0), [{**row, "targets": [column]}]).status == "cannot_tell"

@@ -9,7 +9,7 @@ import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.parsing import split_names
+from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
@@ -28,7 +28,7 @@ def command(
         typer.Argument(metavar="MODEL", help="The model, a file or a folder that a tool wrote (docs/models.md)."),
     ],
     data: Annotated[str, typer.Argument(metavar="DATA", help="The training table with the classes, .csv or .parquet.")],
-    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class.")],
+    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
     qi: Annotated[
         list[str],
         panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; all others are private."),
@@ -71,7 +71,7 @@ def command(
     Without --time-limit, compiling and solving take at most 120 seconds.
     """
     wanted = {
-        "target": target,
+        "target": one_or_several("target", [target]),
         "classes": split_names("classes", classes) if classes else None,
         "features": split_names("features", features) if features else None,
         "qi": split_names("qi", qi),
@@ -96,18 +96,23 @@ def _run(
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
 
+    several = isinstance(wanted["target"], list)
     check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, options["control"]])
     limits = asked.limits()
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
-    from maxent.api.decisions.review import TIME, noise_of, review_subject, subject_of
+    from maxent.api.decisions.review import TIME
+    from maxent.api.decisions.reviewing import noise_of, review_subject
+    from maxent.api.decisions.several import review_several
+    from maxent.api.decisions.subjects import subject_of, subjects_of
     from maxent.command_line.verdict import as_options
     from maxent.commands.releases.convert import read_parameters
     from maxent.html_report.provenance import read_inputs
     from maxent.results import review as results
+    from maxent.results.several import SeveralReviews
     from maxent.solvers.forecast import hearing
-    from maxent.text.review import print_review
+    from maxent.text.review import print_review, print_several
     from maxent.text.terminal import print_json
 
     solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
@@ -119,25 +124,32 @@ def _run(
     numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
     said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
     said["parameters"] = read_parameters([*wanted["param"], *numeric])
-    subject = subject_of(model, data, None, said, options["reading"]).beside(options["control"])
-    options["noise"] = options["noise"] or noise_of(subject.converted.release)
+    if several:
+        subjects = subjects_of(model, data, None, said["target"], said, options["reading"])
+    else:
+        subjects = (subject_of(model, data, None, said, options["reading"]),)
+    subjects = tuple(subject.beside(options["control"]) for subject in subjects)
+    options["noise"] = options["noise"] or noise_of(subjects[0].converted.release)
     known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
     call = results.Asked(["review", model, data], shown | as_options(options["reading"]), inputs)
     with progress() as told, hearing(_tell_ahead):
-        found = review_subject(subject, known, solving, limits, call, interruptible=True, progress=told)
+        how = (known, solving, limits, call, True, told)
+        found = review_subject(subjects[0], *how) if len(subjects) == 1 else review_several(subjects, *how)
     tell_noticed(found.noticed)
     verdict = found.verdict()
-    if asked.report is not None and found.estimate is not None:
+    if asked.report is not None and found.solved:
         found.report(asked.report)
     if output is not None:
         found.save(output, csv_literal=csv_literal)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)
+    elif isinstance(found, SeveralReviews):
+        print_several(found)
     else:
         print_review(found)
-    if asked.report is not None and found.estimate is None:
+    if asked.report is not None and not found.solved:
         tell("no report is written: there is no estimate")
     status = asked.status(verdict)
     if found.reliable:

@@ -102,7 +102,9 @@ def trees_of(source: str, model: Any, rows: int | None, *, weighted: bool = Fals
         check_model(source, model)
         return _single(model, rows, weighted)
     if getattr(model, "n_outputs_", 1) != 1:
-        raise invalid(source, "argument", "model", "one output: fit a forest per target", f"{model.n_outputs_} outputs")
+        raise invalid(
+            source, "argument", "model", "one output (maxent.review takes several)", f"{model.n_outputs_} outputs"
+        )
     for tree in model.estimators_:
         check_model(source, tree)
     return _several(model, rows)

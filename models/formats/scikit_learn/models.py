@@ -30,7 +30,9 @@ def check_model(source: str, model: object) -> None:
     except NotFittedError:
         raise invalid(source, "argument", "model", f"{_TREE} (call fit first)", "not fitted") from None
     if model.n_outputs_ != 1:
-        raise invalid(source, "argument", "model", "one output: fit a tree per target", f"{model.n_outputs_} outputs")
+        raise invalid(
+            source, "argument", "model", "one output (maxent.review takes several)", f"{model.n_outputs_} outputs"
+        )
 
 
 def no_release(value: object) -> InvalidInput:

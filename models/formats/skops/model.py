@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -19,6 +20,7 @@ from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
 from maxent.models.formats.proof import check_leaves
 from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.scikit_learn.pipelines.outputs import n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.formats.skops.archive import Archive
@@ -48,6 +50,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     training = read_training(wanted, reader)
     try:
         model = Objects(archive).made(archive.schema())
+        model = _about_one(source, model, wanted)
         final = _final(model)
         if type(final).__name__.endswith("Regressor") and not any(wanted.numeric().values()):
             expected = "a classifier; or of a regression bins of the target, or its values: --bins 0,20,50"
@@ -72,6 +75,19 @@ def _final(model: Any) -> Any:
     while is_pipeline(model):
         model = model.steps[-1][1]
     return model
+
+
+def _about_one(source: str, model: Any, wanted: Wanted) -> Any:
+    """A model of several outputs as that of one, which the parameter ``output`` is: 1, or of three 1/3."""
+    outputs, asked = n_outputs(model), wanted.parameters.get("output")
+    if outputs == 1 and asked is None:
+        return model
+    stated = re.fullmatch(r"([0-9]{1,3})(?:/([0-9]{1,3}))?", asked or "")
+    if stated is None or int(stated[1]) >= outputs or int(stated[2] or outputs) != outputs:
+        several = f"the output of one of {outputs} sensitive columns, from 0 to {outputs - 1} (maxent review takes all)"
+        expected = several if outputs > 1 else "no output: the model is about one sensitive column"
+        raise invalid(source, ARGUMENT, "parameters", expected, "nothing" if asked is None else f"output={asked}")
+    return next(islice(outputs_of(model), int(stated[1]), None))
 
 
 def _steps(model: Any) -> list[Any]:
@@ -204,5 +220,5 @@ READER = model_reader(
     (".skops",),
     convert,
     lambda head: re.match(rb"PK\x03\x04.{26}[0-9]+\.npy", head.start, re.DOTALL) is not None,
-    parameters=NUMERIC,
+    parameters=(*NUMERIC, "output"),
 )

@@ -1,0 +1,241 @@
+"""What is reviewed: a model as a release, and the tables of its people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxent.api.case import Tables
+from maxent.api.decisions.frames import frame_of, with_column
+from maxent.api.releases.convert import converted, wanted_of, with_numbers
+from maxent.models.errors import ARGUMENT, InvalidInput, invalid
+from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
+from maxent.models.formats.registry import reader_for
+from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
+from maxent.models.formats.scikit_learn.pipelines.undo import check_classes, class_names, final_of, release_of
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Attribute, Release
+from maxent.models.tables.frame import Source, missing_columns, shorten, shorten_list
+from maxent.models.tables.table_files import read_frame
+from maxent.models.text.hints import close_to
+from maxent.models.trees.predict import tested_attributes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is reviewed: a model as a release, and the tables of its people."""
+
+    name: str
+    converted: Converted
+    tables: Tables
+
+    @property
+    def target(self) -> str:
+        """The name of the sensitive attribute."""
+        return self.converted.release.target.name
+
+    def beside(self, control: Source | None) -> Subject:
+        """The same with control people."""
+        return self if control is None else replace(self, tables=replace(self.tables, control=control))
+
+
+def subject_of(
+    model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None, **numeric: Sequence[float] | None
+) -> Subject:
+    """Read what is to be reviewed.
+
+    Parameters
+    ----------
+    model, X, y
+        As for `review`.
+    wanted : mapping
+        ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
+    reading : Reading, optional
+        How files are read.
+    **numeric
+        ``bins`` and ``values`` of `review`.
+
+    Raises
+    ------
+    InvalidInput
+        As `review`.
+    """
+    if wanted["qi"] is None or isinstance(wanted["qi"], str):
+        expected = "a list of columns, such as ['age', 'sex']"
+        raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
+    if isinstance(model, (str, PathLike)):
+        stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
+        return _of_file(model, X, y, stated, reading)
+    for name in ("features", "parameters"):
+        if wanted[name] is not None:
+            expected = "None: a model that is there has what it needs"
+            raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
+    return _of_model(model, X, y, wanted, reading, numeric)
+
+
+def subjects_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    targets: Sequence[str],
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    **numeric: Sequence[float] | None,
+) -> tuple[Subject, ...]:
+    """Read what is to be reviewed about several sensitive columns: a subject for each, or one of their combinations.
+
+    Parameters and errors are those of `subject_of`; ``y`` has a column for each of ``targets``, in their order.
+    """
+    told = {"classes": wanted["classes"], **numeric}
+    for name in (name for name, value in told.items() if value is not None):
+        raise invalid("options", ARGUMENT, name, "None, of several sensitive columns", shorten(told[name]))
+    if isinstance(model, (str, PathLike)) and isinstance(X, (str, PathLike)):
+        if y is not None:
+            expected = "None, as the table is a file: name its columns of the classes in target="
+            raise invalid("options", ARGUMENT, "y", expected, shorten(y))
+        return tuple(_of_each_in_file(model, X, targets, wanted, reading))
+    table = _with_columns(frame_of(X), targets, y)
+    if isinstance(model, (str, PathLike)):
+        return tuple(_of_each_in_file(model, table, targets, wanted, reading))
+    found = n_outputs(model)
+    if found != len(targets) or not hasattr(final_of(model), "classes_"):
+        raise _states_others(found if hasattr(final_of(model), "classes_") else 1, targets)
+    people = table.loc[:, [str(label) not in targets for label in table.columns]]
+    subjects = []
+    for single, target in zip(outputs_of(model), targets, strict=True):
+        y = table.iloc[:, [str(label) for label in table.columns].index(target)]
+        subject = subject_of(single, people, y, {**wanted, "target": target}, reading)
+        lost = (*subject.converted.lost, *[SHARED] * is_shared(model))
+        named = f"{type(final_of(model)).__name__}: {target}"
+        subjects.append(replace(subject, name=named, converted=replace(subject.converted, lost=lost)))
+    return tuple(subjects)
+
+
+def _of_each_in_file(
+    path: str | PathLike[str], table: Source, targets: Sequence[str], wanted: Mapping[str, Any], reading: Reading | None
+) -> Iterator[Subject]:
+    """What a file has of several sensitive columns: combinations in a release, each by itself in a model of skops."""
+    chosen = reader_for(path, reader_of(reading).reading.format)
+    if "output" in chosen.parameters:
+        for i, target in enumerate(targets):
+            parameters = {**(wanted["parameters"] or {}), "output": f"{i}/{len(targets)}"}
+            subject = _of_file(path, table, None, {**wanted, "target": target, "parameters": parameters}, reading)
+            yield replace(subject, name=f"{subject.name}: {target}")
+        return
+    if chosen.convert is not None:
+        raise _states_others(1, targets)
+    subject = _of_file(path, table, None, {**wanted, "target": None}, reading)
+    of = subject.converted.release.target
+    if of.columns != tuple(targets):
+        raise _states_others(len(of.columns), targets, of.columns)
+    yield subject
+
+
+def _states_others(found: int, targets: Sequence[str], named: Sequence[str] = ()) -> InvalidInput:
+    """The error of a model about other sensitive columns: of those that it does not state nothing follows from it."""
+    which = f" ({shorten_list(named)})" if named else ""
+    columns = "one sensitive column" if found == 1 else f"{found} sensitive columns, in their order"
+    expected = f"the columns whose classes the model states, {columns}{which}: of others nothing follows from it"
+    return invalid("options", ARGUMENT, "target", expected, shorten_list(targets))
+
+
+def _with_columns(table: DataFrame, targets: Sequence[str], y: Any) -> DataFrame:
+    """A table with the column of each target: those of ``y`` in their order, or those that it has."""
+    import numpy as np
+    import pandas as pd
+
+    header = [str(label) for label in table.columns]
+    if y is None:
+        if absent := [name for name in targets if name not in header]:
+            expected = "the classes of each record, a column for each target, or such columns of X"
+            raise invalid("options", ARGUMENT, "y", expected, f"None, and no column {shorten(absent[0])}")
+        return table
+    cells = y if isinstance(y, pd.DataFrame) else np.asarray(y, object)
+    if np.ndim(cells) != 2 or np.shape(cells) != (len(table), len(targets)):
+        expected = f"a column for each of {shorten_list(targets)}, and {len(table):,} rows, as in X"
+        raise invalid("options", ARGUMENT, "y", expected, f"an array of shape {np.shape(cells)}")
+    names = [str(label) for label in y.columns] if isinstance(y, pd.DataFrame) else list(targets)
+    if names != list(targets) and set(names) & set(targets):
+        raise invalid(
+            "options", ARGUMENT, "y", f"the columns {shorten_list(targets)}, in this order", shorten_list(names)
+        )
+    for i, name in enumerate(targets):
+        table = with_column(table, name, cells.iloc[:, i] if isinstance(cells, pd.DataFrame) else cells[:, i])
+    return table
+
+
+def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A model that a tool wrote to a file, and a table that has a column of the class."""
+    target = wanted["target"] or getattr(y, "name", None)
+    table: Source = X if isinstance(X, (str, PathLike)) else frame_of(X)
+    if y is not None:
+        if isinstance(table, (str, PathLike)):
+            expected = "None, as the table is a file: name its column of the class in target="
+            raise invalid("options", ARGUMENT, "y", expected, shorten(y))
+        table = with_column(table, str(target or UNNAMED), y)
+    named = target or (None if y is None else UNNAMED)
+    found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
+    if found.format != "maxent/1":
+        _check_columns(found.release, table, reading)
+    release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
+    return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
+
+
+def _check_columns(release: Release, table: Source, reading: Reading | None) -> None:
+    """Refuse a table without the columns that a model tests: they would be private, and the verdict too good."""
+    frame = read_frame(table, "X", [], reader_of(reading))
+    advice = " (features= names the columns of the model's input)"
+    lacking = missing_columns(frame, [attribute.name for attribute in tested_attributes(release)])
+    if lacking:
+        raise InvalidInput(frame.source, [replace(each, expected=each.expected + advice) for each in lacking])
+
+
+def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
+    """The attributes of a release, each public where it is a quasi-identifier, else private."""
+    names = [attribute.name for attribute in release.attributes]
+    for name in qi:
+        if name not in names:
+            expected = f"attributes of the model ({shorten(', '.join(names))})"
+            raise invalid("options", ARGUMENT, "qi", expected, f"{name}{close_to(name, names)}")
+    for attribute in release.attributes:
+        yield replace(attribute, role="public" if attribute.name in qi else "private")
+
+
+def _of_model(
+    model: Any,
+    X: Any,
+    y: Any,
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    numeric: Mapping[str, Sequence[float] | None],
+) -> Subject:
+    """A model that is there, and the table that it was fitted on."""
+    table = frame_of(X)
+    target = wanted["target"] or getattr(y, "name", None) or UNNAMED
+    checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
+    if y is None:
+        header = [str(label) for label in table.columns]
+        if target not in header:
+            expected = "the class of each record, or the name of its column of X in target="
+            raise invalid("options", ARGUMENT, "y", expected, "None")
+        y = table.iloc[:, header.index(str(target))]
+    if len(y) != len(table):
+        raise invalid("options", ARGUMENT, "y", f"{len(table):,} classes, one for each row of X", f"{len(y):,}")
+    named: dict[str, Any] = {"target": str(target), "classes": checked.classes, "qi": checked.qi, **numeric}
+    release = release_of(model, table, **named)
+    people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
+    labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
+    if not release.target.numbers:
+        check_classes(model, table, str(target), list(labels), release.target.classes)
+    truth = with_column(people, str(target), labels)
+    from importlib.metadata import version
+
+    lost = () if release.labels == "majority" else (DECIDED,)
+    found = Converted(release, f"scikit-learn {version('scikit-learn')}", lost, format="scikit-learn")
+    return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))

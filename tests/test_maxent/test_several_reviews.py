@@ -1,0 +1,203 @@
+"""Reviews of models with several outputs: of each sensitive column by itself, and of all together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from test_models.test_skops import saved
+
+import maxent
+from maxent.__main__ import main
+from maxent.models.errors import InvalidInput
+from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, outputs_of
+from maxent.models.trees.predict import predict
+
+DICE = np.random.default_rng(0)
+X = pd.DataFrame({"age": DICE.integers(0, 9, 60), "job": DICE.integers(0, 4, 60)})
+Y = pd.DataFrame(
+    {"pay": np.where(X.age > 4, "high", np.where(X.job > 1, "low", "mid")), "ill": DICE.choice([*"yn"], 60)}
+)
+BOTH = ["pay", "ill"]
+QI = ["age", "job"]
+
+
+@pytest.fixture(scope="module")
+def tree() -> Any:
+    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def reviewed(tree: Any) -> Any:
+    return maxent.review(tree, X, Y, qi=QI, target=BOTH, max_certain=3, min_k=2)
+
+
+@pytest.fixture
+def files(tree: Any, tmp_path: Any, monkeypatch: Any) -> Any:
+    monkeypatch.chdir(tmp_path)
+    saved(tree, tmp_path / "model.skops")
+    X.assign(**Y).to_csv("people.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+        RandomForestClassifier(3, max_depth=3, random_state=0),
+        ExtraTreesClassifier(3, max_depth=3, random_state=0, class_weight="balanced"),
+        make_pipeline(StandardScaler(), make_pipeline(OneHotEncoder(), DecisionTreeClassifier(random_state=0))),
+        MultiOutputClassifier(DecisionTreeClassifier(max_depth=2, random_state=0)),
+    ],
+    ids=["tree", "forest", "weighted", "pipeline", "a model each"],
+)
+def test_each_output_predicts_as_the_model_does(model: Any) -> None:
+    found = model.fit(X, Y)
+    for output, single in enumerate(outputs_of(found)):
+        release = maxent.convert(single, train=X, target=BOTH[output])
+        assert predict(release, X).tolist() == found.predict(X)[:, output].tolist()
+
+
+def test_joint_posteriors_are_products_and_joint_entropies_sums(reviewed: Any) -> None:
+    pay, ill = (reviewed.reviews[name].estimate for name in BOTH)
+    expected = (pay.probabilities[:, :, None] * ill.probabilities[:, None]).reshape(-1, 6)
+    assert reviewed.joint.probabilities == pytest.approx(expected)
+    assert [*reviewed.joint.posterior.columns[3:5]] == ["P(high & n)", "P(high & y)"]
+    assert reviewed.joint.disclosure.entropy == pytest.approx(pay.disclosure.entropy + ill.disclosure.entropy)
+    people = X.assign(**Y).groupby([*QI, *BOTH]).size()
+    truth = [
+        people.get((*row[:2], *name.split(" & ")), 0)
+        for row in reviewed.joint.posterior.values
+        for name in reviewed.joint.program.release.target.classes
+    ]
+    posterior = reviewed.joint.posterior.iloc[:, 3:9].to_numpy().ravel()
+    truth_given = np.array(truth) / np.repeat(reviewed.joint.posterior["count"].to_numpy(), 6)
+    there = truth_given > 0
+    nats = (np.array(truth)[there] * np.log(truth_given[there] / posterior[there])).sum() / 60
+    assert reviewed.joint.disclosure.divergence.overall == pytest.approx(nats)
+
+
+def test_comparisons_of_shared_splits_are_left_out_and_said_to_be(reviewed: Any) -> None:
+    for review in reviewed.reviews.values():
+        assert review.estimate.summary["constraints"]["internal"] == 0
+        assert SHARED in review.converted.lost
+    each = MultiOutputClassifier(DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, Y)
+    found = maxent.review(each, X, Y.to_numpy(), qi=QI, target=BOTH)
+    assert all(SHARED not in review.converted.lost for review in found.reviews.values())
+    assert found.reviews["ill"].estimate.summary["constraints"]["internal"] > 0
+
+
+def test_each_column_is_judged_and_reported(reviewed: Any, tmp_path: Any) -> None:
+    assert reviewed.reliable
+    found = reviewed.summary
+    assert [*found["targets"]] == BOTH
+    assert found["joint"]["classes"] == 6
+    assert found["verdict"]["status"] == "fail"
+    assert [judged["status"] for judged in found["verdict"]["releases"]] == ["fail", "pass"]
+    assert reviewed.verdict(max_certain=60).passed
+    assert "the pay & ill together: nobody's is certain; largest posterior 0.800" in str(reviewed)
+    assert [path.rsplit("/")[-1] for path in reviewed.report(tmp_path / "r.html")] == ["r-1.html", "r-2.html"]
+    assert "the pay &amp; ill together: nobody" in (tmp_path / "r-2.html").read_text()
+    reviewed.save(tmp_path / "joint.csv")
+    assert "P(mid & y)" in pd.read_csv(tmp_path / "joint.csv").columns
+
+
+def test_classes_may_be_columns_of_the_table(tree: Any, reviewed: Any) -> None:
+    found = maxent.review(tree, X.assign(**Y), qi=QI, target=BOTH)
+    assert found.joint.probabilities == pytest.approx(reviewed.joint.probabilities)
+
+
+def test_many_combinations_are_left_out(tmp_path: Any) -> None:
+    many = pd.DataFrame({"pay": X.age.astype(str), "ill": (X.age + X.job).astype(str)})
+    found = maxent.review(DecisionTreeClassifier(max_depth=2).fit(X, many), X, many, qi=QI, target=BOTH)
+    assert found.joint is None
+    assert "combinations of classes, more than 64" in found.summary["left_out"]
+    assert "pay and ill together: left out, as they have" in str(found)
+    found.save(tmp_path / "found.json")
+    with pytest.raises(InvalidInput, match="as there is no joint posterior"):
+        found.save(tmp_path / "found.csv")
+
+
+ONE = DecisionTreeClassifier(max_depth=2).fit(X, Y["pay"])
+NUMBERS = DecisionTreeRegressor(max_depth=2).fit(X, np.column_stack([X.age, X.job]))
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "told", "says"),
+    [
+        (ONE, Y, {"target": BOTH}, "the columns whose classes the model states, one sensitive column"),
+        (NUMBERS, Y, {"target": BOTH}, "the columns whose classes the model states, one sensitive column"),
+        ("tree", Y, {"target": [*BOTH, "age"]}, "a column for each of 'pay', 'ill', 'age', and 60 rows"),
+        ("tree", Y, {"target": BOTH[::-1]}, "the columns 'ill', 'pay', in this order"),
+        ("tree", Y["pay"], {"target": BOTH}, "a column for each of 'pay', 'ill'"),
+        ("tree", None, {"target": BOTH}, "a column for each target, or such columns of X, found None"),
+        ("tree", Y, {"target": "pay"}, r"one output \(maxent.review takes several\), found 2 outputs"),
+        ("tree", Y, {"target": BOTH, "bins": [0, 1, 2]}, "bins: expected None, of several sensitive columns"),
+        ("tree", Y[::-1].reset_index(drop=True), {"target": BOTH}, "X and y as fit was given them"),
+        ("tree", Y, {"target": ["pay", "pay"]}, "each column once"),
+    ],
+)
+def test_what_the_model_does_not_state_is_refused(tree: Any, model: Any, y: Any, told: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        maxent.review(tree if isinstance(model, str) else model, X, y, qi=QI, **told)
+
+
+def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, capsys: Any) -> None:
+    call = ["review", "model.skops", "people.csv", "--qi", "age,job", "--target", "pay,ill", "--max-certain", "3"]
+    assert main([*call, "--json", "--report", "r.html", "-o", "r.csv"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["joint"]["entropy"] == pytest.approx(reviewed.joint.disclosure.entropy)
+    assert found["targets"]["pay"]["estimate"]["disclosure"]["certain"] == 60
+    assert (files / "r-1.html").exists()
+    assert (files / "r-2.html").exists()
+    assert main(call) == 0
+    printed = capsys.readouterr().out
+    assert "model: pay: individuals whose class is certain 60, at most 3: beyond the limit" in printed
+    assert "ill by itself:\n    certain individuals 0" in printed
+    assert main(["convert", "model.skops", "--param", "output=1", "--target", "ill", "-o", "ill.json"]) == 0
+    assert maxent.load_release("ill.json").target.classes == ("n", "y")
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "says"),
+    [
+        ("pay", [], "the output of one of 2 sensitive columns, from 0 to 1 (maxent review takes all), found nothing"),
+        ("pay", ["--param", "output=2"], "from 0 to 1 (maxent review takes all), found output=2"),
+        ("pay,ill,age", [], "the output of one of 2 sensitive columns"),
+    ],
+)
+def test_other_columns_of_a_file_are_refused(files: Any, capsys: Any, target: str, more: list[str], says: str) -> None:
+    assert main(["review", "model.skops", "people.csv", "--qi", "job", "--target", target, *more]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_file_about_one_column_is_refused_for_several(files: Any, capsys: Any) -> None:
+    saved(ONE, files / "one.skops")
+    call = ["people.csv", "--qi", "job", "--target"]
+    assert main(["review", "one.skops", *call, "pay,ill"]) == 2
+    assert "no output: the model is about one sensitive column" in capsys.readouterr().err
+    assert main(["defend", "none", *call, "pay", "-o", "pay.json"]) == 0
+    capsys.readouterr()
+    assert main(["review", "pay.json", *call, "pay,ill"]) == 2
+    told = "one sensitive column ('pay'): of others nothing follows from it, found 'pay', 'ill'"
+    assert told in capsys.readouterr().err
+
+
+def test_a_release_about_combinations_is_reviewed_as_one(files: Any, capsys: Any) -> None:
+    table = ["people.csv", "--qi", "age,job", "--target", "pay,ill"]
+    assert main(["defend", "none", *table, "--max-depth", "2", "-o", "both.json"]) == 0
+    capsys.readouterr()
+    assert main(["review", "both.json", *table, "--max-certain", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "Review of both about pay & ill: 1 tree, 60 people" in printed
+    assert "  the pay by itself: that of " in printed
+    found = maxent.review("both.json", X.assign(**Y), qi=QI, target=BOTH)
+    assert [*found.estimate.targets] == BOTH
