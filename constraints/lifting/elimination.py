@@ -81,24 +81,24 @@ def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, In
     return Elimination(definitions, shift, np.flatnonzero(~fixed[:n_masses])), defining
 
 
-def passive_chain(jacobian: sparse.csr_matrix, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
+def passive_chain(jacobian: sparse.csr_matrix | FloatArray, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
     """Rows and columns that can be solved for one by one, in the order in which they follow from each other.
 
     A passive column in a single row is what that row makes it, and the row has no multiplier. Without both, further
     columns are in a single row: the aggregates that they were made of. Most comparisons are not active, and leaving out
     their aggregates is what makes a large system sparse.
     """
-    entries = jacobian.tocoo()
+    row, column = jacobian.nonzero()
     chain: list[tuple[IntArray, IntArray]] = []
-    here = np.ones(entries.nnz, bool)
+    here = np.ones(len(row), bool)
     while True:
-        single = passive & (np.bincount(entries.col[here], minlength=len(passive)) == 1)
-        at = np.flatnonzero(here & single[entries.col])
-        rows, first = np.unique(entries.row[at], return_index=True)
+        single = passive & (np.bincount(column[here], minlength=len(passive)) == 1)
+        at = np.flatnonzero(here & single[column])
+        rows, first = np.unique(row[at], return_index=True)
         if not len(rows):
             return chain
-        chain.append((rows, entries.col[at[first]]))
-        here &= ~np.isin(entries.row, rows)
+        chain.append((rows, column[at[first]]))
+        here &= ~np.isin(row, rows)
 
 
 def _accumulated(matrix: sparse.spmatrix, start: FloatArray) -> FloatArray:

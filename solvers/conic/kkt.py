@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,11 @@ NEAR, NEAR_DUAL = 1e-5, 1e-12
 
 FAR = 0.9
 """The largest share of the way to 0 that one step may go."""
+
+DENSE = 50_000
+"""Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with."""
+
+Matrix = FloatArray | sparse.csr_matrix
 
 CLOSEST, VANISHING = 1e-12, 1e-6
 """Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there.
@@ -51,6 +57,7 @@ class OptimalityConditions:
         self.equations: BoolArray = self._lower == self._upper
         self._fixed: BoolArray = program.upper <= program.lower
         self._largest = np.where(np.isfinite(program.upper), np.maximum(program.upper, 0.0), 1.0)
+        self._dense = self.own.n_rows * program.n <= DENSE
         self._unit = np.concatenate([np.ones(self.own.n_linear), program.nl_size])
 
     def inside(self, z: FloatArray) -> FloatArray:
@@ -84,13 +91,12 @@ class OptimalityConditions:
             kept_rows, kept = _without(len(rows), [r for r, _ in chain]), _without(len(columns), [c for _, c in chain])
             scale = np.sqrt(np.maximum(np.abs(z[columns]), CLOSEST))[kept]
             core = jacobian[kept_rows][:, kept]
-            if y is None:
-                hessian, slope = sparse.identity(len(kept), format="csr"), np.zeros(len(kept))
-            else:
-                diagonal, used = sparse.diags(scale), columns[kept]
-                hessian = diagonal @ self._hessian(z, y)[used][:, used] @ diagonal + NEAR * sparse.identity(len(kept))
+            hessian, slope = self._identity(len(kept)), np.zeros(len(kept))
+            if y is not None:
+                used = columns[kept]
+                hessian = _scaled(self._hessian(z, y)[used][:, used], scale, scale) + NEAR * hessian
                 slope = scale * (self.own.gradient(z)[used] + core.T @ y[rows[kept_rows]])
-            found = _solve(hessian, core @ sparse.diags(scale), slope, missing[kept_rows])
+            found = _solve(hessian, _scaled(core, np.ones(len(kept_rows)), scale), slope, missing[kept_rows])
         if found is None:
             return None
         of_columns, of_z, of_y = np.zeros(len(columns)), np.zeros(len(z)), np.zeros(len(side))
@@ -137,21 +143,28 @@ class OptimalityConditions:
             passive[terms.size_var[active & (terms.size_var >= 0)]] = False
         return passive
 
-    def _jacobian(self, z: FloatArray) -> sparse.csr_matrix:
-        shape = self.own.n_rows, self.program.n
-        return sparse.csr_matrix((self.own.jacobian(z), self.own.jacobianstructure()), shape=shape)
+    def _jacobian(self, z: FloatArray) -> Matrix:
+        return self._matrix(self.own.jacobian(z), *self.own.jacobianstructure(), (self.own.n_rows, self.program.n))
 
-    def _hessian(self, z: FloatArray, y: FloatArray) -> sparse.csr_matrix:
+    def _hessian(self, z: FloatArray, y: FloatArray) -> Matrix:
         rows, columns = self.own.hessianstructure()
         values = self.own.hessian(z, y, 1.0)
         n, beside = len(z), rows != columns
-        return sparse.csr_matrix(
-            (
-                np.concatenate([values, values[beside]]),
-                (np.concatenate([rows, columns[beside]]), np.concatenate([columns, rows[beside]])),
-            ),
-            shape=(n, n),
+        return self._matrix(
+            np.concatenate([values, values[beside]]),
+            np.concatenate([rows, columns[beside]]),
+            np.concatenate([columns, rows[beside]]),
+            (n, n),
         )
+
+    def _matrix(self, values: FloatArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:
+        """A matrix of its entries; several at one place add up."""
+        if not self._dense:
+            return sparse.csr_matrix((values, (rows, columns)), shape=shape)
+        return np.bincount(rows * shape[1] + columns, values, shape[0] * shape[1]).reshape(shape)
+
+    def _identity(self, n: int) -> Matrix:
+        return np.eye(n) if self._dense else sparse.identity(n, format="csr")
 
 
 def _without(n: int, left_out: list[IntArray]) -> IntArray:
@@ -161,25 +174,58 @@ def _without(n: int, left_out: list[IntArray]) -> IntArray:
     return np.flatnonzero(kept)
 
 
+def _scaled(matrix: Matrix, left: FloatArray, right: FloatArray) -> Matrix:
+    """``diag(left) matrix diag(right)``."""
+    if isinstance(matrix, np.ndarray):
+        return left[:, None] * matrix * right
+    return sparse.diags(left) @ matrix @ sparse.diags(right)
+
+
 def _solve(
-    hessian: sparse.csr_matrix, rows: sparse.csr_matrix, slope: FloatArray, missing: FloatArray
+    hessian: Matrix, rows: Matrix, slope: FloatArray, missing: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
     """Step ``d`` and change of multipliers ``e``: ``hessian d + rows' e = -slope``, ``rows d = -missing``."""
+    dense = isinstance(rows, np.ndarray)
+    squares = rows * rows if dense else rows.multiply(rows)
+    norm = np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
+    per = np.divide(1.0, norm, out=np.ones_like(norm), where=norm > 0)
+    unit = _scaled(rows, per, np.ones(rows.shape[1]))
+    right = -np.concatenate([slope, per * missing])
+    system = _dense_system(hessian, unit) if dense else _sparse_system(hessian, unit)
+    if system is None or not np.isfinite(right).all():
+        return None
+    matrix, solve = system
+    found = solve(right)
+    found += solve(right - matrix @ found)
+    if not np.isfinite(found).all():
+        return None
+    return found[: len(slope)], per * found[len(slope) :]
+
+
+def _dense_system(
+    hessian: FloatArray, unit: FloatArray
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]] | None:
+    """The matrix of the optimality conditions and what solves it, None where it is singular."""
+    from scipy.linalg.lapack import dgetrf, dgetrs
+
+    matrix = np.block([[hessian, unit.T], [unit, -NEAR_DUAL * np.eye(len(unit))]])
+    if not np.isfinite(matrix).all():
+        return None
+    factors, pivots, wrong = dgetrf(matrix)
+    return None if wrong else (matrix, lambda right: dgetrs(factors, pivots, right)[0])
+
+
+def _sparse_system(
+    hessian: sparse.csr_matrix, unit: sparse.csr_matrix
+) -> tuple[sparse.csc_matrix, Callable[[FloatArray], FloatArray]] | None:
+    """The same where most entries are 0."""
     from scipy.sparse.linalg import splu
 
-    norm = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1))
-    per = np.divide(1.0, norm, out=np.ones_like(norm), where=norm > 0)
-    unit = sparse.diags(per) @ rows
-    matrix = sparse.bmat([[hessian, unit.T], [unit, -NEAR_DUAL * sparse.identity(len(missing))]], format="csc")
-    right = -np.concatenate([slope, per * missing])
-    if not (np.isfinite(matrix.data).all() and np.isfinite(right).all()):
+    matrix = sparse.bmat([[hessian, unit.T], [unit, -NEAR_DUAL * sparse.identity(unit.shape[0])]], format="csc")
+    if not np.isfinite(matrix.data).all():
         return None
     try:
         factors = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1)  # its pattern is symmetric
     except RuntimeError:  # exactly singular
         return None
-    found = factors.solve(right)
-    found += factors.solve(right - matrix @ found)
-    if not np.isfinite(found).all():
-        return None
-    return found[: len(slope)], per * found[len(slope) :]
+    return matrix, factors.solve

@@ -11,12 +11,14 @@ incidence``, with H diagonal but for blocks whose size w is itself a sum of mass
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
-from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
+from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray, ranges
 from maxent.solvers.newton.block_form import Blocks, fast
 
 
@@ -37,6 +39,15 @@ class Slopes:
     by_size: FloatArray | None = None  # (n_blocks,)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """Constraints and the groups that they look at, a pair each; ``of_factors`` adds up the factors of each pair."""
+
+    row: IntArray
+    group: IntArray
+    of_factors: Any  # (n_pairs, number of factors), 0/1
+
+
 class Comparisons:
     """The internal constraints of a program, evaluated together."""
 
@@ -46,7 +57,6 @@ class Comparisons:
         self.factor, self.factor_transposed = fast(blocks.factor), fast(blocks.factor_transposed)
         self.all_seen = bool(blocks.seen.all())
         self.any_open = bool(blocks.size_rows.nnz)
-        self._own: list[tuple[Any, FloatArray, IntArray]] | None = None
 
     def __len__(self) -> int:
         return len(self.blocks.constant)
@@ -89,21 +99,29 @@ class Comparisons:
 
     def gradients(self, rows: IntArray, slopes: Slopes) -> FloatArray:
         """Gradients of some constraints, shape (n_rows, n_groups, n_classes)."""
-        if self._own is None:
-            factor = self.blocks.factor
-            self._own = []
-            for k in range(len(self)):
-                inside = slice(factor.indptr[k], factor.indptr[k + 1])
-                mine = factor.indices[inside]
-                self._own.append((fast(self.blocks.transposed[:, mine]), factor.data[inside][:, None], mine))
-        out = np.empty((len(rows), self.blocks.incidence.shape[1], slopes.by_mass.shape[1]))
-        for i, k in enumerate(rows):
-            spread, factor, mine = self._own[k]
-            out[i] = spread @ (factor * slopes.by_mass[mine])
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        factor, spread = self.blocks.factor, self._spread
+        row = place[spread.row]
+        chosen = row >= 0
+        each = spread.of_factors @ (factor.data[:, None] * slopes.by_mass[factor.indices])
+        out = np.zeros((len(rows), self.blocks.incidence.shape[1], slopes.by_mass.shape[1]))
+        out[row[chosen], spread.group[chosen]] = each[chosen]
         if slopes.by_size is not None:
             weight = self.blocks.factor[rows].multiply(slopes.by_size).tocsr()
             out += (weight @ self.blocks.size_rows).toarray().reshape(out.shape)
         return out
+
+    @cached_property
+    def _spread(self) -> _Spread:
+        incidence, factor = self.blocks.incidence, self.blocks.factor
+        begin, end = incidence.indptr[factor.indices], incidence.indptr[factor.indices + 1]
+        of_factor = np.repeat(np.arange(factor.nnz), end - begin)
+        row = np.repeat(np.arange(len(self)), np.diff(factor.indptr))[of_factor]
+        n_groups = incidence.shape[1]
+        pairs, pair = np.unique(row * n_groups + incidence.indices[ranges(begin, end)], return_inverse=True)
+        matrix = sparse.csr_matrix((np.ones(len(pair)), (pair, of_factor)), shape=(len(pairs), factor.nnz))
+        return _Spread(*np.divmod(pairs, max(n_groups, 1)), fast(matrix))
 
     def _visible(self, values: FloatArray) -> FloatArray:
         return values if self.all_seen else np.where(self.blocks.seen, values, 0.0)

@@ -59,6 +59,10 @@ def _raised(program: LiftedProgram, point: FloatArray, options: Options) -> Floa
     """The nearest point whose probabilities are above the floor, where comparisons by entropy made them vanish."""
     if not any(terms.phi == "entropy" for terms in program.terms) or options.floor <= 0:
         return point
+    n = program.n_masses
+    free = program.lower[:n] < program.upper[:n]
+    if (point[:n] >= options.floor * program.total[program.owner])[free].all():
+        return point
     from maxent.solvers.newton.block_form import build_form
     from maxent.solvers.newton.projection import project
     from maxent.solvers.newton.quadratic_model import Problem

@@ -146,6 +146,8 @@ def test_gradients_one_by_one_add_up(name: str) -> None:
     slopes = comparisons.slopes(state.sums)
     rows = comparisons.gradients(np.arange(len(comparisons)), slopes)
     assert np.tensordot(a, rows, 1) == pytest.approx(comparisons.weighted(a, slopes), abs=1e-10)
+    some = np.arange(len(comparisons))[::-2]
+    assert comparisons.gradients(some, slopes) == pytest.approx(rows[some], abs=0)
 
 
 @pytest.mark.parametrize("name", ["gini", "entropy", "private gini", "private entropy"])

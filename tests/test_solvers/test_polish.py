@@ -9,10 +9,14 @@ from programs import public, whole
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
+from maxent.solvers.conic import kkt
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.conic.model import ConicModel
 from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton import block_form
+from maxent.solvers.newton.block_form import build_form
+from maxent.solvers.solve import finish
 
 TOLERANCE = 1e-8
 
@@ -33,6 +37,33 @@ def test_a_rough_answer_becomes_exact(solved):
     assert np.abs(rough.point - optimum).max() > 1e-4
     np.testing.assert_allclose(exact, optimum, atol=1e-6)
     assert Derivatives(program).violation(exact) <= 1e-12
+
+
+def test_a_small_system_is_solved_densely_and_a_large_one_sparsely_to_the_same_point(solved, monkeypatch):
+    program, rough, _ = solved
+    systems = []
+    for name in ("_dense_system", "_sparse_system"):
+        solve = getattr(kkt, name)
+        monkeypatch.setattr(kkt, name, lambda *given, name=name, solve=solve: (systems.append(name), solve(*given))[1])
+    small = polish(program, rough.point, rough.active, TOLERANCE, Clock())
+    assert set(systems) == {"_dense_system"}
+    monkeypatch.setattr(kkt, "DENSE", 0)
+    np.testing.assert_allclose(polish(program, rough.point, rough.active, TOLERANCE, Clock()), small, atol=1e-9)
+    assert set(systems) == {"_dense_system", "_sparse_system"}
+
+
+def test_a_point_without_vanishing_probabilities_is_not_raised(monkeypatch):
+    program = whole(*public("entropy", "counts", seed=2))[1].program
+    n, built = program.n_masses, []
+    monkeypatch.setattr(block_form, "build_form", lambda form: built.append(form) or build_form(form))
+    point = program.lower.copy()
+    point[:n] = np.maximum(point[:n], 1e-3 * program.total[program.owner])
+    assert finish._raised(program, point, Options()) is point
+    assert not built
+    low = np.flatnonzero(program.lower[:n] < program.upper[:n])[0]
+    point[low] = 0.0
+    assert finish._raised(program, point, Options())[low] > 0
+    assert built
 
 
 def test_wrong_guesses_of_what_is_active_are_corrected_or_given_up(solved):
