@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from maxent.models.errors import MissingExtra
 
-EXTRAS = {"distributed": "dask", "matplotlib": "plot", "openpyxl": "excel", "pyscipopt": "scip"}
+EXTRAS = {"distributed": "dask", "matplotlib": "plot", "openpyxl": "excel", "ortools": "worlds", "pyscipopt": "scip"}
 """Modules that are optional, with the extra of maxent that brings them."""
 
 BASE = {

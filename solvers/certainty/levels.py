@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import NamedTuple
 
 from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray
+from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.clock import Clock
 
@@ -16,10 +18,11 @@ Tighten = Callable[[Program, Bounds, BoolArray, Clock], Bounds]
 
 
 class Level(NamedTuple):
-    """A level: its name, as in results, and how it tightens bounds."""
+    """A level: its name, as in results, how it tightens bounds, and the module of an extra that it needs, if any."""
 
     name: str
     tighten: Tighten
+    module: str | None = None
 
 
 def _closed(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
@@ -34,10 +37,26 @@ def _linear(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     return tighten(program, bounds, questions, clock)
 
 
-LEVELS: tuple[Level, ...] = (Level("closed", _closed), Level("linear", _linear))
+def _integer(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    from maxent.solvers.worlds.integer import tighten
+
+    return tighten(program, bounds, questions, clock)
+
+
+LEVELS: tuple[Level, ...] = (
+    Level("closed", _closed),
+    Level("linear", _linear),
+    Level("integer", _integer, "ortools"),
+)
 """All levels, in the order in which they are asked."""
 
 
 def level_names() -> tuple[str, ...]:
     """Names of all levels, in the order in which they are asked."""
     return tuple(level.name for level in LEVELS)
+
+
+def last_level() -> str:
+    """Name of the last level that can be asked here, where what it needs is installed."""
+    there = takewhile(lambda level: level.module is None or installed(level.module), LEVELS)
+    return [level.name for level in there][-1]

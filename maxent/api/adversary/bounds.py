@@ -22,12 +22,12 @@ from maxent.models.trees.printed_rates import Rounding
 from maxent.results.bounds import ProvedBounds
 from maxent.results.proof import Proof
 from maxent.results.reliability import not_reliable, warn_unreliable
-from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.certainty.levels import last_level, level_names
 from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
 
 AUTO = "auto"
-"""All levels that there are."""
+"""All levels that can be asked here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _wrong_level(name: str, level: object) -> list[Problem]:
 
 
 def _last(level: str) -> str:
-    return level_names()[-1] if level == AUTO else level
+    return last_level() if level == AUTO else level
 
 
 def proof_of(program: Program, level: str, clock: Clock) -> Proof:
@@ -109,14 +109,16 @@ def bounds(
     ----------
     release, qi, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, target, reading
         As for `maxent.estimate`.
-    level : {"closed", "linear", "auto"}
+    level : {"closed", "linear", "integer", "auto"}
         The last level of proof that is asked; each is asked only about what those before it left open. ``closed``:
         closed forms of single regions (exact for one tree whose splits are public, without internal constraints);
-        ``linear``: linear programs over all linear statements together; ``auto``: all of them.
+        ``linear``: linear programs over all linear statements together; ``integer``: whole people, choices of splits
+        included, which needs OR-Tools; ``auto``: all of them, without ``integer`` where OR-Tools is not installed.
     ties : {"any", "first"}
         Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.
     time_limit : float, optional
         Seconds that everything after the inputs are read may take. What is not proved by then keeps the looser bound.
+        Without it the level ``integer`` takes a minute at most.
     interruptible : bool
         Whether Ctrl-C while proving returns what is proved so far, with the status ``interrupted``.
 
@@ -134,6 +136,8 @@ def bounds(
     ------
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
+    MissingExtra
+        For the level ``integer`` where OR-Tools is not installed.
     """
     check_flags(interruptible=interruptible)
     how = Proving(level, ties, time_limit)

@@ -1,0 +1,1 @@
+"""Whole people: tables of people that are consistent with everything published, their extremes and their number."""

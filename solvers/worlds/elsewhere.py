@@ -1,0 +1,66 @@
+"""Parts settled one after the other, in a process of its own, as CP-SAT and highspy cannot be in the same one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from maxent.models.arrays import BoolArray
+from maxent.solvers.apart import apart
+from maxent.solvers.clock import Clock
+from maxent.solvers.worlds.part import WholePart
+from maxent.solvers.worlds.settle import Extremes, Patience, settle
+
+TOLD = 1.0
+"""Seconds after which what was found of a part so far is told."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is asked of a part, shape (n_owners, n_classes), and what is known."""
+
+    part: WholePart
+    state: Extremes
+    asked: BoolArray
+
+
+Tell = Callable[[tuple[int, Extremes, int]], None]
+"""Takes the number of a task, what is known of it by now, and how many comparisons its models lack."""
+
+Run = Callable[[Sequence[Task], Patience, Tell], None]
+"""How tasks are run: `here` or `elsewhere`."""
+
+
+def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+    """Settle tasks in this process, which must not have loaded highspy; ``tell`` hears how far it is."""
+    for number, task in enumerate(tasks):
+        if patience.ended():
+            return
+        last = time.monotonic()
+
+        def far(state: Extremes, left_out: int, number: int = number) -> None:
+            nonlocal last
+            if time.monotonic() - last > TOLD:
+                tell((number, state, left_out))
+                last = time.monotonic()
+
+        left_out = settle(task.part, task.state, task.asked, patience, far)
+        tell((number, task.state, left_out))
+        if task.state.possible is False:
+            return
+
+
+def elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+    """`here`, in another process, which ends when it is late.
+
+    Raises
+    ------
+    WorkerLost
+        When the process did not survive.
+    """
+    apart(_there, (tasks, patience.question, patience.end), patience.clock, tell)
+
+
+def _there(tasks: Sequence[Task], question: float, end: float, clock: Clock, tell: Tell) -> None:
+    here(tasks, Patience(clock, question, end), tell)

@@ -1,0 +1,136 @@
+"""The level of whole numbers: bounds on the people of each class that hold in every world of whole people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxent.constraints.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.clock import Clock
+from maxent.solvers.worlds.cp_sat import need_cp_sat
+from maxent.solvers.worlds.elsewhere import Run, Task, elsewhere
+from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
+from maxent.solvers.worlds.settle import Extremes, Patience, extremes
+
+ROUNDED = 1e-6
+"""Individuals: a proved bound this close to a whole number is that number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeBounds:
+    """What is proved of whole people.
+
+    Attributes
+    ----------
+    low, high : shape (n_quasi_identifiers, n_classes), individuals
+    late : the same shape, what was asked and is neither proved nor shown by a world that attains the bound
+    contradicted : whether it is proved that no table of people is consistent with everything
+    left_out : comparisons of splits that were not looked at: bounds hold all the same, but could be tighter
+    states : what was found of the parts that were asked, with their worlds
+    """
+
+    low: IntArray
+    high: IntArray
+    late: BoolArray
+    contradicted: bool
+    left_out: int
+    whole: WholeProgram
+    states: tuple[tuple[WholePart, Extremes], ...]
+
+
+def whole_bounds(
+    program: Program,
+    low: FloatArray,
+    high: FloatArray,
+    questions: BoolArray,
+    patience: Patience,
+    run: Run = elsewhere,
+) -> WholeBounds:
+    """Tighten proved bounds to what holds in every world of whole people.
+
+    Parameters
+    ----------
+    low, high : shape (n_quasi_identifiers, n_classes), individuals, proved, those of all linear statements
+    questions : the same shape, what is asked; other bounds are only rounded to whole numbers
+    patience : when to stop
+    run : how parts are settled
+
+    Raises
+    ------
+    WorkerLost
+        When a process did not survive.
+    """
+    whole = whole_program(program)
+    low, high = np.ceil(low - ROUNDED).astype(np.int64), np.floor(high + ROUNDED).astype(np.int64)
+    late = questions.copy()
+    members, tasks = [], []
+    for number in whole.asked(questions.any(axis=1)).tolist():
+        part = whole.part(number)
+        mine = np.flatnonzero(np.isin(whole.like, part.owners))
+        if part.integral:
+            late[mine] = False  # linear bounds, rounded to whole numbers, are those of whole people
+            continue
+        state, asked = (
+            _begin(whole, part, mine, low[mine], high[mine]),
+            np.zeros((len(part.owners), low.shape[1]), bool),
+        )
+        np.logical_or.at(asked, np.searchsorted(part.owners, whole.like[mine]), questions[mine])
+        members.append(mine)
+        tasks.append(Task(part, state, asked))
+    order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].part.owner))
+    found: dict[int, tuple[Extremes, int]] = {}
+
+    def hear(message: tuple[int, Extremes, int]) -> None:
+        found[order[message[0]]] = message[1:]
+
+    if tasks:
+        run([tasks[i] for i in order], patience, hear)
+    states = []
+    for i, (state, _) in found.items():
+        part, mine = tasks[i].part, members[i]
+        states.append((part, state))
+        at, weight = np.searchsorted(part.owners, whole.like[mine]), program.table.counts[mine][:, None]
+        rest = part.weight[at][:, None] - weight  # the others who are alike
+        low[mine], high[mine] = np.maximum(low[mine], state.low[at] - rest), np.minimum(high[mine], state.high[at])
+        seen = (np.maximum(state.least[at] - rest, 0) <= low[mine]) & (np.minimum(state.most[at], weight) >= high[mine])
+        late[mine] &= ~seen
+    contradicted = any(state.possible is False for _, state in states)
+    left_out = whole.left_out + sum(number for _, number in found.values())
+    return WholeBounds(low, high, late & (low < high), contradicted, left_out, whole, tuple(states))
+
+
+def _begin(whole: WholeProgram, part: WholePart, members: IntArray, low: IntArray, high: IntArray) -> Extremes:
+    """What bounds on the members of a part's pooled quasi-identifiers tell of these.
+
+    A member of w people may have any of the pooled M, so it has at least M - (W - w) in every world and no more, where
+    that is positive, and at most M or w.
+    """
+    at, weight = np.searchsorted(part.owners, whole.like[members]), whole.program.table.counts[members]
+    pooled = part.weight[at][:, None]
+    least = np.zeros((len(part.owners), part.n_classes), np.int64)
+    most = np.repeat(part.weight[:, None], part.n_classes, axis=1)
+    np.maximum.at(least, at, np.where(low > 0, low + pooled - weight[:, None], 0))
+    np.minimum.at(most, at, np.where(high < weight[:, None], high, pooled))
+    largest = np.zeros(len(part.owners), np.int64)
+    np.maximum.at(largest, at, weight)
+    return extremes(part, least, most, largest)
+
+
+def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up.
+
+    Raises
+    ------
+    MissingExtra
+        Where OR-Tools is not installed.
+    """
+    need_cp_sat()
+    found = whole_bounds(program, bounds.low, bounds.high, questions, Patience.of(clock))
+    if found.contradicted:
+        return replace(bounds, high=np.where(questions, -1.0, bounds.high))
+    low = np.where(questions, found.low, -np.inf).astype(np.float64)
+    high = np.where(questions, found.high, np.inf).astype(np.float64)
+    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late)

@@ -1,0 +1,199 @@
+"""Bounds for whole people against every world there is."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from brute_force import dense, releases
+from enumerated import enumerated
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from strategies import Case, true_masses
+
+import maxent
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
+from maxent.models import packages
+from maxent.models.errors import MissingExtra
+from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
+from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.certainty.prove import prove
+from maxent.solvers.clock import Clock
+from maxent.solvers.worlds.elsewhere import here
+from maxent.solvers.worlds.integer import WholeBounds, whole_bounds
+from maxent.solvers.worlds.rows import scaled
+from maxent.solvers.worlds.settle import Patience
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Executor]:
+    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
+        yield found
+
+
+def there(program: Program, low: Any, high: Any) -> WholeBounds:
+    """Bounds of every pair from linear ones, in the same process."""
+    return whole_bounds(program, low, high, low < high, Patience.of(Clock(60.0)), here)
+
+
+def bounds(other: Executor, program: Program) -> WholeBounds:
+    """Bounds of every pair."""
+    linear = prove(program, "linear", Clock()).bounds
+    return other.submit(there, program, linear.low, linear.high).result()
+
+
+def check(other: Executor, case: Case) -> None:
+    """Bounds are those of all worlds, and each is attained by a world that was found; the truth is inside."""
+    problem = dense(case)
+    worlds = enumerated(problem)
+    assume(worlds is not None)
+    table = read_qi(case.people.qi, case.release)
+    program = compile_program(case.release, table, rounding="exact")
+    found = bounds(other, program)
+    low, high = found.low, found.high
+    assert not found.late.any()
+    assert found.left_out == 0
+    frame = table.frame()
+    names = [c for c in problem.q.columns if c != "w"]
+    number = {row: i for i, row in enumerate(frame[names].itertuples(index=False, name=None))}
+    rows = [number[row] for row in problem.q[names].itertuples(index=False, name=None)]
+    assert low[rows].tolist() == worlds.people.min(axis=0).tolist()
+    assert high[rows].tolist() == worlds.people.max(axis=0).tolist()
+    wider = prove(program, "linear", Clock(60.0)).bounds
+    assert (wider.low <= low).all()
+    assert (wider.high >= high).all()
+    truth = np.zeros(low.shape)
+    np.add.at(truth, program.cells.owner, true_masses(case, program))
+    assert (low <= truth).all()
+    assert (truth <= high).all()
+
+
+CASES = st.one_of(
+    releases(False, (2, 2), ("rate", "counts", "all", "mixture")),
+    releases(False, (3, 3), ("rate", "label", "counts", "mixture")),
+    releases(True, (2, 3), ("rate", "rate and n", "counts", "mixture")),
+)
+
+
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@given(case=CASES)
+def test_bounds_are_those_of_all_worlds(other: Executor, case: Case) -> None:
+    check(other, case)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(case=CASES)
+def test_bounds_are_those_of_all_worlds_a_thousand_times(other: Executor, case: Case) -> None:
+    check(other, case)
+
+
+def compiled(example: str, **options: Any) -> Program:
+    """The program of an example."""
+    folder = EXAMPLES / example
+    return maxent.bounds(folder / "tree.json", folder / "qi.csv", level="closed", **options).program
+
+
+@pytest.mark.parametrize("example", ["d1", "d2"])
+@pytest.mark.parametrize("impurity", ["gini", "entropy", "gain_ratio"])
+def test_everybody_in_the_examples_is_determined_by_the_choice_of_splits(
+    other: Executor, example: str, impurity: Any
+) -> None:
+    program = compiled(example, impurity=impurity)
+    assert prove(program, "linear", Clock()).bounds.open.sum() == 4
+    found = bounds(other, program)
+    truth = pd.read_csv(EXAMPLES / example / "truth.csv")
+    names = [a.name for a in program.table.attributes]
+    each = truth.groupby(names)["Salary"].value_counts().to_dict()
+    keys = program.table.frame()[names].itertuples(index=False, name=None)
+    people = [[each.get((*key, c), 0) for c in program.release.target.classes] for key in keys]
+    assert found.low.tolist() == found.high.tolist() == people
+
+
+def test_the_level_is_named_where_it_proves() -> None:
+    found = maxent.bounds(EXAMPLES / "d2" / "tree.json", EXAMPLES / "d2" / "qi.csv")
+    assert found.status == "proved"
+    assert (found.low == found.high).all()
+    open_before = prove(found.program, "linear", Clock()).bounds.open
+    assert (np.array(level_names())[found.proved_by[open_before]] == "integer").all()
+
+
+@pytest.mark.parametrize("example", ["d1", "d2"])
+def test_without_choices_of_splits_the_examples_are_as_in_closed_form(other: Executor, example: str) -> None:
+    program = compiled(example, knowledge=("label", "rate"))
+    closed, whole = prove(program, "closed", Clock()).bounds, bounds(other, program)
+    assert closed.low.tolist() == whole.low.tolist()
+    assert closed.high.tolist() == whole.high.tolist()
+
+
+def test_people_are_whole(other: Executor) -> None:
+    """Three leaves that overlap in pairs leave half a person to each, or nobody."""
+    program = odd_cycle()
+    assert not prove(program, "linear", Clock()).bounds.contradicted
+    assert bounds(other, program).contradicted
+
+
+def odd_cycle() -> Program:
+    """Three people, of whom any two have one with the class b between them: 1.5 together."""
+    people = pd.DataFrame({"A": ["x", "y", "z"]})
+    attribute = Attribute("A", values=("x", "y", "z"))
+    trees = []
+    for t, alone in enumerate("xyz"):
+        both = tuple(v for v in "xyz" if v != alone)
+        root = Node(f"N{t}", "A", (Branch(f"L{t}", (alone,)), Branch(f"R{t}", both)))
+        trees.append(Tree((root, Node(f"L{t}"), Node(f"R{t}", counts={"a": 1, "b": 1}))))
+    release = Release(Target("Y", ("a", "b")), (attribute,), tuple(trees))
+    return compile_program(release, read_qi(people, release))
+
+
+def test_a_tie_with_an_earlier_attribute_is_possible_unless_the_first_is_taken(other: Executor) -> None:
+    """Two attributes that divide four people alike: A before B, and B was chosen."""
+    people = pd.DataFrame({"A": ["x", "x", "y", "y"], "B": ["u", "v", "u", "v"]})
+    attributes = Attribute("A", values=("x", "y")), Attribute("B", values=("u", "v"))
+    root = Node("N", "B", (Branch("L", ("u",)), Branch("R", ("v",))), counts={"a": 2, "b": 2})
+    tree = Tree((root, Node("L"), Node("R")), Induction("id3", "gini", "unused"))
+    release = Release(Target("Y", ("a", "b")), attributes, (tree,))
+    program = compile_program(release, read_qi(people, release))
+    loose, strict = bounds(other, program), bounds(other, replace(program, ties="first"))
+    rows = {tuple(r): i for i, r in enumerate(program.table.frame()[["A", "B"]].to_numpy().tolist())}
+    assert loose.low[:, 0].tolist() == [0, 0, 0, 0]
+    assert not loose.contradicted
+    assert not strict.contradicted
+    # Of those with B = u either all have the class a or all have b, once B was better than A.
+    assert strict.low[:, 0].tolist() == [0, 0, 0, 0]
+    for part, state in strict.states:
+        owner = program.cells.owner[strict.whole.merged.cell[part.groups]].tolist()
+        alike = [owner.index(rows[a, "u"]) for a in "xy"]
+        assert all(world[alike[0], 0] == world[alike[1], 0] for world in state.worlds)
+
+
+def test_without_or_tools_the_way_to_get_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda module: None if module == "ortools" else True)
+    files = EXAMPLES / "d1" / "tree.json", EXAMPLES / "d1" / "qi.csv"
+    assert maxent.bounds(*files).level == "linear"
+    with pytest.raises(MissingExtra, match=r"OR-Tools: pip install 'maxent\[worlds\]'"):
+        maxent.bounds(*files, level="integer")
+
+
+@settings(max_examples=30)
+@given(st.lists(st.fractions(-1, 1, max_denominator=9), min_size=1, max_size=3), st.integers(1, 10_000))
+def test_rows_are_never_tighter_than_stated(shares: list[Any], people: int) -> None:
+    coef = tuple(float(share) for share in shares)
+    found = scaled(coef, float(people))
+    assert found is not None
+    whole, by, rounding = found
+    for share, c, w in zip(shares, coef, whole, strict=True):
+        assert w == share * by  # fractions are found again
+        assert abs(c * by - w) <= rounding + 1e-9
