@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -43,6 +43,10 @@ class Case:
         Individuals of each quasi-identifier and class.
     controls : Controls, optional
         People who were not in the data.
+    sensitive : tuple of int
+        Codes of the classes that are measured alone, too.
+    gain : float64, shape (n_guesses, n_classes), optional
+        What each guess is worth for each class.
     records : PublishedRecords, optional
         The records, when they were published in place of trees.
     noticed : Noticed
@@ -57,6 +61,8 @@ class Case:
     marginal: FloatArray | None = None
     truth: IntArray | None = None
     controls: Controls | None = None
+    sensitive: tuple[int, ...] = ()
+    gain: FloatArray | None = None
     records: PublishedRecords | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
@@ -116,6 +122,8 @@ class Tables:
     count: str | None = None
     reading: Reading | None = None
     control: Source | None = None
+    sensitive: str | Iterable[str] | None = None
+    gain: Source | None = None
     _read: list[Case] = field(default_factory=list, init=False)
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
@@ -163,6 +171,14 @@ class Tables:
             truth = read_truth(self.truth, release, table, count=self.count, reader=reader)
         controls = self._controls(release, reader) if case.records is None else None
         found = replace(case, marginal=marginal, facts=facts, truth=truth, controls=controls)
+        if self.sensitive is not None:
+            from maxent.evidence.sensitive import sensitive_codes
+
+            found = replace(found, sensitive=sensitive_codes(self.sensitive, release.target))
+        if self.gain is not None:
+            from maxent.evidence.leakage import read_gain
+
+            found = replace(found, gain=read_gain(self.gain, release.target, reader))
         return replace(found, noticed=reader.noticed)
 
     def _controls(self, release: Release, reader: Reader) -> Controls | None:

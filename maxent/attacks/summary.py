@@ -34,6 +34,8 @@ def summarise(audit: Findings) -> dict[str, Any]:
             "exposed": audit.people_in(audit.span_classes != NO_CLASS),
             "unlinked": audit.people_in(audit.links.span == NO_SPAN),
         } | ({"class": "public"} if audit.class_public else {})
+        classes = audit.release.target.classes
+        found["exposed_classes"] = {c: audit.people_in(audit.span_classes == x) for x, c in enumerate(classes)}
         found["exposed"] = {name: audit.people_in(audit.exposure.attack == i) for i, name in enumerate(ATTACKS)}
     found["differencing"] = _differencing(audit)
     if audit.several:

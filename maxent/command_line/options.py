@@ -136,6 +136,18 @@ Control = Annotated[
         help="People who were not in the data, with their classes: adds how much better those of --truth are guessed.",
     ),
 ]
+Sensitive = Annotated[
+    str | None,
+    panels.measured(
+        metavar="A,B,...", help="Classes that are sensitive: measures of these alone, too, and limits on them."
+    ),
+]
+Gain = Annotated[
+    str | None,
+    panels.measured(
+        metavar="FILE", help="Worth of guesses to the adversary: a row for each guess, a column for each class."
+    ),
+]
 Backend = Annotated[
     str,
     panels.solved(
@@ -226,7 +238,7 @@ MinK = Annotated[
 ]
 MaxCertain = Annotated[int | None, panels.limit(metavar="N", help="Limit: most people whose class is certain.")]
 MaxRightGuesses = Annotated[
-    float | None, panels.limit(metavar="S", help="Limit: largest share of people whose class is guessed right.")
+    float | None, panels.limit(metavar="P", help="Limit: largest share of people whose class is guessed right.")
 ]
 MaxLift = Annotated[
     float | None,
@@ -295,6 +307,15 @@ def solving(
     }
 
 
+def evidence(
+    control: Control = None,
+    sensitive: Sensitive = None,
+    gain: Gain = None,
+) -> dict[str, Any]:
+    """The options that say what a disclosure is compared with, as arguments of `maxent.estimate`."""
+    return {"control": control, "sensitive": sensitive, "gain": gain}
+
+
 def inputs(options: dict[str, Any]) -> list[str | None]:
     """The files among the arguments of `maxent.estimate` that go with the table."""
     return [path for _, path in named_inputs(options)]
@@ -302,4 +323,4 @@ def inputs(options: dict[str, Any]) -> list[str | None]:
 
 def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     """The same, each with what it is."""
-    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control")]
+    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control", "gain")]

@@ -48,12 +48,14 @@ class Shares:
     ``surest`` is that of the estimate, at most: exact where counts prove it, else with the error of computing it.
     ``possible`` is what it would be if as many people of each group had a class as published numbers allow.
     ``class_low`` and ``class_high``, shape (n_classes,), are the fewest and the most people with each class.
+    ``possible_each``, shape (n_qi, n_classes), is what ``possible`` is the largest of, but for errors of computing it.
     """
 
     surest: FloatArray
     possible: FloatArray
     class_low: FloatArray
     class_high: FloatArray
+    possible_each: FloatArray
 
 
 def shares(
@@ -99,7 +101,8 @@ def shares(
                 _recognise(exact, value, tree, group[np.argsort(program.cells.owner)], largest, tolerance)
         found.append(np.where(np.isnan(exact), at_most(value, tolerance), exact))
     low = np.max([each.all_low for each in groups], axis=0)
-    return Shares(found[0], np.maximum(*found), low, np.min([each.all_high for each in groups], axis=0))
+    high = np.min([each.all_high for each in groups], axis=0)
+    return Shares(found[0], np.maximum(*found), low, high, possible)
 
 
 def _of_part(groups: Groups, summed: Callable[[FloatArray], FloatArray], people: int) -> Groups:

@@ -156,7 +156,8 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
     """The verdict on the rows of a comparison; the first of several releases is not decisive.
 
     ``of`` is how many releases there were to be, if some were not reached. Of several sensitive columns each one has to
-    keep the limits: a class of one can be certain while no combination is.
+    keep the limits: a class of one can be certain while no combination is. Of sensitive classes the limits are about
+    these alone; what is found of all classes stands beside.
     """
     judged = []
     for i, row in enumerate(rows):
@@ -168,7 +169,11 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
             alone = _judge_row(limits, {**shared, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
-        judged.append(replace(whole, checks=checks, status=worst([check.status for check in checks])))
+        beside: tuple[Check, ...] = ()
+        if "sensitive" in row:  # what is known of other classes harms nobody, and is only shown
+            alone, beside = _judge_row(limits, _sensitive_row(row), decisive=whole.decisive).checks, checks
+            checks = alone
+        judged.append(replace(whole, checks=checks, beside=beside, status=worst([check.status for check in checks])))
     return Verdict(limits, tuple(judged))
 
 
@@ -182,6 +187,11 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         **{key: row.get(key) for key in ROW_KEYS},
         decisive=decisive,
     )
+
+
+def _sensitive_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of sensitive classes alone, in a row."""
+    return {**row, **dict.fromkeys(ROW_KEYS), **row["sensitive"]}
 
 
 def _badness(check: Check) -> tuple[int, float]:

@@ -173,12 +173,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict on one release; ``decisive`` unless it is only what the others are compared with."""
+    """The verdict on one release; ``decisive`` unless it is only what the others are compared with.
+
+    ``beside``, where ``checks`` are about sensitive classes alone, are the same of all classes, which decide nothing.
+    """
 
     release: str
     decisive: bool
     status: Status
     checks: tuple[Check, ...]
+    beside: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +222,7 @@ class Verdict:
                 "decisive": judged.decisive,
                 "status": judged.status,
                 "checks": [check.as_dict() for check in judged.checks],
+                **({"all_classes": [check.as_dict() for check in judged.beside]} if judged.beside else {}),
             }
             for judged in self.releases
         ]
@@ -230,7 +235,9 @@ class Verdict:
         found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
         for judged in self.releases:
             told = judged.release if judged.decisive else f"{judged.release} (compared with only)"
-            found += [f"  {told}: {in_words(check)}" for check in judged.checks]
+            alone = ", sensitive classes" if judged.beside else ""
+            found += [f"  {told}{alone}: {in_words(check)}" for check in judged.checks]
+            found += [f"  {told}, all classes (beside): {in_words(check)}" for check in judged.beside]
         return found
 
 

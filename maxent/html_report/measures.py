@@ -13,7 +13,7 @@ from maxent.disclosure.measures import CERTAIN
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.evidence.baseline import Baseline
 from maxent.html_report.view import Number
-from maxent.html_report.words import nats, people, percent, plural
+from maxent.html_report.words import nats, people, percent, plural, shown
 
 Row = Mapping[str, Any]
 
@@ -31,6 +31,33 @@ def numbers(
     words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "predicted": better}
     found = [_number(measure, row, words, n_classes) for measure in shown]
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
+
+
+def sensitive_numbers(row: Row, target: str) -> tuple[str, tuple[Number, ...]]:
+    """Sensitive classes, and what is disclosed about them alone; empty where none are named."""
+    alone = row.get("sensitive")
+    if alone is None:
+        return "", ()
+    classes = ", ".join(map(shown, alone["classes"]))
+    total, right = row["individuals"], alone["right_guesses"]
+    groups = alone.get("exposed"), alone["pure"]
+    many, share = worse_certain(alone["certain"], *groups)[0] or 0, alone["bayes_vulnerability"]
+    largest = worse_posterior(alone["max_posterior"], *groups)[0] or 0.0
+    share, how = (share, "expected by the estimate") if right is None else (right, "in truth")
+    says = (
+        (f"People whose {target} is certain", many, f"{many:,} of {total:,}", many / total, "individuals",
+         f"People of whom a {target} among {classes} is certain, by the estimate, their group, or in truth."),
+        ("Surest guess about anybody", largest, f"{largest:.3f}", largest, "probability",
+         f"The largest probability of one of {classes}."),
+        ("People found", share, f"{percent(share)} {how}", share, "share",
+         f"Of the people with {classes}, those whose {target} is guessed right."),
+    )  # fmt: skip
+    keys = ("certain", "max_posterior", "right_guesses")
+    numbers = (
+        Number(key, title, value, text, part, unit, "low", said)
+        for key, (title, value, text, part, unit, said) in zip(keys, says, strict=True)
+    )
+    return classes, tuple(numbers)
 
 
 def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: int) -> Number:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 
-PARTS = ("most_disclosed", "targets", "control")
+PARTS = ("most_disclosed", "targets", "control", "sensitive")
 """Keys of a row that are no cells of a table."""
 
 
@@ -169,7 +169,7 @@ def comparison_row(
     if tested:
         row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
     row["most_disclosed"] = _most_disclosed(result, top)
-    return row | target_rows(result, attacks)
+    return row | target_rows(result, attacks) | sensitive_rows(result, attacks)
 
 
 def estimate_numbers(result: Estimate) -> dict[str, Any]:
@@ -196,6 +196,19 @@ def target_rows(result: Estimate, attacks: Mapping[str, Any]) -> dict[str, Any]:
         for name, each in result.targets.items()
     ]
     return {"targets": rows} if rows else {}
+
+
+def sensitive_rows(result: Estimate, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The key ``sensitive`` of a row, the measures of sensitive classes alone; nothing where none are named."""
+    if result.sensitive is None:
+        return {}
+    exposed = attacks.get("exposed_classes")
+    return {"sensitive": {**result.sensitive.as_dict(), "exposed": exposed_people(exposed, result.sensitive.classes)}}
+
+
+def exposed_people(exposed: Mapping[str, int] | None, classes: Iterable[str]) -> int | None:
+    """Individuals whose span has one class, of some classes; None where that is not known."""
+    return None if exposed is None else sum(exposed[each] for each in classes)
 
 
 def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:

@@ -80,6 +80,12 @@ class Estimate(Shown, Solved):
             summary["truth"] = self.held.as_dict(table.counts)
         if self.control is not None:
             summary["control"] = self.control.as_dict()
+        if self.min_capacity is not None:
+            summary["min_capacity"] = self.min_capacity
+        if self.leakage is not None:
+            summary["leakage"] = self.leakage.as_dict()
+        if self.sensitive is not None:
+            summary["sensitive"] = self.sensitive.as_dict()
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):

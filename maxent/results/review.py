@@ -20,7 +20,7 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
 from maxent.models.text.display import Display, Shown
 from maxent.models.text.hints import close_to
-from maxent.results.comparison import described, estimate_numbers, target_rows
+from maxent.results.comparison import described, estimate_numbers, sensitive_rows, target_rows
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 
@@ -138,6 +138,7 @@ class Review(Shown):
             **found,
             **audited(self.audit.summary),
             **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
+            **({} if self.estimate is None else sensitive_rows(self.estimate, self.audit.summary)),
         }
 
     @property

@@ -12,6 +12,8 @@ from maxent.constraints.program import Contradiction
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.evidence.baseline import Baseline
+from maxent.evidence.leakage import Leakage
+from maxent.evidence.sensitive import Sensitive
 from maxent.evidence.truth import InTruth
 from maxent.evidence.two_groups import Control
 from maxent.models.reading import NOTHING, Noticed
@@ -27,9 +29,10 @@ class Solved(Inference):
     ``noticed`` is what was while the release and the tables were read. ``optima`` is how many optima, permutations of
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
     guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one;
-    ``control`` compares with people who were not in the data. Of several sensitive columns the posterior is that of
-    combinations of classes, and ``targets`` has that of each column by its name. ``proof`` is what is proved over all
-    data consistent with the release, where that was asked for.
+    ``control`` compares with people who were not in the data; ``sensitive`` is about some classes alone. ``leakage``,
+    by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`. Of several sensitive columns
+    the posterior is that of combinations of classes, and ``targets`` has that of each column by its name. ``proof`` is
+    what is proved over all data consistent with the release, where that was asked for.
     """
 
     outcome: Outcome
@@ -43,6 +46,9 @@ class Solved(Inference):
     targets: Mapping[str, Inference] = field(default_factory=dict)
     proof: Proof | None = None
     control: Control | None = None
+    min_capacity: float | None = None
+    leakage: Leakage | None = None
+    sensitive: Sensitive | None = None
 
     @property
     def reliable(self) -> bool:

@@ -80,6 +80,8 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
         *_control_lines(estimate),
+        *_sensitive_lines(estimate),
+        *_leakage_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
         "; ".join(
@@ -181,6 +183,33 @@ def _truth_lines(estimate: Solved) -> list[str]:
     if before is not None and before.base_rate is not None:
         above = f", {100 * (share - before.base_rate):+.1f} points from the base rate"
     return [f"in truth, guesses {how} are right for {_percent(share)} of them{above}; {pure:,} are in pure leaves"]
+
+
+def _sensitive_lines(estimate: Solved) -> list[str]:
+    """What is disclosed about sensitive classes alone, in words."""
+    alone = estimate.sensitive
+    if alone is None:
+        return []
+    found, right = alone.measures, alone.measures["right_guesses"]
+    how = "guesses expect to find" if right is None else "guesses find"
+    share = found["bayes_vulnerability"] if right is None else right
+    pure = "" if found["pure"] is None else f"; {found['pure']:,} are in pure leaves"
+    return [
+        f"of {', '.join(alone.classes)} alone: {found['certain']:,} are certain, largest posterior "
+        f"{found['max_posterior']:.3f}, {how} {_percent(share)} of these people{pure}"
+    ]
+
+
+def _leakage_lines(estimate: Solved) -> list[str]:
+    """What the release is worth by a gain matrix, and at most by any prior, in words."""
+    lines, leak = [], estimate.leakage
+    if leak is not None:
+        times = "" if leak.multiplicative is None else f", {leak.multiplicative:.3f} times as much"
+        real = "" if leak.realised is None else f"; {leak.realised:.4f} in truth"
+        lines.append(
+            f"gain of the best guesses {leak.posterior:.4f}, {leak.prior:.4f} without the release{times}{real}"
+        )
+    return lines if estimate.min_capacity is None else [*lines, f"min-capacity {estimate.min_capacity:.4f} bits"]
 
 
 def _control_lines(estimate: Solved) -> list[str]:

@@ -99,6 +99,7 @@ def audit(
           Definition 5), ``min_population`` and so ``k_anonymous``, the largest k for which the release is k-anonymous
           (Definition 7), None when nobody is in a published leaf; and individuals ``exposed``, whose span has one
           class (section 4.2), of whatever size. Those in removed leaves, ``unlinked``, are in no span;
+        - ``exposed_classes``, given ``qi``: individuals whose span has one class, of each class;
         - ``exposed``, given ``qi``: individuals of the table by the first attack they are open to. Nobody, if sampled;
         - ``differencing``: leaves ``removed``, and leaves (removed or not) ``recovered`` from numbers on inner nodes;
           what that adds to ``uniqueness``, ``homogeneity`` and ``background``, whose numbers above are without it; and

@@ -10,17 +10,13 @@ from math import inf
 from typing import Any
 
 from maxent.api.adversary.bounds import check_level, proof_of
+from maxent.api.adversary.measured import measured
 from maxent.api.by_target import inferences
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
-from maxent.disclosure.group_shares import shares
-from maxent.disclosure.summary import measure
-from maxent.evidence.baseline import baseline_of
-from maxent.evidence.control import compared
-from maxent.evidence.truth import in_truth
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
@@ -131,6 +127,8 @@ def estimate(
     target: str | None = None,
     reading: Reading | None = None,
     control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    gain: Source | None = None,
 ) -> Estimate:
     """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
 
@@ -203,6 +201,10 @@ def estimate(
         How the release and all tables are read, see `maxent.models.reading.Reading`.
     control : DataFrame or path, optional
         Control people with their classes: like those of ``truth``, but not in the data. Of trees only.
+    sensitive : comma-separated string or iterable of str, optional
+        Classes that harm those who have them: all measures are also given of these alone.
+    gain : DataFrame or path, optional
+        What each guess is worth to the adversary: a row for each guess, a column for each class.
 
     Returns
     -------
@@ -224,7 +226,7 @@ def estimate(
     solving = Solving(
         backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum, bounds
     )
-    tables = Tables(qi, truth, facts, marginal, count, reading, control)
+    tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
     of_trees = {"knowledge": knowledge, "impurity": impurity, "marginal": marginal, "control": control}
     case = read_case(release, tables, target, **of_trees)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
@@ -265,32 +267,8 @@ def estimate_case(
     masses = outcome.masses if mean is None else mean.masses
     posterior = program.posterior(masses)
     error = max(how.tolerance, TOLERANCE)
-    shared = shares(program, masses, posterior, error)
-    held = None if case.truth is None else in_truth(program, masses, posterior, case.truth)
-    baseline = baseline_of(
-        program.n_classes,
-        program.table.individuals,
-        marginal=case.marginal,
-        low=shared.class_low,
-        high=shared.class_high,
-        truth=case.truth,
-    )
-    control = None
-    if case.truth is not None and case.controls is not None:
-        control = compared(program, masses, posterior, case.truth, case.controls, known.confidence)
-    disclosure = measure(
-        posterior,
-        program.table.counts,
-        case.truth,
-        top=how.top,
-        surest=shared.surest,
-        possible=shared.possible,
-        tolerance=error,
-        right=None if held is None else held.right,
-        pure=None if held is None else held.pure,
-        baseline=baseline,
-        control=control,
-    )
+    found = measured(case, program, masses, posterior, known.confidence, top=how.top, error=error)
+    disclosure = found.pop("disclosure")
     if mean is not None:
         disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
     result = Estimate(
@@ -303,11 +281,9 @@ def estimate_case(
         seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
         noticed=case.noticed,
         optima=1 if mean is None else mean.optima,
-        baseline=baseline,
-        held=held,
         targets=inferences(case, program, masses, posterior, top=how.top, error=error),
         proof=proof,
-        control=control,
+        **found,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")

@@ -77,6 +77,8 @@ def compare(
     target: str | None = None,
     reading: Reading | None = None,
     control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    gain: Source | None = None,
 ) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
 
@@ -108,8 +110,8 @@ def compare(
         Of generalised records, the column of the class; by default that of the first tree, if there is one.
     reading : Reading, optional
         How all releases and tables are read, see `maxent.models.reading.Reading`.
-    knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control
-        As for `maxent.estimate`; the first three and the last are used for trees only.
+    knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control, sensitive, gain
+        As for `maxent.estimate`; the first three and ``control`` are used for trees only.
     backend, tolerance, presolve, starts, seed, jobs, floor
         As for `maxent.estimate`.
 
@@ -130,7 +132,7 @@ def compare(
     how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, top=top)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     reader = reader_of(reading)
-    tables = Tables(qi, truth, facts, marginal, count, reading, control)
+    tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
     loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
     trees = [case.release for case in loaded.values() if case.records is None]

@@ -52,6 +52,8 @@ def review(
     progress: Progress | None = None,
     reading: Reading | None = None,
     control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    gain: Source | None = None,
     **limits: Any,
 ) -> Review: ...
 
@@ -89,6 +91,8 @@ def review(
     progress: Progress | None = None,
     reading: Reading | None = None,
     control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    gain: Source | None = None,
     **limits: Any,
 ) -> Review | SeveralReviews:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
@@ -124,6 +128,8 @@ def review(
         How files and tables are read.
     control : DataFrame or path, optional
         Control people, who were not in the data: columns of the quasi-identifiers and the class.
+    sensitive, gain
+        As for `maxent.estimate`.
     **limits
         Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
         ``max_lift``.
@@ -157,7 +163,7 @@ def review(
     else:
         wanted["target"] = targets[0] if targets else None
         subjects = (subject_of(model, X, y, wanted, reading, bins=bins, values=values),)
-    subjects = tuple(subject.beside(control) for subject in subjects)
+    subjects = tuple(subject.beside(control=control, sensitive=sensitive, gain=gain) for subject in subjects)
     subject = subjects[0]
     known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}

@@ -40,9 +40,9 @@ class Subject:
         """The name of the sensitive attribute."""
         return self.converted.release.target.name
 
-    def beside(self, control: Source | None) -> Subject:
-        """The same with control people."""
-        return self if control is None else replace(self, tables=replace(self.tables, control=control))
+    def beside(self, **evidence: Any) -> Subject:
+        """The same with control people, sensitive classes and a gain matrix: fields of `Tables`."""
+        return replace(self, tables=replace(self.tables, **evidence))
 
 
 def subject_of(

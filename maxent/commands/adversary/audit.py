@@ -48,6 +48,7 @@ def command(
             help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
         ),
     ] = None,
+    sensitive: opt.Sensitive = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[
@@ -78,7 +79,9 @@ def command(
         "target": target,
         "reading": reading,
     }
-    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
+    return partial(
+        _run, tree, qi, options, as_json, sensitive, {"-o": output, "--as-table": as_table}, asked, csv_literal
+    )
 
 
 def _run(
@@ -86,6 +89,7 @@ def _run(
     qi: str | None,
     options: dict[str, Any],
     as_json: bool,
+    sensitive: str | None,
     outputs: dict[str, str | None],
     asked: Asked,
     csv_literal: bool,
@@ -97,13 +101,21 @@ def _run(
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
     limits = asked.limits()
     from maxent.api.adversary.audit import audit_release
+    from maxent.attacks.audit import Audit
     from maxent.disclosure.judging import judge_rows
     from maxent.disclosure.registry import audited
+    from maxent.evidence.sensitive import sensitive_codes
+    from maxent.results.comparison import exposed_people
     from maxent.text.audit import print_audit
 
     found = audit_release(tree, qi, **options)
     tell_noticed(found.noticed)
-    verdict = judge_rows(limits, [{"release": Path(tree).stem, **audited(found.summary)}])
+    row = {"release": Path(tree).stem, **audited(found.summary)}
+    if sensitive is not None:
+        target = found.release.target if isinstance(found, Audit) else found.records.table.target
+        classes = [target.classes[code] for code in sensitive_codes(sensitive, target)]
+        row["sensitive"] = {"exposed": exposed_people(found.summary.get("exposed_classes"), classes)}
+    verdict = judge_rows(limits, [row])
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:

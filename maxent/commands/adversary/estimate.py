@@ -32,12 +32,12 @@ class EstimatePlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(problem=opt.problem, solving=opt.solving, asked=asked)
+@reads_files(problem=opt.problem, solving=opt.solving, evidence=opt.evidence, asked=asked)
 def command(
     tree: opt.Published,
     qi: opt.QI,
     truth: opt.Truth = None,
-    control: opt.Control = None,
+    evidence: Any = None,
     problem: Any = None,
     target: opt.Target = None,
     backend: opt.Backend = "auto",
@@ -66,7 +66,7 @@ def command(
         **problem,
         "target": target,
         "truth": truth,
-        "control": control,
+        **evidence,
         "backend": backend,
         **solving,
         "dask": dask,
@@ -157,7 +157,7 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
     from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.compile import Knowledge
-    from maxent.results.comparison import described, estimate_numbers, target_rows
+    from maxent.results.comparison import described, estimate_numbers, sensitive_rows, target_rows
     from maxent.solvers.forecast import hearing
 
     how = taken(Solving, options)
@@ -172,5 +172,5 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.
         attacks = audit_case(case, rounding=options["rounding"]).summary
-        row |= audited(attacks) | target_rows(result, attacks)
+        row |= audited(attacks) | target_rows(result, attacks) | sensitive_rows(result, attacks)
     return result, row

@@ -31,7 +31,7 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(problem=opt.problem, solving=opt.solving, asked=asked)
+@reads_files(problem=opt.problem, solving=opt.solving, evidence=opt.evidence, asked=asked)
 def command(
     files: Annotated[
         list[str],
@@ -44,7 +44,7 @@ def command(
     # As it was called before QI was an argument, as it is in all other commands.
     table: Annotated[str | None, panels.known("--qi", metavar="FILE", hidden=True)] = None,
     truth: opt.Truth = None,
-    control: opt.Control = None,
+    evidence: Any = None,
     test: opt.Test = None,
     min_size: opt.MinSize = 1,
     background: opt.Background = 1,
@@ -72,7 +72,7 @@ def command(
         **problem,
         "target": target,
         "truth": truth,
-        "control": control,
+        **evidence,
         "test": test,
         "min_size": min_size,
         "background": background,

@@ -21,7 +21,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(problem=opt.knowing, solving=opt.solving, asked=asked)
+@reads_files(problem=opt.knowing, solving=opt.solving, evidence=opt.evidence, asked=asked)
 def command(
     model: Annotated[
         str,
@@ -55,7 +55,7 @@ def command(
             help="Further parameters that MODEL lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
-    control: opt.Control = None,
+    evidence: Any = None,
     problem: Any = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
@@ -79,7 +79,7 @@ def command(
         "values": values,
         "param": parameters or [],
     }
-    options = {**problem, "control": control, "backend": backend, **solving, "top": top, "reading": reading}
+    options = {**problem, **evidence, "backend": backend, **solving, "top": top, "reading": reading}
     return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
 
 
@@ -97,7 +97,7 @@ def _run(
     from maxent.models.files.result_files import POSTERIOR, REPORT
 
     several = isinstance(wanted["target"], list)
-    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, options["control"]])
+    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, *opt.inputs(options)])
     limits = asked.limits()
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
@@ -117,9 +117,7 @@ def _run(
 
     solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
     inputs = (
-        read_inputs([("model", model), ("table", data), ("control", options["control"])])
-        if asked.report is not None
-        else ()
+        read_inputs([("model", model), ("table", data), *opt.named_inputs(options)]) if asked.report is not None else ()
     )
     numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
     said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
@@ -128,7 +126,8 @@ def _run(
         subjects = subjects_of(model, data, None, said["target"], said, options["reading"])
     else:
         subjects = (subject_of(model, data, None, said, options["reading"]),)
-    subjects = tuple(subject.beside(options["control"]) for subject in subjects)
+    evidence = {name: options[name] for name in ("control", "sensitive", "gain")}
+    subjects = tuple(subject.beside(**evidence) for subject in subjects)
     options["noise"] = options["noise"] or noise_of(subjects[0].converted.release)
     known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}

@@ -1,0 +1,127 @@
+"""Leakage to adversaries with stakes of their own: g-vulnerability, and the capacity of a channel.
+
+A channel C[x, y] = P(y|x) has a row for each secret x and a column for each observation y; rows sum to 1. A gain matrix
+g[w, x] says what the guess w is worth when the secret is x. Source: Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi
+and Smith, "The Science of Quantitative Information Flow", Springer 2020, chapters 3, 5 and 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Target
+from maxent.models.tables.columns.cell_values import finite
+from maxent.models.tables.frame import Source, missing_columns, other_columns
+from maxent.models.tables.table_files import read_frame
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """The gain that an adversary expects without and with a release, in units of the gain matrix.
+
+    ``additive`` is posterior - prior; ``multiplicative`` is posterior / prior, None for a prior of 0. ``realised`` is
+    the mean gain of the same guesses about real people, None without the truth.
+    """
+
+    prior: float
+    posterior: float
+    realised: float | None
+
+    @property
+    def additive(self) -> float:
+        """The gain that the release adds."""
+        return self.posterior - self.prior
+
+    @property
+    def multiplicative(self) -> float | None:
+        """The factor that the release makes the gain larger by."""
+        return self.posterior / self.prior if self.prior else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key ``leakage`` of a JSON summary."""
+        return {**asdict(self), "additive": self.additive, "multiplicative": self.multiplicative}
+
+
+def prior_vulnerability(gain: FloatArray, prior: FloatArray) -> float:
+    """V_g(pi) = max over w of sum over x of pi_x g[w, x]; shapes (n_guesses, n_secrets) and (n_secrets,)."""
+    return float((gain @ prior).max())
+
+
+def posterior_vulnerability(gain: FloatArray, prior: FloatArray, channel: FloatArray) -> float:
+    """V_g[pi, C] = sum over y of max over w of sum over x of pi_x C[x, y] g[w, x].
+
+    Shapes (n_guesses, n_secrets), (n_secrets,) and (n_secrets, n_observations).
+    """
+    return float((gain @ (prior[:, None] * channel)).max(axis=0).sum())
+
+
+def min_capacity(channel: FloatArray) -> float:
+    """log2 of the sum over y of max over x of C[x, y]: the largest min-entropy leakage over all priors, bits."""
+    return log2(float(channel.max(axis=0).sum()))
+
+
+def channel_of(posterior: FloatArray, counts: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The prior and the channel of a posterior: the classes are secrets, the quasi-identifiers observations.
+
+    The prior is pi_x = sum over q of P(q) P(x|q), and C[x, q] = P(q) P(x|q) / pi_x: P(x|q) is then what Bayes' rule
+    makes of an observation. Classes of probability 0 have no row.
+
+    Parameters
+    ----------
+    posterior : shape (n_qi, n_classes)
+    counts : shape (n_qi,), individuals
+
+    Returns
+    -------
+    shapes (n_classes,) and (n_classes with a probability, n_qi)
+    """
+    joint = posterior * (counts / counts.sum())[:, None]
+    prior = joint.sum(axis=0)
+    there = prior > 0
+    return prior, (joint[:, there] / prior[there]).T
+
+
+def leakage(gain: FloatArray, posterior: FloatArray, counts: IntArray, truth: IntArray | None = None) -> Leakage:
+    """The leakage of a posterior, shapes (n_guesses, n_classes), (n_qi, n_classes), (n_qi,) and (n_qi, n_classes)."""
+    share = counts / counts.sum()
+    expected = posterior @ gain.T
+    realised = None
+    if truth is not None:
+        guess = gain[expected.argmax(axis=1)]
+        realised = float((truth * guess).sum() / truth.sum())
+    return Leakage(prior_vulnerability(gain, share @ posterior), float(share @ expected.max(axis=1)), realised)
+
+
+def read_gain(source: Source, target: Target, reader: Reader | None = None) -> FloatArray:
+    """Read a gain matrix: a row for each guess, a column for each class with what the guess is then worth.
+
+    Returns
+    -------
+    float64, shape (n_guesses, n_classes)
+
+    Raises
+    ------
+    InvalidInput
+        For a class without a column, a cell that is no number from 0, and no rows.
+    """
+    frame = read_frame(source, "gain", list(target.classes), reader)
+    problems = [*frame.problems, *missing_columns(frame, list(target.classes))]
+    if not problems and not len(frame.lines):
+        problems.append(Problem("rows", "guess", "a row for each guess", f"none among {other_columns(frame.header)}"))
+    columns = [
+        np.append(finite(frame, name, problems, expected="a gain of at least 0", low=0.0), np.nan)[
+            frame.columns[name].codes
+        ]
+        for name in target.classes
+        if name in frame.columns
+    ]
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    return np.column_stack(columns)
