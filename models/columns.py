@@ -255,6 +255,6 @@ class Columns:
         taken = (False, True, None)
         for j, child, le, gt, missing, (first, last) in rows:
             domain = self.attributes[j].values
-            here = None if domain is None else tuple(domain[x] for x in values[first:last])
+            here = None if domain is None or first == last else tuple(domain[x] for x in values[first:last])
             below = None if child == NOTHING else self.ids[child]
             yield Branch(below, here, None if le != le else le, None if gt != gt else gt, taken[missing])

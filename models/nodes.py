@@ -61,11 +61,30 @@ class Nodes(Sequence[Node]):
         return repr(self._all)
 
     @property
+    def made(self) -> bool:
+        """Whether all nodes are there as objects."""
+        return self._made is not None
+
+    @property
     def _all(self) -> tuple[Node, ...]:
         """All nodes as objects."""
         if self._made is None:
             self._made = tuple(self.columns.nodes(np.arange(len(self))))
         return self._made
+
+
+_TOGETHER = 2**11
+"""Nodes that `each` makes at the same time."""
+
+
+def each(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Every node, of those that are arrays not many objects at the same time: for whoever goes through them once."""
+    if not isinstance(nodes, Nodes) or nodes.made:
+        return iter(nodes)
+    starts = range(0, len(nodes), _TOGETHER)
+    return chain.from_iterable(
+        nodes.columns.nodes(np.arange(start, min(start + _TOGETHER, len(nodes)))) for start in starts
+    )
 
 
 def nodes_at(nodes: Sequence[Node], positions: IntArray) -> dict[int, Node]:

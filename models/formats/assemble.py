@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Wanted
 from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.nodes import Nodes, each
+from maxent.models.packing import packed
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.hints import close_to
@@ -61,7 +63,8 @@ def assemble(
         target that is an attribute, too.
     """
     problems: list[Problem] = []
-    attributes = _attributes(trees, training, known or {}, problems)
+    tests = _tests(trees)
+    attributes = _attributes(tests, training, known or {}, problems)
     name = wanted.target or target or UNNAMED
     if name in attributes:
         problems.append(Problem(ARGUMENT, "target", "a name that no attribute has", name))
@@ -73,14 +76,13 @@ def assemble(
         elif training is not None:
             attributes.setdefault(column, there[column])
     if training is not None:
-        tested = {node.attribute for tree in trees for node in tree.nodes}
-        attributes |= {k: _with_missing(attributes[k]) for k in attributes if k in training.gaps and k not in tested}
+        attributes |= {k: _with_missing(attributes[k]) for k in attributes if k in training.gaps and k not in tests}
     if problems:
         raise InvalidInput(source, problems)
     if wanted.qi is not None:
         public = frozenset(wanted.qi)
         attributes = {k: replace(a, role="public" if k in public else "private") for k, a in attributes.items()}
-    resolved = tuple(replace(tree, nodes=tuple(_resolved(node, attributes) for node in tree.nodes)) for tree in trees)
+    resolved = tuple(replace(tree, nodes=_arrays(source, tree, attributes, classes)) for tree in trees)
     if not _are_majorities(trees, len(classes)):
         how = {**how, "labels": "decided"}
     return Release(Target(name, tuple(classes)), tuple(attributes.values()), resolved, **how)
@@ -88,7 +90,7 @@ def assemble(
 
 def _are_majorities(trees: Sequence[Tree], n_classes: int) -> bool:
     """Whether no leaf states a label that others of its records outnumber: else no label is known to be a majority."""
-    for leaf in (leaf for tree in trees for leaf in tree.leaves if leaf.label is not None):
+    for leaf in (node for tree in trees for node in each(tree.nodes) if node.is_leaf and node.label is not None):
         if leaf.counts is not None and leaf.counts[leaf.label or ""] < max(leaf.counts.values()):
             return False
         if leaf.error_rate is not None and leaf.error_rate > 1 - 1 / n_classes + _ROUNDING:
@@ -105,42 +107,65 @@ def _is_rest(branch: Branch) -> bool:
     return branch.values is None and branch.le is None and branch.gt is None and branch.missing is None
 
 
+@dataclass(slots=True)
+class _Tests:
+    """The tests of an attribute: values that branches name, and whether some have bounds or take missing values.
+
+    ``rests`` are the values that the other branches name of each node with a branch for what they leave.
+    """
+
+    named: dict[str, None] = field(default_factory=dict)
+    numeric: bool = False
+    missing: bool = False
+    rests: set[frozenset[str]] = field(default_factory=set)
+
+
+def _tests(trees: Sequence[Tree]) -> dict[str, _Tests]:
+    """The tests of each attribute that is tested."""
+    found: dict[str, _Tests] = {}
+    for node in (node for tree in trees for node in each(tree.nodes)):
+        if node.attribute is None:
+            continue
+        here = found.setdefault(node.attribute, _Tests())
+        for branch in node.branches:
+            if branch.values:
+                here.named.update(dict.fromkeys(branch.values))
+            here.numeric = here.numeric or branch.le is not None or branch.gt is not None
+            here.missing = here.missing or bool(branch.missing)
+        if any(map(_is_rest, node.branches)):
+            here.rests.add(frozenset(value for branch in node.branches for value in branch.values or ()))
+    return found
+
+
 def _attributes(
-    trees: Sequence[Tree],
+    tests: Mapping[str, _Tests],
     training: TrainingColumns | None,
     known: Mapping[str, Attribute],
     problems: list[Problem],
 ) -> dict[str, Attribute]:
     """Every attribute that is tested or declared, by name, with its domain."""
-    named: dict[str, dict[str, None]] = {}
-    numeric: dict[str, bool] = {}
-    testing: dict[str, list[Node]] = {}
-    for node in (node for tree in trees for node in tree.nodes if node.attribute is not None):
-        title = node.attribute or ""
-        values = named.setdefault(title, {})
-        testing.setdefault(title, []).append(node)
-        for branch in node.branches:
-            values.update(dict.fromkeys(branch.values or ()))
-            numeric[title] = numeric.get(title, False) or branch.le is not None or branch.gt is not None
-    for title in [title for title, values in named.items() if values and numeric[title]]:
+    for title in [title for title, tested in tests.items() if tested.named and tested.numeric]:
         problems.append(Problem(f"attribute {title}", "branches", "tests of numbers, or of names", "both"))
     trained_names = [] if training is None else [attribute.name for attribute in training.attributes]
-    order = [*known, *trained_names, *named]
+    order = [*known, *trained_names, *tests]
     found: dict[str, Attribute] = {}
-    for title in dict.fromkeys(title for title in order if title in known or title in named):
+    for title in dict.fromkeys(title for title in order if title in known or title in tests):
         declared, trained = known.get(title), None if training is None else training.named(title)
-        if named.get(title) or (not numeric.get(title) and _is_categorical(declared, trained)):
+        tested = tests.get(title)
+        here = tested or _Tests()
+        if here.named or (not here.numeric and _is_categorical(declared, trained)):
             domain = dict.fromkeys((declared.values if declared else None) or ())
-            domain |= named.get(title, {})
-            if trained is not None and trained.values is not None and _has_rest(testing.get(title, ())):
+            domain |= here.named
+            # Where no branch takes whatever the others leave, all values that are there are named.
+            if trained is not None and trained.values is not None and (tested is None or here.rests):
                 domain = dict.fromkeys(sorted({*domain, *trained.values}) if declared is None else domain)
                 domain |= dict.fromkeys(trained.values)
-            if _takes_others(testing.get(title, ()), domain, known=declared is not None or trained is not None):
+            if _takes_others(here, domain, known=declared is not None or trained is not None):
                 domain[OTHER] = None
             found[title] = Attribute(title, "categorical", tuple(domain))
         else:
-            missing = declared is not None and declared.missing
-            found[title] = Attribute(title, "numeric", missing=missing or _takes_missing(testing.get(title, ())))
+            missing = (declared is not None and declared.missing) or here.missing or bool(here.rests)
+            found[title] = Attribute(title, "numeric", missing=missing)
     return found
 
 
@@ -156,21 +181,15 @@ def _is_categorical(*stated: Attribute | None) -> bool:
     return next((attribute.type == "categorical" for attribute in stated if attribute is not None), False)
 
 
-def _has_rest(nodes: Sequence[Node]) -> bool:
-    """Whether some branch takes whatever values the others leave; else all that are there are named."""
-    return not nodes or any(_is_rest(branch) for node in nodes for branch in node.branches)
-
-
-def _takes_others(nodes: Sequence[Node], domain: Mapping[str, None], *, known: bool) -> bool:
+def _takes_others(tested: _Tests, domain: Mapping[str, None], *, known: bool) -> bool:
     """Whether some branch takes the rest of a domain that is not known, or of which there is no rest."""
-    resting = [node for node in nodes if any(map(_is_rest, node.branches))]
-    taken = ({value for branch in node.branches for value in branch.values or ()} for node in resting)
-    return bool(resting) and (not known or any(values >= domain.keys() for values in taken))
+    return bool(tested.rests) and (not known or any(values >= domain.keys() for values in tested.rests))
 
 
-def _takes_missing(nodes: Sequence[Node]) -> bool:
-    """Whether some branch takes missing numbers."""
-    return any(branch.missing or _is_rest(branch) for node in nodes for branch in node.branches)
+def _arrays(source: str, tree: Tree, attributes: Mapping[str, Attribute], classes: Sequence[str]) -> Nodes:
+    """The nodes of a tree, all with tests, without an object for each."""
+    nodes = (_resolved(node, attributes) for node in each(tree.nodes))
+    return packed(source, nodes, tuple(attributes.values()), classes)
 
 
 def _resolved(node: Node, attributes: Mapping[str, Attribute]) -> Node:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from maxent.models.errors import ARGUMENT, Problem, invalid
+from maxent.models.nodes import each, links_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source
 from maxent.models.text.hints import close_to
@@ -108,14 +109,14 @@ class Converted:
     @property
     def states(self) -> States:
         """Kinds of statements of leaves of the release: counts, n, rates, labels, and linear statements (scores)."""
-        leaves = [leaf for tree in self.release.trees for leaf in tree.leaves]
-        return {
-            "counts": any(leaf.counts is not None for leaf in leaves),
-            "n": any(leaf.n is not None for leaf in leaves),
-            "rates": any(leaf.rates is not None or leaf.error_rate is not None for leaf in leaves),
-            "labels": any(leaf.label is not None for leaf in leaves),
-            "linear": any(leaf.value is not None for leaf in leaves),
-        }
+        kinds = dict.fromkeys(("counts", "n", "rates", "labels", "linear"), False)
+        for leaf in (node for tree in self.release.trees for node in each(tree.nodes) if node.is_leaf):
+            kinds["counts"] |= leaf.counts is not None
+            kinds["n"] |= leaf.n is not None
+            kinds["rates"] |= leaf.rates is not None or leaf.error_rate is not None
+            kinds["labels"] |= leaf.label is not None
+            kinds["linear"] |= leaf.value is not None
+        return kinds
 
     @property
     def summary(self) -> dict[str, object]:
@@ -125,7 +126,7 @@ class Converted:
             "format": self.format,
             "tool": self.tool,
             "trees": len(trees),
-            "leaves": sum(len(tree.leaves) for tree in trees),
+            "leaves": sum(int((links_of(tree.nodes)[0] == 0).sum()) for tree in trees),
             "states": self.states,
             "lost": list(self.lost),
             "exact": self.exact,

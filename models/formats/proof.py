@@ -13,6 +13,7 @@ import numpy as np
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.nodes import each
 from maxent.models.release import Release
 from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.columns.numeric_classes import class_names
@@ -74,7 +75,7 @@ def check_leaves(source: str, release: Release, training: TrainingColumns, advic
     """
     proven = bool(training.classes)
     for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True):
-        for node, here in zip(tree.nodes, counts.tolist(), strict=True):
+        for node, here in zip(each(tree.nodes), counts.tolist(), strict=True):
             if not node.is_leaf:
                 if sum(here):
                     raise _other(
@@ -97,7 +98,7 @@ def reached_as_stated(release: Release, training: TrainingColumns) -> bool:
     return all(
         node.n is None or node.n == sum(here)
         for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True)
-        for node, here in zip(tree.nodes, counts.tolist(), strict=True)
+        for node, here in zip(each(tree.nodes), counts.tolist(), strict=True)
         if node.is_leaf
     )
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.nodes import attributes_of
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import finite
@@ -139,7 +140,7 @@ def read_columns(
 
 def tested_attributes(release: Release) -> tuple[Attribute, ...]:
     """The attributes that some tree tests, in the order of the release."""
-    tested = {node.attribute for tree in release.trees for node in tree.nodes}
+    tested = {name for tree in release.trees for name in attributes_of(tree.nodes)}
     return tuple(attribute for attribute in release.attributes if attribute.name in tested)
 
 

@@ -129,14 +129,48 @@ def levels(folder: Path) -> Path:
     return folder / "model.json"
 
 
+def table(folder: Path) -> Path:
+    """A complete tree of R's randomForest, a line of which has few bytes."""
+    n = 2 ** (DEPTH + 1) - 1
+    cuts = np.random.default_rng(0).normal(size=n).round(6).tolist()
+    rows = [
+        f'"{i + 1}",{2 * i + 2},{2 * i + 3},"column{i % 5}",{cuts[i]},1,NA'
+        if i < n // 2
+        else f'"{i + 1}",0,0,NA,0,-1,"{"ab"[i % 2]}"'
+        for i in range(n)
+    ]
+    head = '"","left daughter","right daughter","split var","split point","status","prediction"'
+    (folder / "model.csv").write_text("\n".join([head, *rows, ""]), encoding="utf-8")
+    return folder / "model.csv"
+
+
+def cases(folder: Path) -> Path:
+    """A complete tree of C5.0, with a leaf of missing values at each test."""
+    lines = ['id="See5/C5.0 2.07 GPL Edition 2026-11-22"', 'entries="1"']
+
+    def node(depth: int) -> None:
+        if depth == DEPTH:
+            lines.append('type="0" class="a" freq="1,0"')
+            return
+        size = 2 ** (DEPTH - depth)
+        lines.append(f'type="2" class="a" freq="{size},0" att="column{depth}" forks="3" cut="{depth}.5"')
+        lines.append('type="0" class="a"')
+        node(depth + 1)
+        node(depth + 1)
+
+    node(0)
+    (folder / "model.tree").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return folder / "model.tree"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("write", [text, scores, binary, lines, levels])
+@pytest.mark.parametrize("write", [text, scores, binary, lines, levels, table, cases])
 def test_memory_is_in_proportion_to_the_file(write: Callable[[Path], Path], tmp_path: Path) -> None:
-    path = write(tmp_path)
-    convert_model(path, Wanted(), Reader())  # what is imported stays
+    path, wanted = write(tmp_path), Wanted(classes=("a", "b") if write in (table, cases) else None)
+    convert_model(path, wanted, Reader())  # what is imported stays
     tracemalloc.start()
     try:
-        found = convert_model(path, Wanted(), Reader())
+        found = convert_model(path, wanted, Reader())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -19,6 +19,8 @@ from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import counts_in_leaves
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.nodes import each
+from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.trees.thresholds import single_at_most
@@ -134,7 +136,7 @@ class _Scores:
         return values[0] if self.size == 1 else dict(zip(self.classes, values, strict=True))
 
 
-_Read = tuple[tuple[Node, ...], dict[str, float]]
+_Read = tuple[Sequence[Node], dict[str, float]]
 """The nodes of a tree, and the weights of its leaves."""
 
 
@@ -153,7 +155,7 @@ def _oblivious(tree: Values, columns: Columns, scores: _Scores) -> _Read:
             nodes.append(Node(names[inner], *_test(split, columns, below)))
     size = scores.size
     nodes += [Node(names[n + i], value=scores.of(values[i * size : (i + 1) * size])) for i in range(n)]
-    return tuple(nodes), dict(zip(names[n:], weights, strict=True))
+    return packed(tree.source, nodes), dict(zip(names[n:], weights, strict=True))
 
 
 def _id(number: int, n_leaves: int) -> str:
@@ -174,13 +176,13 @@ def _nested(tree: Values, columns: Columns, scores: _Scores) -> _Read:
             continue
         nodes.append(Node(name, *_test(at.child("split"), columns, (f"{name}0", f"{name}1"))))
     numbers = {node.id: str(i) for i, node in enumerate(nodes)}
-    renamed = [
+    renamed = (
         replace(
             node, id=numbers[node.id], branches=tuple(replace(b, child=numbers[b.child or ""]) for b in node.branches)
         )
         for node in nodes
-    ]
-    return tuple(renamed), {numbers[name]: weight for name, weight in weights.items()}
+    )
+    return packed(tree.source, renamed), {numbers[name]: weight for name, weight in weights.items()}
 
 
 def _walked(tree: Values) -> Iterator[tuple[str, Values]]:
@@ -221,7 +223,7 @@ def _with_hessians(read: _Read, base: object) -> tuple[Node, ...]:
         replace(node, hessian=weights[node.id] * share * (1 - share))
         if share and weights.get(node.id, -1.0) >= 0
         else node
-        for node in nodes
+        for node in each(nodes)
     )
 
 
@@ -231,9 +233,9 @@ def _sized(release: Release, weights: Sequence[Mapping[str, float]], training: T
     trees = []
     for tree, counts, of in zip(release.trees, counts_in_leaves(release, rows), weights, strict=True):
         sums = counts.sum(axis=1).tolist()
-        if any(of[node.id] != n for node, n in zip(tree.nodes, sums, strict=True) if node.is_leaf):
+        if any(of[node.id] != n for node, n in zip(each(tree.nodes), sums, strict=True) if node.is_leaf):
             return None
-        sized = (replace(node, n=n) if node.is_leaf else node for node, n in zip(tree.nodes, sums, strict=True))
+        sized = (replace(node, n=n) if node.is_leaf else node for node, n in zip(each(tree.nodes), sums, strict=True))
         trees.append(replace(tree, nodes=tuple(sized)))
     return replace(release, trees=tuple(trees))
 

@@ -16,6 +16,7 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.proof import training_places
 from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.nodes import each, links_of
 from maxent.models.release import Release, Tree
 
 _SMALLEST = 1e-16
@@ -100,7 +101,7 @@ def agrees(
         for t in members:
             of = classes.index(release.trees[t].of_class or classes[-1])
             sums = np.bincount(reached[t], weights * hessian[:, of], minlength=len(covers[t]))
-            leaves = np.array([node.is_leaf for node in release.trees[t].nodes])
+            leaves = links_of(release.trees[t].nodes)[0] == 0
             if not np.allclose(sums[: len(leaves)][leaves], covers[t][leaves], rtol=_ROUNDING, atol=_ROUNDING):
                 return False
         for t in members:
@@ -125,4 +126,4 @@ def _class_weights(hessian: FloatArray, second: np.ndarray[tuple[int], np.dtype[
 
 def _values(tree: Tree) -> FloatArray:
     """Scores at the nodes, shape (n_nodes,)."""
-    return np.array([node.value if isinstance(node.value, float) else 0.0 for node in tree.nodes])
+    return np.array([node.value if isinstance(node.value, float) else 0.0 for node in each(tree.nodes)])

@@ -17,6 +17,7 @@ from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
+from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
@@ -180,7 +181,7 @@ def _tree(tree: Values, t: int, forest: _Forest) -> Tree:
     if len(seen) < len(tree.items("nodes")):
         tree.refuse("nodes", "nodes that the first one leads to, each once")
     name = forest.classes[1] if forest.link == "logit" else forest.classes[of] if of >= 0 else None
-    return Tree(tuple(nodes), weight=forest.weight, of_class=name if forest.link is not None else None)
+    return Tree(packed(tree.source, nodes), weight=forest.weight, of_class=name if forest.link is not None else None)
 
 
 def _leaf(node: Values, at: int, of: int, forest: _Forest) -> Node:

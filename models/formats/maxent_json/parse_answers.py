@@ -11,6 +11,7 @@ from typing import Any, TypedDict, get_args
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
 from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.nodes import each
 from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts, Tree
 from maxent.models.text.arguments import is_number, listing, listing_of, name, show
 from maxent.models.trees.printed_rates import decimals
@@ -183,7 +184,7 @@ def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
 
 def has_several(tree: Tree) -> bool:
     """Whether some leaf states scores of classes by name."""
-    return any(isinstance(node.value, Mapping) for node in tree.nodes)
+    return any(isinstance(node.value, Mapping) for node in each(tree.nodes))
 
 
 def score_problems(tree: Tree, places: Sequence[str]) -> Iterator[Problem]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from maxent.models.files.output import write_text
 from maxent.models.formats.maxent_json.check_tree import check_by_tree, checked_release
+from maxent.models.formats.maxent_json.typed.sound import is_sound
+from maxent.models.nodes import each
 from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
 from maxent.models.sparse_counts import SparseCounts
 
@@ -44,7 +46,7 @@ class _Entries(list[object]):
         return len(self._nodes)
 
     def __iter__(self) -> Iterator[object]:
-        return map(_node_entry, self._nodes)
+        return map(_node_entry, each(self._nodes))
 
 
 def check_release(release: Content, source: str) -> None:
@@ -59,7 +61,9 @@ def check_release(release: Content, source: str) -> None:
         checked_release(release_to_document(release), source)
         return
     head = release_to_document(replace(release, trees=()))
-    check_by_tree(head, release.trees, lambda tree: {**_tree_head(tree), "nodes": _Entries(tree.nodes)}, source)
+    if is_sound(release, head, [_tree_head(tree) for tree in release.trees]):
+        return
+    check_by_tree(head, release.trees, _listed_tree, source)
 
 
 def _answers(release: Content) -> dict[str, object]:
@@ -96,9 +100,9 @@ def save_release(release: Content, path: str | os.PathLike[str]) -> None:
         When the release breaks a rule of the format, or the file cannot be written.
     """
     source = os.fspath(path)
-    document = release_to_document(release)
-    checked_release(document, source)
-    write_text(source, _text(document), public=True)
+    check_release(release, source)
+    head = release_to_document(replace(release, trees=()))
+    write_text(source, _text({**head, "trees": list(map(_listed_tree, release.trees))}), public=True)
 
 
 def _without_none(**entries: object) -> dict[str, object]:
@@ -145,7 +149,12 @@ def _defense_entry(defense: Defense) -> dict[str, object]:
 
 def _tree_entry(tree: Tree) -> dict[str, object]:
     """A tree of the document."""
-    return {**_tree_head(tree), "nodes": [_node_entry(node) for node in tree.nodes]}
+    return {**_tree_head(tree), "nodes": [_node_entry(node) for node in each(tree.nodes)]}
+
+
+def _listed_tree(tree: Tree) -> dict[str, object]:
+    """A tree of the document, of which each node is made when it is asked for."""
+    return {**_tree_head(tree), "nodes": _Entries(tree.nodes)}
 
 
 def _tree_head(tree: Tree) -> dict[str, object]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from maxent.models.errors import invalid
+from maxent.models.packing import packed
 from maxent.models.release import Branch, Node, Tree
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.trees.routing import interval_of
@@ -119,7 +120,8 @@ def unrolled(
             learned = {**known, found.attribute: what[0]} if what and learns else known
             counted = whole and not (found.lacking and parted)
             stack.append((next_state, (len(nodes) - 1, i), learned, own and goes_on, counted))
-    return Tree(tuple(replace(node, branches=tuple(drawn.get(at, ()))) for at, node in enumerate(nodes)))
+    whole_nodes = (replace(node, branches=tuple(drawn.pop(at, ()))) for at, node in enumerate(nodes))
+    return Tree(packed(source, whole_nodes))
 
 
 def _only(question: Question[State], known: Mapping[str, _Known]) -> tuple[State] | None:

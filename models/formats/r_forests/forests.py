@@ -7,13 +7,16 @@ lists go right, those of which randomForest has set the bit go left.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.r_forests.levels import WAY_OUT, Levels
 from maxent.models.formats.r_forests.tables import ABSENT, Table
+from maxent.models.nodes import Nodes
+from maxent.models.packing import packed
 from maxent.models.release import Branch, Node
 from maxent.models.tables.frame import shorten
 
@@ -36,17 +39,23 @@ _CLASSES = "a forest of classification, whose leaves have classes (of a regressi
 class Grown:
     """The nodes of a tree, and the thresholds of its tests of numbers."""
 
-    nodes: tuple[Node, ...]
-    thresholds: tuple[float, ...]
+    nodes: Nodes
+    thresholds: Sequence[float]
 
 
 def ranger_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str]) -> Grown:
     """A tree of ranger; ``shares`` are the classes of the columns of probabilities, if there are some."""
-    nodes, thresholds = [], []
-    for at in range(len(table.rows)):
+    thresholds = array("d")
+    return Grown(packed(table.source, _ranger_nodes(table, kinds, levels, shares, thresholds)), thresholds)
+
+
+def _ranger_nodes(
+    table: Table, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str], thresholds: array[float]
+) -> Iterator[Node]:
+    for at in range(len(table)):
         name, place = str(table.whole(at, "nodeID")), table.place(at)
         if table.cell(at, "terminal").upper() == "TRUE":
-            nodes.append(_probable(table, at, name, shares) if shares else Node(name, label=_label(table, at)))
+            yield _probable(table, at, name, shares) if shares else Node(name, label=_label(table, at))
             continue
         below = [str(table.whole(at, side)) for side in ("leftChild", "rightChild")]
         column = _column(table, at, "splitvarName")
@@ -56,20 +65,26 @@ def ranger_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels, shares:
                 raise invalid(table.source, place, "splitval", "numbers of levels (of at most 31)", shorten(split))
             numbers = frozenset(map(int, split.split(",")))
             right, left = levels.sides(place, column, numbers, below[::-1])
-            nodes.append(Node(name, column, (left, right)))
+            yield Node(name, column, (left, right))
             continue
-        nodes.append(Node(name, column, _cut(table, at, "splitval", kinds[column], column, levels, below)))
-        thresholds += [table.number(at, "splitval")] if kinds[column] == "number" else []
-    return Grown(tuple(nodes), tuple(thresholds))
+        yield Node(name, column, _cut(table, at, "splitval", kinds[column], column, levels, below))
+        if kinds[column] == "number":
+            thresholds.append(table.number(at, "splitval"))
 
 
 def random_forest_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels) -> Grown:
     """A tree of randomForest; rows are numbered from 1."""
-    nodes, thresholds = [], []
-    for at in range(len(table.rows)):
+    thresholds = array("d")
+    return Grown(packed(table.source, _random_forest_nodes(table, kinds, levels, thresholds)), thresholds)
+
+
+def _random_forest_nodes(
+    table: Table, kinds: Mapping[str, Kind], levels: Levels, thresholds: array[float]
+) -> Iterator[Node]:
+    for at in range(len(table)):
         name, place = str(at + 1), table.place(at)
         if table.cell(at, "status") == "-1":
-            nodes.append(Node(name, label=_label(table, at)))
+            yield Node(name, label=_label(table, at))
             continue
         below = [str(table.whole(at, side)) for side in ("left daughter", "right daughter")]
         column = _column(table, at, "split var")
@@ -79,11 +94,11 @@ def random_forest_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels) 
                 expected = f"a bit mask of levels below {_MANY:g}, which write.csv writes whole"
                 raise invalid(table.source, place, "split point", expected, f"{mask:g}")
             bits = frozenset(i + 1 for i in range(int(mask).bit_length()) if int(mask) >> i & 1)
-            nodes.append(Node(name, column, tuple(levels.sides(place, column, bits, below))))
+            yield Node(name, column, tuple(levels.sides(place, column, bits, below)))
             continue
-        nodes.append(Node(name, column, _cut(table, at, "split point", kinds[column], column, levels, below)))
-        thresholds += [table.number(at, "split point")] if kinds[column] == "number" else []
-    return Grown(tuple(nodes), tuple(thresholds))
+        yield Node(name, column, _cut(table, at, "split point", kinds[column], column, levels, below))
+        if kinds[column] == "number":
+            thresholds.append(table.number(at, "split point"))
 
 
 def _cut(

@@ -7,7 +7,8 @@ Numbers below the split go left. A factor's split is the number of a list, from 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from maxent.models.errors import invalid
@@ -16,6 +17,7 @@ from maxent.models.files.text_files import read_text
 from maxent.models.formats.r_forests.forests import Grown
 from maxent.models.formats.r_forests.levels import WAY_OUT, Levels
 from maxent.models.formats.r_forests.tables import Table
+from maxent.models.packing import packed
 from maxent.models.release import Branch, Node
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import shorten
@@ -58,23 +60,33 @@ def gbm_tree(
     table: Table, names: Sequence[str], factors: frozenset[str], lists: Sequence[tuple[int, ...]] | None, levels: Levels
 ) -> Grown:
     """A tree of gbm; rows are numbered from 0, and so are columns."""
-    nodes, thresholds = [], []
-    for at in range(len(table.rows)):
+    thresholds = array("d")
+    return Grown(packed(table.source, _nodes(table, names, factors, lists, levels, thresholds)), thresholds)
+
+
+def _nodes(
+    table: Table,
+    names: Sequence[str],
+    factors: frozenset[str],
+    lists: Sequence[tuple[int, ...]] | None,
+    levels: Levels,
+    thresholds: array[float],
+) -> Iterator[Node]:
+    for at in range(len(table)):
         variable = table.whole(at, "SplitVar")
         if variable == -1:
-            nodes.append(Node(str(at), n=_size(table, at), value=table.number(at, "Prediction")))
+            yield Node(str(at), n=_size(table, at), value=table.number(at, "Prediction"))
             continue
         name = names[variable]
         left, right, missing = (str(table.whole(at, side)) for side in GBM[2:5])
         if name in factors:
-            nodes.append(Node(str(at), name, _sides(table, at, name, lists, levels, (left, right, missing))))
+            yield Node(str(at), name, _sides(table, at, name, lists, levels, (left, right, missing)))
             continue
         threshold = table.number(at, "SplitCodePred")
         thresholds.append(threshold)
         most = less_than(threshold)
         branches = Branch(left, le=most), Branch(right, gt=most), Branch(missing, missing=True)
-        nodes.append(Node(str(at), name, branches))
-    return Grown(tuple(nodes), tuple(thresholds))
+        yield Node(str(at), name, branches)
 
 
 def _size(table: Table, at: int) -> int | None:
@@ -116,7 +128,7 @@ def factors_of(source: str, tables: Sequence[Table], names: Sequence[str], level
     """
     splits: dict[str, list[str]] = {}
     for table in tables:
-        for at in range(len(table.rows)):
+        for at in range(len(table)):
             variable = table.whole(at, "SplitVar")
             if variable >= len(names):
                 expected = f"the names of the model's columns in its order (features=), at least {variable + 1}"

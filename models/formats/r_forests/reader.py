@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from maxent.models.arrays import IntArray
+from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.formats.assemble import assemble
@@ -30,6 +32,7 @@ from maxent.models.formats.r_forests.levels import Levels, read_levels
 from maxent.models.formats.r_forests.tables import Table, are_whole, read_tables, tree_files
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.nodes import Nodes, each
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Release, Tree
 
@@ -102,7 +105,7 @@ def _voting(
     source: str, tool: str, grown: Sequence[Grown], levels: Levels, wanted: Wanted, lost: list[str]
 ) -> Converted:
     """The release of trees that vote for classes."""
-    labels = {node.label for tree in grown for node in tree.nodes if node.label is not None}
+    labels = {node.label for tree in grown for node in each(tree.nodes) if node.label is not None}
     classes = _known(wanted, levels) or tuple(sorted(labels))
     if not labels <= {*classes} or (not _known(wanted, levels) and any(map(_FRACTION.fullmatch, labels))):
         expected = "classes of the target at leaves (of a regression: bin the target, and fit it anew)"
@@ -145,9 +148,11 @@ def _gbm(
         known = levels.known
         return assemble(source, made, classes, wanted, training, known=known, predicts="score", boosting=boosting)
 
-    release = release_of([_sized(tree) for tree in trees])
+    release = release_of([replace(tree, nodes=_sized(here.nodes)) for tree, here in zip(trees, grown, strict=True)])
     if training is None or not reached_as_stated(release, replace(training, classes=())):
-        release = release_of([replace(tree, nodes=tuple(replace(n, n=None) for n in tree.nodes)) for tree in trees])
+        release = release_of(
+            [replace(tree, nodes=_unsized(here.nodes)) for tree, here in zip(trees, grown, strict=True)]
+        )
         lost = [*lost, _BAG]
     lost += [] if base is not None or several else [_START]
     if not _known(wanted, levels):
@@ -157,10 +162,17 @@ def _gbm(
     return _converted(release, "R gbm", grown, lost)
 
 
-def _sized(tree: Tree) -> Tree:
+def _sized(nodes: Nodes) -> Nodes:
     """A tree without the sizes of leaves of missing values: gbm writes those of the nodes above."""
-    missing = {node.branches[2].child for node in tree.nodes if len(node.branches) > 2}
-    return replace(tree, nodes=tuple(replace(n, n=None) if n.id in missing else n for n in tree.nodes))
+    held = nodes.columns
+    return _unsized(nodes, held.child[held.branch_ends[held.inner] + 2])
+
+
+def _unsized(nodes: Nodes, rows: IntArray | None = None) -> Nodes:
+    """A tree without the sizes of some of its nodes, or of all."""
+    n = nodes.columns.statements.n.copy()
+    n[slice(None) if rows is None else rows] = NOTHING
+    return Nodes(replace(nodes.columns, statements=replace(nodes.columns.statements, n=n)))
 
 
 def _number(wanted: Wanted, name: str) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -18,25 +19,64 @@ from maxent.models.tables.frame import shorten
 
 ABSENT = ("", "NA")
 _TREES = re.compile(r"tree[-_.]?([0-9]{1,6})\.csv", re.IGNORECASE)
+_TOGETHER = 2**13
+"""Cells that are objects at the same time."""
+
 _DIGITS = 14
 """So many digits of a number, one less than write.csv writes, show that none is lacking."""
 
 
-@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a file, without an object for each: one text of all, and where each of them ends in it."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._new: list[str] = []
+        self._texts: list[str] = []
+        self._ends = array("q", [0])
+        self._text = ""
+        self.lines = array("q")
+
+    def add(self, line: int, row: Sequence[str]) -> None:
+        """Keep a row."""
+        self.lines.append(line)
+        for cell in row:
+            self._ends.append(self._ends[-1] + len(cell))
+        self._new += row
+        if len(self._new) >= _TOGETHER:
+            self._texts.append("".join(self._new))
+            self._new = []
+
+    def done(self) -> None:
+        """No row will be added."""
+        self._text = "".join((*self._texts, *self._new))
+        self._texts, self._new = [], []
+
+    def cell(self, row: int, column: int) -> str:
+        """A cell."""
+        at = row * self._width + column
+        return self._text[self._ends[at] : self._ends[at + 1]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The rows of a tree: for each its line in the file, and its cells; ``names`` has where those of a column are."""
+    """The rows of a tree: where they are among the cells of a file; ``names`` has where those of a column are."""
 
     source: str
     names: Mapping[str, int]
-    rows: Sequence[tuple[int, Sequence[str]]]
+    cells: _Cells
+    rows: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def cell(self, at: int, name: str) -> str:
         """The cell of a row in a column, nothing where there is no such column."""
-        return self.rows[at][1][self.names[name]] if name in self.names else ""
+        return self.cells.cell(self.rows[at], self.names[name]) if name in self.names else ""
 
-    def column(self, name: str) -> list[str]:
+    def column(self, name: str) -> Iterator[str]:
         """The cells of a column."""
-        return [self.cell(at, name) for at in range(len(self.rows))]
+        return (self.cell(at, name) for at in range(len(self)))
 
     def whole(self, at: int, name: str) -> int:
         """A cell that is a whole number, not below -1."""
@@ -58,7 +98,7 @@ class Table:
 
     def place(self, at: int) -> str:
         """What problems call a row."""
-        return f"line {self.rows[at][0]}"
+        return f"line {self.cells.lines[self.rows[at]]}"
 
 
 def tree_files(names: Sequence[str]) -> list[str]:
@@ -94,35 +134,52 @@ def read_tables(path: str | os.PathLike[str]) -> list[Table]:
 
 def _tables(file: Path) -> list[Table]:
     source = shown_path(file)
-    rows = read_csv(file)
-    header = tuple(re.sub("[ .]", " ", name) if "pred." not in name else name for name in rows[0][1])
-    if len({*header}) < len(header):
-        raise invalid(source, "file", "header", "columns of different names", "one twice")
+    rows = _rows(file)
+    _, first = next(rows)
+    header = tuple(re.sub("[ .]", " ", name) if "pred." not in name else name for name in first)
     names = {name: i for i, name in enumerate(header)}
-    if len(rows) < 2:
+    cells = _Cells(len(header))
+    groups: dict[str, array[int]] = {}
+    for at, (line, row) in enumerate(rows):
+        cells.add(line, row)
+        groups.setdefault(row[names["tree"]] if "tree" in names else "", array("q")).append(at)
+    cells.done()
+    if len(names) < len(header):
+        raise invalid(source, "file", "header", "columns of different names", "one twice")
+    if not groups:
         raise invalid(source, "file", "content", "a row for each node", "none")
-    if "tree" not in names:
-        return [Table(source, names, rows[1:])]
-    groups: dict[str, list[tuple[int, list[str]]]] = {}
-    for line, row in rows[1:]:
-        groups.setdefault(row[names["tree"]], []).append((line, row))
-    return [Table(source, names, group) for group in groups.values()]
+    return [Table(source, names, cells, group) for group in groups.values()]
 
 
 def read_csv(file: Path) -> list[tuple[int, list[str]]]:
     """The rows of a file with the numbers of their lines, its header first, each as long as the header."""
+    return list(_rows(file))
+
+
+def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
     source = shown_path(file)
-    reader = csv.reader(read_text(file).split("\n"), strict=True)
+    reader = csv.reader(_lines(read_text(file)), strict=True)
+    width = 0
     try:
-        rows = [(reader.line_num, row) for row in reader if row]
+        for row in reader:
+            width = width or len(row)
+            if row and len(row) != width:
+                raise invalid(source, f"line {reader.line_num}", "cells", f"{width}, as in the header", str(len(row)))
+            if row:
+                yield reader.line_num, row
     except csv.Error as error:
         raise invalid(source, "file", "content", "CSV of R's write.csv", str(error)) from None
-    if not rows:
+    if not width:
         raise invalid(source, "file", "content", "CSV of R's write.csv", "an empty file")
-    for line, row in rows:
-        if len(row) != len(rows[0][1]):
-            raise invalid(source, f"line {line}", "cells", f"{len(rows[0][1])}, as in the header", str(len(row)))
-    return rows
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, without their ends."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def are_whole(numbers: Sequence[float]) -> bool:

@@ -43,7 +43,7 @@ _LOST = (
 class Grown:
     """The nodes of a tree, and the sum of hessians that each states; none where a file has no such sums."""
 
-    nodes: tuple[Node, ...]
+    nodes: Sequence[Node]
     covers: FloatArray | None
 
 

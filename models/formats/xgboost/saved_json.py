@@ -30,6 +30,7 @@ from maxent.models.formats.xgboost.model import (
 )
 from maxent.models.formats.xgboost.model import converted as released
 from maxent.models.formats.xgboost.training import Weights, training_of
+from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Node
 
@@ -220,7 +221,7 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
             branches = categorical(column.values, codes, below, to_left)
         nodes.append(Node(names[at], column.name, branches))
         stack += [int(right[at]), int(left[at])]
-    return Grown(tuple(nodes), None if covers is None else covers[order])
+    return Grown(packed(tree.source, nodes), None if covers is None else covers[order])
 
 
 def _named(names: Sequence[str], at: int) -> str:
