@@ -8,9 +8,9 @@ from typing import Any
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Wanted
+from maxent.models.formats.packing import packed
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.nodes import Nodes, each
-from maxent.models.packing import packed
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.hints import close_to

@@ -17,9 +17,9 @@ from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import parse
 from maxent.models.formats.maxent_json.typed import document as typed
 from maxent.models.formats.maxent_json.typed.sound import is_sound
+from maxent.models.formats.packing import packed
 from maxent.models.formats.registry import load_release
 from maxent.models.nodes import Nodes, attributes_of, links_of, nodes_at, state_scores, statements_of
-from maxent.models.packing import packed
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import SparseCounts
 

@@ -16,11 +16,11 @@ from maxent.models.formats.boosting.catboost_columns import Columns, columns_of
 from maxent.models.formats.boosting.catboost_training import training_of
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
+from maxent.models.formats.packing import packed
 from maxent.models.formats.proof import counts_in_leaves
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.nodes import each
-from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.trees.thresholds import single_at_most

@@ -15,8 +15,10 @@ from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.boosting.lightgbm_training import Forest, Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.packing import packed
 from maxent.models.formats.proof import check_leaves, reached_as_stated
 from maxent.models.formats.training_columns import read_training
+from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
@@ -276,9 +278,10 @@ def converted(
     else:
         how, grown, doubt = stated_training(trained, grown, classes, wanted)
     if doubt:
-        how, grown = Boosting(head.link), [tuple(replace(node, hessian=None) for node in tree) for tree in grown]
+        how = Boosting(head.link)
+        grown = [packed(head.source, (replace(node, hessian=None) for node in each(tree))) for tree in grown]
     made = [
-        Tree(tuple(nodes), weight=weight, of_class=classes[i % head.per_iteration] if several else classes[1])
+        Tree(nodes, weight=weight, of_class=classes[i % head.per_iteration] if several else classes[1])
         for i, nodes in enumerate(grown)
     ]
     if len({tree.root.n for tree in made if tree.root.n is not None}) > 1:
@@ -313,7 +316,7 @@ def converted(
 
 
 def _unsized(tree: Tree) -> Tree:
-    return replace(tree, nodes=tuple(replace(node, n=None) for node in tree.nodes))
+    return replace(tree, nodes=packed("LightGBM", (replace(node, n=None) for node in each(tree.nodes))))
 
 
 def _slope(head: Header) -> float:

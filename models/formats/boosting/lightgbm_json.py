@@ -22,6 +22,7 @@ from maxent.models.formats.boosting.lightgbm import (
 )
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
+from maxent.models.formats.packing import packed
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Node
@@ -53,7 +54,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     )
     maker = Nodes(head, columns_of(head, document.raw.get("pandas_categorical"), None))
     trees = [
-        Grown(tuple(_nodes(tree, maker)), tree.number("shrinkage") if "shrinkage" in tree.raw else None)
+        Grown(packed(head.source, _nodes(tree, maker)), tree.number("shrinkage") if "shrinkage" in tree.raw else None)
         for tree in document.children("tree_info")
     ]
     return converted(head, maker.columns, trees, {}, f"(model {version})", wanted, reader)

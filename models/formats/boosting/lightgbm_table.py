@@ -32,6 +32,7 @@ from maxent.models.formats.boosting.lightgbm import (
     header,
 )
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.packing import packed
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
 from maxent.models.reading import Reader
@@ -190,7 +191,7 @@ def _read(
         table.source, "v4", objective, per_iteration, False, names, infos, table.size, replace(wanted, features=None)
     )
     maker = Nodes(head, columns)
-    trees = [Grown(tuple(_nodes(table, t, maker)), None) for t in range(len(table.trees))]
+    trees = [Grown(packed(head.source, _nodes(table, t, maker)), None) for t in range(len(table.trees))]
     return converted(head, columns, trees, {}, "", wanted, reader)
 
 

@@ -25,6 +25,7 @@ from maxent.models.formats.boosting.lightgbm import (
     header,
 )
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.packing import packed
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Node
@@ -67,7 +68,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     for number, part in enumerate(body.split("\nTree=")[1:], 1):
         lines = Lines(source, f"tree {number}", _keyed(part))
         rate = lines.floats("shrinkage", 1).tolist() if "shrinkage" in lines.raw else [None]
-        trees.append(Grown(tuple(_nodes(lines, maker)), rate[0]))
+        trees.append(Grown(packed(head.source, _nodes(lines, maker)), rate[0]))
     return converted(head, maker.columns, trees, parameters, f"(model {version})", wanted, reader)
 
 

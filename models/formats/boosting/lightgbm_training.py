@@ -16,6 +16,8 @@ import numpy as np
 from maxent.models.arrays import FloatArray
 from maxent.models.formats.boosting.class_weights import FirstTree, number_of_second, unbalanced
 from maxent.models.formats.conversion import Wanted
+from maxent.models.formats.packing import packed
+from maxent.models.nodes import each
 from maxent.models.release import Boosting, Link, Node
 
 Forest = Sequence[Sequence[Node]]
@@ -82,8 +84,10 @@ def stated_training(
         base = _base(trained, trees, l2, penalties, rate)
     if base is None:
         return plain, trees, "the scores before the first tree are not known"
-    without = [tuple(_moved(node, base[i], slope) for node in tree) for i, tree in enumerate(trees[:k])]
-    others = [tuple(_moved(node, 0.0, slope) for node in tree) for tree in trees[k:]]
+    without = [
+        packed("LightGBM", (_moved(node, base[i], slope) for node in each(tree))) for i, tree in enumerate(trees[:k])
+    ]
+    others = [packed("LightGBM", (_moved(node, 0.0, slope) for node in each(tree))) for tree in trees[k:]]
     square = slope**2
     boosting = Boosting(
         trained.link,
@@ -150,7 +154,7 @@ def _rate(trained: Trained, wanted: Wanted) -> float | None:
 
 def _penalties(trained: Trained, trees: Forest, l2: float) -> Mapping[str, float] | None:
     """L2 penalties right below splits of columns of categories, None where they are not known."""
-    tested = {node.attribute for tree in trees for node in tree if node.attribute in trained.bins}
+    tested = {node.attribute for tree in trees for node in each(tree) if node.attribute in trained.bins}
     if not tested:
         return {}
     more, most = (_number(trained.parameters, key, float("nan")) for key in ("cat_l2", "max_cat_to_onehot"))
@@ -170,8 +174,8 @@ def _base(
         return none if _agrees(trained, first, none) else None
     found = []
     for tree in first:
-        above = {branch.child: node.attribute for node in tree for branch in node.branches}
-        leaves = [node for node in tree if node.is_leaf]
+        above = {branch.child: node.attribute for node in each(tree) for branch in node.branches}
+        leaves = [node for node in each(tree) if node.is_leaf]
         if len(leaves) == 1:
             found.append(_value(leaves[0]))
             continue
@@ -235,9 +239,9 @@ def _agrees(trained: Trained, first: Forest, base: Sequence[float]) -> bool:
     total = sum(map(exp, base))
     for score, tree in zip(base, first, strict=True):
         share = 1 / (1 + exp(-slope * score)) if k == 1 else exp(score) / total
-        each = slope**2 * share * (1 - share) * (1.0 if k == 1 else k / (k - 1))
-        for leaf in (node for node in tree if node.is_leaf and len(tree) > 1):
-            if leaf.hessian is None or leaf.n is None or abs(leaf.hessian - leaf.n * each) > _OFF * leaf.n * each:
+        curve = slope**2 * share * (1 - share) * (1.0 if k == 1 else k / (k - 1))
+        for leaf in (node for node in each(tree) if node.is_leaf and len(tree) > 1):
+            if leaf.hessian is None or leaf.n is None or abs(leaf.hessian - leaf.n * curve) > _OFF * leaf.n * curve:
                 return False
     return True
 

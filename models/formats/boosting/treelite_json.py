@@ -15,9 +15,9 @@ from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
+from maxent.models.formats.packing import packed
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
-from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER

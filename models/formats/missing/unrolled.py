@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from maxent.models.errors import invalid
-from maxent.models.packing import packed
+from maxent.models.formats.packing import packed
 from maxent.models.release import Branch, Node, Tree
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.trees.routing import interval_of

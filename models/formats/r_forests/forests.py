@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from maxent.models.errors import InvalidInput, invalid
+from maxent.models.formats.packing import packed
 from maxent.models.formats.r_forests.levels import WAY_OUT, Levels
 from maxent.models.formats.r_forests.tables import ABSENT, Table
 from maxent.models.nodes import Nodes
-from maxent.models.packing import packed
 from maxent.models.release import Branch, Node
 from maxent.models.tables.frame import shorten
 

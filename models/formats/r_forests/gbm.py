@@ -14,10 +14,10 @@ from pathlib import Path
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
+from maxent.models.formats.packing import packed
 from maxent.models.formats.r_forests.forests import Grown
 from maxent.models.formats.r_forests.levels import WAY_OUT, Levels
 from maxent.models.formats.r_forests.tables import Table
-from maxent.models.packing import packed
 from maxent.models.release import Branch, Node
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import shorten

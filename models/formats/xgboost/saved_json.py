@@ -15,6 +15,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
+from maxent.models.formats.packing import packed
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.formats.xgboost.columns import codes_by_node, columns_of
@@ -30,7 +31,6 @@ from maxent.models.formats.xgboost.model import (
 )
 from maxent.models.formats.xgboost.model import converted as released
 from maxent.models.formats.xgboost.training import Weights, training_of
-from maxent.models.packing import packed
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Node
 
