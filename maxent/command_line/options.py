@@ -39,6 +39,7 @@ class LevelName(StrEnum):
 
     closed = "closed"
     linear = "linear"
+    convex = "convex"
     integer = "integer"
     auto = "auto"
 

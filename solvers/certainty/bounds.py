@@ -71,7 +71,7 @@ def whole(values: FloatArray) -> FloatArray:
     near = np.rint(values)
     with np.errstate(invalid="ignore"):  # of infinite bounds
         close = np.abs(values - near) <= WHOLE
-    result: FloatArray = np.where(close, near, values)
+    result: FloatArray = np.where(close, near, values) + 0.0  # which makes 0 of -0
     return result
 
 

@@ -37,6 +37,12 @@ def _linear(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     return tighten(program, bounds, questions, clock)
 
 
+def _convex(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    from maxent.solvers.certainty.convex.level import tighten
+
+    return tighten(program, bounds, questions, clock)
+
+
 def _integer(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
     from maxent.solvers.worlds.integer import tighten
 
@@ -46,6 +52,7 @@ def _integer(program: Program, bounds: Bounds, questions: BoolArray, clock: Cloc
 LEVELS: tuple[Level, ...] = (
     Level("closed", _closed),
     Level("linear", _linear),
+    Level("convex", _convex),
     Level("integer", _integer, "ortools"),
 )
 """All levels, in the order in which they are asked."""

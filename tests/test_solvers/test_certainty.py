@@ -10,15 +10,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import public as grown
 from scipy import sparse
 from scipy.optimize import linprog
 from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
+from maxent.constraints.lifting.lift import lift
+from maxent.constraints.presolve.merge import Part, known_totals, merge
 from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.bounds import whole
+from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
 from maxent.solvers.certainty.levels import level_names
 from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.certainty.prove import prove
@@ -77,7 +82,7 @@ def by_linear_programs(program: Program, most: int = 1000) -> tuple[FloatArray, 
     return found[0], found[1]
 
 
-@thorough(60)
+@thorough(12)
 @given(case=cases(small, trees=(1, 3)), data=st.data())
 def test_the_truth_lies_inside_at_every_level(case: Case, data: st.DataObject) -> None:
     program = compiled(case, facts=data.draw(true_facts(case.people), "facts"))
@@ -94,7 +99,7 @@ def test_the_truth_lies_inside_at_every_level(case: Case, data: st.DataObject) -
         before = low, high
 
 
-@thorough(30)
+@thorough(6)
 @given(case=cases(small, kinds=("anyhow",), trees=(1, 3)))
 def test_linear_bounds_are_those_of_linear_programs(case: Case) -> None:
     program = compiled(case)
@@ -110,7 +115,7 @@ def test_linear_bounds_are_those_of_linear_programs(case: Case) -> None:
 plain = st.builds(Style, leaf=st.sampled_from(("label", "rate", "counts", "all")), digits=st.sampled_from((None, 1, 2)))
 
 
-@thorough(30)
+@thorough(6)
 @given(case=cases(public, kinds=("anyhow",), style=plain))
 def test_closed_forms_are_exact_for_one_tree_with_public_splits(case: Case) -> None:
     program = compiled(case)
@@ -121,7 +126,7 @@ def test_closed_forms_are_exact_for_one_tree_with_public_splits(case: Case) -> N
     np.testing.assert_allclose(found.high[asked], high[asked], atol=NEAR)
 
 
-@thorough(30)
+@thorough(6)
 @given(case=cases(small, trees=(1, 2)))
 def test_the_estimate_lies_inside_the_bounds(case: Case) -> None:
     options: dict[str, Any] = {"rounding": case.roundings[0], "confidence": SURE}
@@ -136,7 +141,7 @@ def test_the_estimate_lies_inside_the_bounds(case: Case) -> None:
         assert (people <= bounds.high + NEAR * counts).all(), level
 
 
-@thorough(30)
+@thorough(6)
 @given(case=cases(small, trees=(1, 2)), data=st.data())
 def test_one_more_statement_never_widens_a_bound(case: Case, data: st.DataObject) -> None:
     less = compiled(case, knowledge=("label", "rate"))
@@ -228,6 +233,47 @@ def test_linear_programs_tell_what_no_single_leaf_does() -> None:
     assert closed.high.tolist() == [[2, 2]] * 3
     assert linear.low.tolist() == linear.high.tolist() == [[1, 1]] * 3
     assert linear.low_by.tolist() == linear.high_by.tolist() == [[1, 1]] * 3
+
+
+def test_convex_comparisons_narrow_what_no_leaf_tells() -> None:
+    """The published tree of Zhu & Du (2010), Example 1: the splits chosen rule out much for the first two people."""
+    program = compile_release("examples/d1/tree.json", "examples/d1/qi.csv")
+    linear, convex = (prove(program, level, Clock()).bounds for level in ("linear", "convex"))
+    tighter = np.flatnonzero((convex.low > linear.low).any(axis=1))
+    assert len(tighter) == 2
+    assert linear.low[tighter].tolist() == [[0, 0], [0, 0]]
+    np.testing.assert_allclose(np.sort(convex.low[tighter], axis=1), [[0, 0.6530], [0, 0.6530]], atol=1e-4)
+    assert set(convex.low_by[convex.low > linear.low].tolist()) == {2}
+
+
+@pytest.mark.parametrize("measure", ["gini", "entropy"])
+def test_tangents_leave_every_point_that_meets_a_comparison(measure: str) -> None:
+    release, frame = grown(measure, publish="counts", seed=1)
+    program = compile_release(release, frame)
+    rows, totals = InternalRows(program), known_totals(program)
+    active = np.arange(rows.n_rows)
+    merged = merge(program, rows, active)
+    everyone = Part(np.arange(len(merged.owner)), np.arange(len(program.linear)), active)
+    lifted = lift(program, merged, everyone, rows, totals)
+    comparisons = ConvexComparisons(lifted.program)
+    truth = np.zeros((len(program.cells), program.n_classes))
+    owner = {
+        tuple(level[c] for level, c in zip(program.table.levels, codes, strict=True)): q
+        for q, codes in enumerate(program.table.codes)
+    }
+    cell = np.argsort(program.cells.owner)
+    for *values, label in frame[["A", "B", "C", "X"]].itertuples(index=False):
+        truth[cell[owner[tuple(values)]], program.release.target.classes.index(label)] += 1
+    inside = lifted.point(merged.pool(truth))
+    rng, number = np.random.default_rng(0), 0
+    for _ in range(20):
+        outside = np.clip(inside + rng.normal(size=len(inside)), lifted.program.lower, lifted.program.upper)
+        matrix, lower = comparisons.cuts(outside)
+        number += len(lower)
+        assert (matrix @ inside >= lower).all()
+        assert (matrix @ outside < lower).all()
+    assert number
+    assert not comparisons.cuts(inside)[0].shape[0]
 
 
 def test_what_there_is_no_time_for_keeps_the_looser_bound() -> None:

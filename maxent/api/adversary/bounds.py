@@ -109,11 +109,12 @@ def bounds(
     ----------
     release, qi, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, target, reading
         As for `maxent.estimate`.
-    level : {"closed", "linear", "integer", "auto"}
+    level : {"closed", "linear", "convex", "integer", "auto"}
         The last level of proof that is asked; each is asked only about what those before it left open. ``closed``:
         closed forms of single regions (exact for one tree whose splits are public, without internal constraints);
-        ``linear``: linear programs over all linear statements together; ``integer``: whole people, choices of splits
-        included, which needs OR-Tools; ``auto``: all of them, without ``integer`` where OR-Tools is not installed.
+        ``linear``: linear programs over all linear statements together; ``convex``: also choices of splits that are
+        convex comparisons; ``integer``: whole people, choices of splits included, which needs OR-Tools; ``auto``: all
+        of them, without ``integer`` where OR-Tools is not installed.
     ties : {"any", "first"}
         Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.
     time_limit : float, optional

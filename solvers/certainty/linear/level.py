@@ -1,143 +1,47 @@
-"""Bounds from linear programs: as few as show, for each open end, a point that reaches it or prices that prove it."""
+"""Bounds from all linear statements together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import BoolArray, FloatArray
-from maxent.solvers.certainty.bounds import Bounds, whole
+from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.closed import left_by_others
-from maxent.solvers.certainty.linear.duality import Priced
-from maxent.solvers.certainty.linear.parts import LinearPart, Pools, linear_parts, pooled
-from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
+from maxent.solvers.certainty.linear.parts import Pools, linear_parts, pooled
+from maxent.solvers.certainty.linear.search import Ends, Search
+from maxent.solvers.certainty.linear.warm import WarmProgram
 from maxent.solvers.clock import Clock
-
-REACHED = 1e-6
-"""Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that."""
-
-WORTHWHILE = 0.02
-"""Share of the open ends that one aim at all of them has to settle, to be worth another one."""
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
     """The level ``linear``: the best bounds that follow from all linear statements together."""
-    merged, pools = pooled(program, bounds)
-    asked = np.zeros(pools.low.shape, bool)
-    np.logical_or.at(asked, pools.of, questions)
-    ends = Ends.of(program, bounds, questions, pools)
-    late = np.zeros(asked.shape, bool)
-    for part in linear_parts(program, merged, pools, asked):
-        search = Search(part, pools, ends, clock)
-        if not search.run():
-            return replace(bounds, high=np.where(questions, -1.0, bounds.high))
+    plain = replace(program, internal=())
+    merged, pools = pooled(plain, InternalRows(plain), np.empty(0, np.int64), bounds)
+    asked = pools.asked(questions)
+    ends, late = Ends.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    for part in linear_parts(plain, merged, pools, asked):
+        search = Search(part.questions, pools, ends, clock)
+        if clock.stop() is None and not search.run(WarmProgram(part.feasible, clock)):
+            return contradicted(bounds, questions)
         late[part.questions.pool] |= asked[part.questions.pool] & search.open_pools()[:, None]
-    low, high = pools.shared(program.table.counts.astype(np.float64))
-    found = bounds.narrowed(np.where(questions, low, -np.inf), np.where(questions, high, np.inf))
-    low, high = left_by_others(program, found)
-    found = found.narrowed(np.where(questions, low, -np.inf), np.where(questions, high, np.inf))
+    return answered(program, bounds, questions, pools, late)
+
+
+def contradicted(bounds: Bounds, questions: BoolArray) -> Bounds:
+    """Bounds that nobody can be in."""
+    return replace(bounds, high=np.where(questions, -1.0, bounds.high))
+
+
+def answered(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools, late: BoolArray) -> Bounds:
+    """Bounds of quasi-identifiers from those of their pools; ``late`` pairs, (n_pools, n_classes), were not asked."""
+
+    def narrowed(found: Bounds, low: FloatArray, high: FloatArray) -> Bounds:
+        return found.narrowed(np.where(questions, low, -np.inf), np.where(questions, high, np.inf))
+
+    found = narrowed(bounds, *pools.shared(program.table.counts.astype(np.float64)))
+    found = narrowed(found, *left_by_others(program, found))
     return replace(found, unasked=bounds.unasked | (late[pools.of] & questions & found.open))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """How far the individuals of a pool would have to be bounded to tell anything new, shape (n_pools, n_classes).
-
-    An upper bound of at least ``high``, or a lower one of at most ``low``, tells nothing about any quasi-identifier.
-    """
-
-    low: FloatArray
-    high: FloatArray
-
-    @staticmethod
-    def of(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools) -> Ends:
-        """What the open bounds of the quasi-identifiers leave to be told."""
-        high, room = np.full(pools.low.shape, -np.inf), np.full(pools.low.shape, -np.inf)
-        counts = program.table.counts.astype(np.float64)[:, None]
-        np.maximum.at(high, pools.of, np.where(questions, bounds.high, -np.inf))
-        np.maximum.at(room, pools.of, np.where(questions, counts - bounds.low, -np.inf))
-        return Ends(pools.people[:, None] - room, high)
-
-
-@dataclass(eq=False)
-class Search:
-    """The search for the ends of a part: what is proved of them, and how far feasible points have come.
-
-    ``pools`` is narrowed in place.
-    """
-
-    part: LinearPart
-    pools: Pools
-    ends: Ends
-    clock: Clock
-    _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-
-    def __post_init__(self) -> None:
-        asked = self.part.questions
-        at = asked.pool, asked.klass
-        self._at = at
-        self._aims, self._below = asked.aims, sparse.csr_matrix(-asked.aims)
-        self._need = np.stack([self.ends.low[at], self.ends.high[at]])
-        self._seen = np.stack([np.full(len(asked.pool), np.inf), np.full(len(asked.pool), -np.inf)])
-        self._final = np.zeros((2, len(asked.pool)), bool)
-
-    @property
-    def _open(self) -> BoolArray:
-        """Ends, lower and upper ones, that neither a point nor prices have settled, shape (2, n_questions)."""
-        reached = np.stack([self._seen[0] <= self._need[0] + REACHED, self._seen[1] >= self._need[1] - REACHED])
-        low, high = self.pools.low[self._at], self.pools.high[self._at]
-        told = np.stack([self._seen[0] <= low + REACHED, self._seen[1] >= high - REACHED])
-        result: BoolArray = ~(reached | told | self._final)
-        return result
-
-    def open_pools(self) -> BoolArray:
-        """Questions with an end that was not settled for want of time, shape (n_questions,)."""
-        result: BoolArray = self._open.any(axis=0)
-        return result
-
-    def run(self) -> bool:
-        """Settle the ends until the clock stops; whether there can be any feasible point."""
-        if self.clock.stop() is not None:
-            return True
-        program = WarmProgram(self.part.feasible, self.clock)
-        if not self._together(program):
-            return False
-        while self.clock.stop() is None and (ends := self._open).any():
-            side, which = (int(i) for i in np.argwhere(ends)[0])
-            aim = (self._below, self._aims)[side][which].toarray().ravel()
-            vertex = program.largest(aim)
-            if vertex is None:
-                break
-            self._final[side, which] = True
-            self._learn(vertex)
-        return True
-
-    def _together(self, program: WarmProgram) -> bool:
-        """Aim at all open ends together, while that settles many of them."""
-        while (number := (ends := self._open).sum()) and self.clock.stop() is None:
-            up = np.where(ends.all(axis=0), self._rng.random(ends.shape[1]) < 0.5, ends[1])
-            weight = np.where(ends.any(axis=0), np.where(up, 1.0, -1.0), 0.0) * self._rng.uniform(0.5, 1.0, len(up))
-            vertex = program.largest(np.asarray(self._aims.T @ weight))
-            if vertex is None:
-                return True
-            if vertex.point is None:
-                return not any(self.part.feasible.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
-            self._learn(vertex)
-            if number - self._open.sum() < max(1.0, WORTHWHILE * number):
-                return True
-        return True
-
-    def _learn(self, vertex: Vertex) -> None:
-        """What a point has reached, and what its prices prove of all questions."""
-        if vertex.point is not None:
-            value = self._aims @ vertex.point + self.part.questions.constant
-            self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)
-        self._prove(self.part.feasible.priced(vertex.prices))
-
-    def _prove(self, priced: Priced) -> None:
-        constant, low, high = self.part.questions.constant, self.pools.low, self.pools.high
-        high[self._at] = np.minimum(high[self._at], whole(priced.of(self._aims) + constant))
-        low[self._at] = np.maximum(low[self._at], whole(constant - priced.of(self._below)))

@@ -8,7 +8,7 @@ quasi-identifier with one cell the second is what the first leaves.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,12 @@ class Pools:
     people: FloatArray
     low: FloatArray
     high: FloatArray
+
+    def asked(self, questions: BoolArray) -> BoolArray:
+        """Pairs of a pool and a class about which some quasi-identifier asks, shape (n_pools, n_classes)."""
+        asked = np.zeros(self.low.shape, bool)
+        np.logical_or.at(asked, self.of, questions)
+        return asked
 
     def shared(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds of single quasi-identifiers from those of their pools; ``counts`` are their individuals."""
@@ -63,10 +69,9 @@ class LinearPart:
     questions: Questions
 
 
-def pooled(program: Program, bounds: Bounds) -> tuple[Merged, Pools]:
-    """Quasi-identifiers pooled as far as linear statements go, with what bounds say of pools."""
-    plain = replace(program, internal=())
-    merged = merge(plain, InternalRows(plain), np.empty(0, np.int64))
+def pooled(program: Program, rows: InternalRows, active: IntArray, bounds: Bounds) -> tuple[Merged, Pools]:
+    """Quasi-identifiers pooled that no linear statement and no active comparison tells apart, and bounds of pools."""
+    merged = merge(program, rows, active)
     of = np.empty(len(program.table), np.int64)
     of[program.cells.owner] = merged.owner[merged.group]
     low, high = (np.zeros((len(merged.weight), program.n_classes)) for _ in range(2))
@@ -76,12 +81,13 @@ def pooled(program: Program, bounds: Bounds) -> tuple[Merged, Pools]:
 
 
 def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArray) -> Iterator[LinearPart]:
-    """The parts with an open question that closed forms do not answer; ``asked`` is (n_pools, n_classes)."""
-    plain = replace(program, internal=())
-    everything = np.arange(len(program.linear))
-    nothing = np.empty(0, np.int64)
+    """The parts with an open question that closed forms do not answer; ``asked`` is (n_pools, n_classes).
+
+    The program has no internal constraints.
+    """
+    everything, nothing = np.arange(len(program.linear)), np.empty(0, np.int64)
     among = asked.any(axis=1)[merged.owner]
-    for part in parts(plain, merged, everything, InternalRows(plain), nothing, among):
+    for part in parts(program, merged, everything, InternalRows(program), nothing, among):
         if len({program.linear[i].region for i in part.linear.tolist()}) > 1 or not program.single:
             found = _of_part(program, merged, pools, asked, part)
             if found is not None:

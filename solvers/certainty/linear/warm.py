@@ -5,18 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from maxent.models.arrays import FloatArray
 from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.clock import Clock
 
+DUAL, PRIMAL = 1, 4
+"""Simplex methods of HiGHS, by their number in its option ``simplex_strategy``."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vertex:
-    """A feasible point, shape (n,), and prices of the rows, shape (n_rows,); no point where there is none."""
+    """A point, shape (n,), and prices of the rows, shape (n_rows,); no point where there is none.
+
+    ``meets`` is whether the point meets everything that is known, not only the rows.
+    """
 
     point: FloatArray | None
     prices: FloatArray
+    meets: bool = True
 
 
 class WarmProgram:
@@ -25,6 +33,7 @@ class WarmProgram:
     def __init__(self, feasible: Feasible, clock: Clock) -> None:
         import highspy
 
+        self.feasible = feasible
         self._clock, self._columns = clock, np.arange(len(feasible.least), dtype=np.int32)
         matrix = feasible.matrix.tocsc()
         lp = highspy.HighsLp()
@@ -47,16 +56,28 @@ class WarmProgram:
         if clock.runs:
             self._solver.cbSimplexInterrupt += lambda event: event.interrupt(clock.stop() is not None)
         self._solver.passModel(lp)
-        self._first = True
+        self._method = DUAL
 
     def largest(self, aim: FloatArray) -> Vertex | None:
         """A point where an aim, shape (n,), is largest, and prices that prove it; None when there was no time."""
         self._solver.changeColsCost(len(aim), self._columns, aim)
+        return self._solved()
+
+    def add_rows(self, matrix: sparse.csr_matrix, lower: FloatArray) -> None:
+        """Further rows ``matrix z >= lower``."""
+        old, new = self.feasible, np.full(len(lower), np.inf)
+        rows = sparse.csr_matrix(sparse.vstack([old.matrix, matrix]))
+        sides = np.append(old.lower, lower), np.append(old.upper, new)
+        self.feasible = Feasible(rows, *sides, old.least, old.most)
+        start = matrix.indptr[:-1].astype(np.int32)
+        self._solver.addRows(len(lower), lower, new, matrix.nnz, start, matrix.indices.astype(np.int32), matrix.data)
+        self._method = DUAL
+
+    def _solved(self) -> Vertex | None:
+        self._solver.setOptionValue("simplex_strategy", self._method)
         self._solver.run()
-        if self._first:
-            # From now on every basis is feasible, and another aim leaves it so: the primal method goes on from it.
-            self._first = False
-            self._solver.setOptionValue("simplex_strategy", 4)
+        # Now the basis is feasible, and another aim leaves it so: the primal method goes on from it.
+        self._method = PRIMAL
         solution = self._solver.getSolution()
         if self._clock.stop() is not None:
             return None

@@ -1,0 +1,118 @@
+"""Bounds from linear statements and convex comparisons together, of small parts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from maxent.constraints.lifting.lift import lift
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.presolve.merge import Merged, Part, convex_rows, known_totals, parts
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import InternalRows
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
+from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
+from maxent.solvers.certainty.linear.duality import Feasible
+from maxent.solvers.certainty.linear.level import answered, contradicted
+from maxent.solvers.certainty.linear.parts import Questions, pooled
+from maxent.solvers.certainty.linear.search import Ends, Search
+from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
+from maxent.solvers.clock import Clock
+
+MOST = 1000
+"""Masses in a node, at most, for its comparisons to be looked at."""
+
+ROUNDS, CUTS = 20, 2000
+"""Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight."""
+
+PRESOLVED = 1e-9
+"""Individuals by which presolve may have moved a bound: it computes without directed rounding."""
+
+
+def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    """The level ``convex``: convex comparisons of splits at nodes of few people, beside all linear statements."""
+    if not program.internal:
+        return bounds
+    rows, totals = InternalRows(program), known_totals(program)
+    active = _active(program, rows, convex_rows(program, totals), questions)
+    if not len(active):
+        return bounds
+    merged, pools = pooled(program, rows, active, bounds)
+    asked = pools.asked(questions)
+    ends, late = Ends.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    everything, among = np.arange(len(program.linear)), asked.any(axis=1)[merged.owner]
+    found = [part for part in parts(program, merged, everything, rows, active, among) if len(part.internal)]
+    for part in sorted(found, key=lambda part: len(part.groups)):
+        here = np.unique(merged.owner[part.groups])
+        if clock.stop() is not None:
+            late[here] |= asked[here]
+            continue
+        lifted = lift(program, merged, part, rows, totals)
+        asks = _questions(lifted.program, lifted.known, merged, part, asked)
+        if not lifted.program.n or not len(asks.pool):
+            continue
+        search = Search(asks, pools, ends, clock)
+        if not search.run(_Tangents(lifted.program, clock)):
+            return contradicted(bounds, questions)
+        late[asks.pool] |= asked[asks.pool] & search.open_pools()[:, None]
+    return answered(program, bounds, questions, pools, late)
+
+
+def _active(program: Program, rows: InternalRows, convex: BoolArray, questions: BoolArray) -> IntArray:
+    """Rows of the convex comparisons at nodes that are small, and have a question."""
+    asks = questions.any(axis=1)
+    small: dict[tuple[int, int], bool] = {}
+    for at in {(c.tree, c.place) for c, fits in zip(program.internal, convex, strict=True) if fits}:
+        cells = program.cells.trees[at[0]].at(at[1])
+        few = len(cells) * program.n_classes <= MOST
+        small[at] = few and bool(asks[program.cells.owner[cells]].any())
+    kept = np.flatnonzero(convex & np.array([small.get((c.tree, c.place), False) for c in program.internal]))
+    return ranges(rows.first_row[kept], rows.first_row[kept + 1])
+
+
+def _questions(program: LiftedProgram, known: FloatArray, merged: Merged, part: Part, asked: BoolArray) -> Questions:
+    """What is asked of the pools of a part, about the unknowns of its lifted program."""
+    pool = merged.owner[part.groups]
+    number = np.full(asked.shape, -1)
+    owner, klass = pool[program.group], program.klass
+    wanted = np.zeros(asked.shape, bool)
+    wanted[owner, klass] = True
+    row, column = np.nonzero(wanted & asked)
+    number[row, column] = np.arange(len(row))
+    which = number[owner, klass]
+    mass = np.flatnonzero(which >= 0)
+    aims = sparse.csr_matrix((np.ones(len(mass)), (which[mass], mass)), shape=(len(row), program.n))
+    told = np.zeros(asked.shape)
+    np.add.at(told, pool, known)
+    return Questions(aims, told[row, column], row, column)
+
+
+class _Tangents(WarmProgram):
+    """A linear program that gets tangents of the comparisons that its points miss."""
+
+    def __init__(self, program: LiftedProgram, clock: Clock) -> None:
+        super().__init__(_feasible(program), clock)
+        self._comparisons, self._cuts = ConvexComparisons(program), 0
+
+    def largest(self, aim: FloatArray) -> Vertex | None:
+        """As for a linear program, of a point that meets the comparisons nearly, where tangents get there."""
+        vertex = super().largest(aim)
+        for _ in range(ROUNDS):
+            if vertex is None or vertex.point is None:
+                return vertex
+            matrix, lower = self._comparisons.cuts(vertex.point)
+            if not matrix.shape[0]:
+                return vertex
+            if self._cuts + matrix.shape[0] > CUTS:
+                break
+            self._cuts += matrix.shape[0]
+            self.add_rows(matrix, lower)
+            vertex = self._solved()
+        return None if vertex is None else Vertex(vertex.point, vertex.prices, meets=False)
+
+
+def _feasible(program: LiftedProgram) -> Feasible:
+    """The linear part of a lifted program, loosened by what presolve may have rounded."""
+    lower, upper = program.row_lower - PRESOLVED, program.row_upper + PRESOLVED
+    return Feasible(program.matrix, lower, upper, program.lower - PRESOLVED, program.upper + PRESOLVED)
