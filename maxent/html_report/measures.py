@@ -12,6 +12,7 @@ from maxent.disclosure.limits import HOW
 from maxent.disclosure.measures import CERTAIN
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.evidence.baseline import Baseline
+from maxent.evidence.wp216 import TITLES, Risk, Risks
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural, shown
 
@@ -31,6 +32,27 @@ def numbers(
     words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "predicted": better}
     found = [_number(measure, row, words, n_classes) for measure in shown]
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
+
+
+def risk_numbers(found: Risks, target: str) -> tuple[Number, ...]:
+    """The three risks of WP216, in words."""
+    words = {
+        "singling_out": "People who are alone in their group: the path to their leaf isolates one person.",
+        "linkability": "How often somebody is right who links each person to one of the records of their group.",
+        "inference": f"How often somebody is right who guesses everybody's most likely {target}.",
+    }
+    return tuple(_risk(key, TITLES[key], risk, words[key]) for key, risk in found.named.items())
+
+
+def _risk(key: str, title: str, risk: Risk, says: str) -> Number:
+    """One risk, beside control people where there are any."""
+    if risk.controls is not None and risk.interval is not None:
+        low, high = (100 * end for end in risk.interval)
+        says += (
+            f" Of people who were not in the data: {percent(risk.controls)}; the difference lies between {low:+.1f} "
+            f"and {high:+.1f} points with {percent(risk.confidence or 0.0)} confidence."
+        )
+    return Number(key, title, risk.members, percent(risk.members), risk.members, "share", "low", says)
 
 
 def sensitive_numbers(row: Row, target: str) -> tuple[str, tuple[Number, ...]]:

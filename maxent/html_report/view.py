@@ -90,9 +90,10 @@ class ReleaseView:
     """The content of a report on one release.
 
     ``baseline`` is the share of right guesses without the release, the base rate where that is known; ``trees`` are
-    those that are drawn, ``undrawn`` the number of the others. ``row`` is that of a `Comparison`. ``sensitive`` are
-    classes, and the measures of these alone. ``records`` says whether generalised records are published, ``uncertain``
-    whether somebody may be in one of several leaves (or rows), and so is counted in each of them.
+    those that are drawn, ``undrawn`` the number of the others. ``row`` is that of a `Comparison`. ``risks`` are those
+    of WP216, where the truth is known; ``sensitive`` are classes, and the measures of these alone. ``records`` says
+    whether generalised records are published, ``uncertain`` whether somebody may be in one of several leaves (or rows),
+    and so is counted in each of them.
     """
 
     name: str
@@ -105,6 +106,7 @@ class ReleaseView:
     baseline: float
     row: Mapping[str, object]
     measures: tuple[Number, ...]
+    risks: tuple[Number, ...]
     sensitive: tuple[str, tuple[Number, ...]]
     exposed: tuple[Person, ...]
     people: tuple[Person, ...]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 
-PARTS = ("most_disclosed", "targets", "control", "sensitive")
+PARTS = ("most_disclosed", "targets", "control", "sensitive", "wp216")
 """Keys of a row that are no cells of a table."""
 
 
@@ -42,7 +42,7 @@ class Comparison(Shown):
       infinite) and ``train_accuracy`` are there with a truth, ``test_accuracy`` with a test, ``gcp`` with generalised
       records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
       they are where leaves do not state how many records they have or the range of a number is not known;
-    - ``control``, with control people: members and controls as ``maxent estimate --json`` has them;
+    - ``control``, with control people, and ``wp216``, with a truth, as ``maxent estimate --json`` has them;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
       right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``);
     - ``targets``, of several sensitive columns: a list of mappings with the measures of each (``target``) by itself.
@@ -185,6 +185,7 @@ def estimate_numbers(result: Estimate) -> dict[str, Any]:
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
         **({} if result.control is None else {"control": result.control.as_dict()}),
+        **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
     }
 
 

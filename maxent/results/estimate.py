@@ -80,6 +80,8 @@ class Estimate(Shown, Solved):
             summary["truth"] = self.held.as_dict(table.counts)
         if self.control is not None:
             summary["control"] = self.control.as_dict()
+        if self.wp216 is not None:
+            summary["wp216"] = self.wp216.as_dict()
         if self.min_capacity is not None:
             summary["min_capacity"] = self.min_capacity
         if self.leakage is not None:

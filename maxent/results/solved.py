@@ -16,6 +16,7 @@ from maxent.evidence.leakage import Leakage
 from maxent.evidence.sensitive import Sensitive
 from maxent.evidence.truth import InTruth
 from maxent.evidence.two_groups import Control
+from maxent.evidence.wp216 import Risks
 from maxent.models.reading import NOTHING, Noticed
 from maxent.results.proof import Proof
 from maxent.solvers.solve.attempt import PROVED
@@ -30,7 +31,8 @@ class Solved(Inference):
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
     guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one;
     ``control`` compares with people who were not in the data; ``sensitive`` is about some classes alone. ``leakage``,
-    by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`. Of several sensitive columns
+    by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`, ``wp216`` those of
+    `maxent.evidence.wp216`. Of several sensitive columns
     the posterior is that of combinations of classes, and ``targets`` has that of each column by its name. ``proof`` is
     what is proved over all data consistent with the release, where that was asked for.
     """
@@ -49,6 +51,7 @@ class Solved(Inference):
     min_capacity: float | None = None
     leakage: Leakage | None = None
     sensitive: Sensitive | None = None
+    wp216: Risks | None = None
 
     @property
     def reliable(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
+from maxent.evidence.wp216 import TITLES, Risk
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
@@ -80,6 +81,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
         *_control_lines(estimate),
+        *_risk_lines(estimate),
         *_sensitive_lines(estimate),
         *_leakage_lines(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
@@ -183,6 +185,21 @@ def _truth_lines(estimate: Solved) -> list[str]:
     if before is not None and before.base_rate is not None:
         above = f", {100 * (share - before.base_rate):+.1f} points from the base rate"
     return [f"in truth, guesses {how} are right for {_percent(share)} of them{above}; {pure:,} are in pure leaves"]
+
+
+def _risk_lines(estimate: Solved) -> list[str]:
+    """The three risks of WP216, in words."""
+    if estimate.wp216 is None:
+        return []
+
+    def told(risk: Risk) -> str:
+        if risk.controls is None or risk.interval is None:
+            return _percent(risk.members)
+        low, high = (100 * end for end in risk.interval)
+        return f"{_percent(risk.members)}, of others {_percent(risk.controls)} ({low:+.1f} to {high:+.1f} points)"
+
+    named = (f"{TITLES[key].lower()} {told(risk)}" for key, risk in estimate.wp216.named.items())
+    return [f"WP216: {'; '.join(named)}"]
 
 
 def _sensitive_lines(estimate: Solved) -> list[str]:

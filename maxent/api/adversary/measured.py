@@ -9,10 +9,11 @@ from maxent.constraints.program import Program
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
 from maxent.evidence.baseline import baseline_of
-from maxent.evidence.control import compared
+from maxent.evidence.control import compared, hits
 from maxent.evidence.leakage import channel_of, leakage, min_capacity
 from maxent.evidence.sensitive import sensitive_of
-from maxent.evidence.truth import in_truth
+from maxent.evidence.truth import in_truth, predicted_classes
+from maxent.evidence.wp216 import risks
 from maxent.models.arrays import FloatArray
 
 
@@ -69,6 +70,9 @@ def measured(
         control=control,
     )
     found: dict[str, Any] = {"disclosure": disclosure, "baseline": baseline, "held": held, "control": control}
+    if truth is not None:
+        right = hits(posterior, predicted_classes(program, masses), truth).sum() / truth.sum()
+        found["wp216"] = risks(program, float(right), case.controls, control, confidence)
     found["min_capacity"] = min_capacity(channel_of(posterior, counts)[1])
     if case.gain is not None:
         found["leakage"] = leakage(case.gain, posterior, counts, truth)
