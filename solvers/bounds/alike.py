@@ -32,19 +32,26 @@ def equations_alone(program: LiftedProgram) -> LiftedProgram:
     )
 
 
-def alike_as_one(program: LiftedProgram, elimination: Elimination) -> tuple[LiftedProgram, FloatArray]:
+def alike_as_one(
+    program: LiftedProgram, elimination: Elimination
+) -> tuple[LiftedProgram, FloatArray, sparse.csr_matrix]:
     """The program with one class for all that are treated alike, and of how many each class is, shape (n_classes,).
 
-    ``elimination`` is that of the program's aggregates.
+    The third are the sums of variables that its own are, shape (n, program.n). ``elimination`` is that of the program's
+    aggregates.
     """
     klass = _classes(program, elimination)
     first, times = _representatives(program, elimination, klass)
     if (first == np.arange(len(first))).all():
-        return program, times
+        return program, times, sparse.identity(program.n, format="csr")
     keep = np.flatnonzero((klass < 0) | (first[klass] == klass))
     factor = np.where(klass >= 0, times[klass], 1.0)
     number = np.full(program.n, -1, np.int64)
     number[keep] = np.arange(len(keep))
+    row = number.copy()  # that of the variable that stands for each
+    for x in np.flatnonzero(first != np.arange(len(first))).tolist():
+        row[klass == x] = number[klass == first[x]]
+    sums = sparse.csr_matrix((np.ones(program.n), (row, np.arange(program.n))), shape=(len(keep), program.n))
     masses = keep[keep < program.n_masses]
     terms = []
     for some in program.terms:
@@ -70,7 +77,7 @@ def alike_as_one(program: LiftedProgram, elimination: Elimination) -> tuple[Lift
         row_upper=program.row_upper * row_factor,
         terms=tuple(terms),
     )
-    return one, times
+    return one, times, sums
 
 
 def _classes(program: LiftedProgram, elimination: Elimination) -> IntArray:

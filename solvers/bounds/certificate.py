@@ -54,7 +54,9 @@ def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
     x = np.zeros(len(problem.weight))  # without slacks
     x[:n] = priced.relaxed.elimination.point(m)[priced.at]
     lam, y = _affordable(problem, found.rows), np.where(priced.stated, found.y, 0.0)
-    below, above = np.where(masses, found.below, 0.0), np.where(masses, found.above, 0.0)
+    # That masses are at least 0 is in the last two terms.
+    below = np.where(masses & (problem.lower > 0), found.below, 0.0)
+    above = np.where(masses, found.above, 0.0)
     off = problem.equal @ x - problem.value
     low, high = np.where(masses, x - problem.lower, 0.0), np.where(above > 0, problem.upper - x, 0.0)
     said = np.concatenate([lam * problem.left(x), -y * off, below * low, above * high])

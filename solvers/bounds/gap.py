@@ -12,14 +12,18 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 
-FINE, COARSE, ROUGH = 1e-8, 3e-6, 1e-4
-"""Error of the optimum of a small relaxation, of a larger one, and of a larger one that another follows, per
-individual."""
+FINE, COARSE = 1e-7, 3e-5
+"""Error of the optimum of a small relaxation, and of a larger one, nats per individual."""
 
+SHARE = 0.1
+"""Error that will do, as a share of the gap."""
 
 ROUNDS, NEAR = 2, 5e-7
-"""Relaxations, each with lines that touch at the optimum of the one before, and the gap with which none follows, nats
-per individual."""
+"""Relaxations of a small program, each with lines that touch at the optimum of the one before, too, and the gap with
+which none follows, nats per individual."""
+
+BETWEEN = (0.15, 0.5, 0.95)
+"""Where lines touch: on the way from an answer to the optimum without comparisons."""
 
 
 def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
@@ -43,39 +47,45 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
     if program.convex:
         return bound.gap(program, point, clock, multipliers)
     entropy = -Derivatives(program).objective(point)
-    most = priced_bound(program, clock, entropy)
+    most = priced_bound(program, clock, entropy, point)
     if np.isinf(most) and program.convex_rows.any():
         most = bound.entropy_bound(program, point, clock)
     return most - entropy
 
 
-def priced_bound(program: LiftedProgram, clock: Clock, enough: float = -np.inf) -> float:
+def priced_bound(
+    program: LiftedProgram, clock: Clock, enough: float = -np.inf, point: FloatArray | None = None
+) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point, nats.
 
-    No better one is looked for where it is near ``enough``. Infinite where the program has no such relaxation
-    (`maxent.solvers.bounds.priced`), or no time is left.
+    No better one is looked for where it is near ``enough``, what is known to be feasible, perhaps at a ``point`` of
+    shape (program.n,). Infinite where the program has no such relaxation (`maxent.solvers.bounds.priced`), or no time
+    is left.
     """
     # What a convex program does not need is loaded here.
     from maxent.solvers.bounds.alike import alike_as_one, equations_alone
     from maxent.solvers.bounds.certificate import proved
     from maxent.solvers.bounds.interior_point import solve
-    from maxent.solvers.bounds.priced import priced
+    from maxent.solvers.bounds.priced import between, priced
 
     if program.draws is not None:
         return np.inf
-    large = program.n > FEW
-    if large:
+    small = program.n <= FEW
+    if not small:
         program = equations_alone(program)
     elimination, _ = eliminate(program, program.lower >= program.upper)
-    program, times = alike_as_one(program, elimination)
-    most, touched = np.inf, None
-    for left in reversed(range(ROUNDS)):
-        problem = priced(program, times, clock, touched)
-        if problem is None or clock.stop() is not None:
+    program, times, sums = alike_as_one(program, elimination)
+    answer = None if point is None else sums @ point
+    most, touched = np.inf, between(program, answer, BETWEEN, clock)
+    for _ in range(ROUNDS if small else 1):
+        if touched is None or clock.stop() is not None:
+            break
+        problem = priced(program, times, touched)
+        if problem is None:
             break
         people = max(1.0, float(problem.relaxed.linear.total.sum()))
-        error = FINE if not large else ROUGH if left and problem.lines else COARSE
-        found = solve(problem.problem, problem.start, error * people, clock)
+        error = (FINE if small else COARSE) * people
+        found = solve(problem.problem, problem.start, error, clock, SHARE, enough - problem.relaxed.constant)
         most = float(np.fmin(most, proved(problem, found, clock)))
         if not problem.lines or most <= enough + NEAR * people:
             break

@@ -15,11 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray
 from maxent.solvers.bounds.problem import Problem
-from maxent.solvers.bounds.systems import Systems
+from maxent.solvers.bounds.systems import Pattern, Systems
 from maxent.solvers.clock import Clock
 
 INSIDE, WITHIN = 0.995, 0.9
@@ -30,7 +29,10 @@ SHORTER, LEAST = 0.8, 1e-6
 
 LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e3
 """What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
-between the first and the third; at least the second where the error is more than the fourth times that mean."""
+between the first and the third; at least the second where equations are off by more than the fourth times that mean."""
+
+LEAST_PRODUCT = 0.1
+"""The least mean of products of slacks and multipliers that is aimed at, as a share of what the tolerance needs."""
 
 STEPS = 60
 """Newton steps, at most."""
@@ -44,7 +46,8 @@ share of what the equation's variables add up to."""
 class Iterate:
     """A point with its multipliers: of the equations (any sign), of rows and bounds (not negative).
 
-    ``error`` is 0 at the optimum, where ``gradient + equal'y - slopes'rows - below + above`` vanishes.
+    ``error``, nats, is about what the Lagrangian is off the optimum: 0 there, where all products of slacks and
+    multipliers vanish, and ``gradient + equal'y - slopes'rows - below + above``.
     """
 
     x: FloatArray
@@ -136,8 +139,12 @@ def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
     )
 
 
-def solve(problem: Problem, start: FloatArray, tolerance: float, clock: Clock) -> Iterate:
-    """Newton steps from a start strictly within the bounds, until the error is below a tolerance.
+def solve(
+    problem: Problem, start: FloatArray, tolerance: float, clock: Clock, share: float = 0.0, enough: float = -np.inf
+) -> Iterate:
+    """Newton steps from a start strictly within the bounds, until the error is below a tolerance, nats.
+
+    An error that is a ``share`` of what the objective is below ``-enough`` will do, too, where that is finite.
 
     Each is made in two halves (Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
     on Optimization 2, 1992). It ends early, with the best iterate, where rounding allows no further progress and when
@@ -145,58 +152,81 @@ def solve(problem: Problem, start: FloatArray, tolerance: float, clock: Clock) -
     """
     has_low, has_high = np.isfinite(problem.lower), np.isfinite(problem.upper)
     bounds = _Bounds(has_low, has_high, np.where(has_low, problem.lower, 0.0), np.where(has_high, problem.upper, 0.0))
-    masses = problem.weight > 0
     at = _begun(problem, start, bounds)
     best, steps = Iterate(at.x, at.y, at.lam, at.below, at.above, np.inf, 0), 0
-    systems = Systems()
+    systems = Systems(_pattern(problem))
     while True:
         newton = _Newton(problem, at, bounds, systems)
-        mean = float(bounds.complementary(at).mean())
-        worst = max(_largest(newton.miss_equal), _largest(newton.miss_rows))
-        error = max(_largest(np.where(masses, at.x * newton.pull, newton.pull)), worst, mean)
+        products = bounds.complementary(at)
+        mean, least = float(products.mean()), LEAST_PRODUCT * tolerance / len(products)
+        error = newton.error()
         if not np.isfinite(error):
             return best
         if error < best.error:
             best = Iterate(at.x, at.y, at.lam, at.below, at.above, error, steps)
-        if error <= tolerance or steps == STEPS or clock.stop() is not None:
+        allowed = tolerance
+        if np.isfinite(enough):
+            allowed = max(tolerance, share * (-problem.objective(at.x) - enough))
+        if error <= allowed or steps == STEPS or clock.stop() is not None:
             return best
         straight = newton.step(0.0, None)
         if straight is None:
             return best
         left = float(bounds.complementary(bounds.moved(at, straight)).mean()) / mean
-        behind = error > TOWARDS * mean + tolerance
-        share = min(max(left**3, BEHIND if behind else LEAST_CENTRED), MOST_CENTRED)
-        step = newton.step(max(share * mean, 0.01 * tolerance), None if behind else straight)
+        off = max(_largest(at.x * newton.pull), _largest(newton.miss_rows), _largest(newton.miss_equal))
+        behind = off > TOWARDS * max(mean, least)
+        aim = min(max(left**3, BEHIND if behind else LEAST_CENTRED), MOST_CENTRED)
+        step = newton.step(max(aim * mean, least), None if behind else straight)
         if step is None:
             return best
         at, steps = bounds.moved(at, step), steps + 1
+
+
+def _pattern(problem: Problem) -> Pattern:
+    """The pattern of the Newton systems: over variables, then equations, then rows."""
+    n, n_equal, n_bent = len(problem.weight), len(problem.value), len(problem.bent)
+    size = n + n_equal + len(problem.const)
+    equal_row = n + np.repeat(np.arange(n_equal), np.diff(problem.equal.indptr))
+    equal_column = problem.equal.indices.astype(np.int64)
+    slope_row, slope_column = problem.slope_places
+    slope_row = slope_row + n + n_equal
+    bent = n + n_equal + np.arange(n_bent)
+    whole = np.arange(size)
+    row = [whole, equal_row, equal_column, slope_row, slope_column, np.repeat(bent, n_bent)]
+    column = [whole, equal_column, equal_row, slope_column, slope_row, np.tile(bent, n_bent)]
+    return Pattern(size, np.concatenate(row), np.concatenate(column))
 
 
 class _Newton:
     """The Newton system at a state: factored once, for two right sides."""
 
     def __init__(self, problem: Problem, at: _State, bounds: _Bounds, systems: Systems) -> None:
-        self.at, self.bounds, self.bent = at, bounds, problem.bent
-        slopes, n_bent = problem.slopes(at.x), len(problem.bent)
+        self.problem, self.at, self.bounds, self.bent = problem, at, bounds, problem.bent
+        n_bent, value = len(problem.bent), problem.slope_values(at.x)
+        row, column = problem.slope_places
         self.room_low, self.room_high = bounds.rooms(at.x)
-        self.pull = problem.gradient(at.x) + problem.equal.T @ at.y - slopes.T @ at.lam - at.below + at.above
+        slopes = np.bincount(column, value * at.lam[row], len(at.x))
+        self.pull = problem.gradient(at.x) + problem.equal.T @ at.y - slopes - at.below + at.above
         self.miss_equal = problem.equal @ at.x - problem.value
         self.miss_rows = problem.left(at.x) - at.slack
         self.miss_rows[:n_bent] += self.bent.products(at.moment)
         self.inverse: FloatArray = np.linalg.inv(at.room).astype(np.float64)
         diagonal = problem.bend(at.x, at.lam) + at.below / self.room_low + at.above / self.room_high + RIDGE
-        rest = sparse.csr_matrix((len(at.lam) - n_bent, len(at.lam) - n_bent))
-        by_lam = sparse.block_diag([self.bent.between(at.moment, self.inverse), rest])
+        by_lam = self.bent.between(at.moment, self.inverse)
+        equal = problem.equal.data
         ridge = DUAL_RIDGE * (abs(problem.equal).power(2) @ np.abs(at.x))
-        system = sparse.bmat(
-            [
-                [sparse.diags(diagonal), problem.equal.T, -slopes.T],
-                [problem.equal, -sparse.diags(ridge), None],
-                [-slopes, None, -(sparse.diags(at.slack / at.lam) + by_lam)],
-            ],
-            format="csc",
-        )
-        self._solved = systems.factored(system)
+        values = [diagonal, -ridge, -at.slack / at.lam, equal, equal, -value, -value, -by_lam.ravel()]
+        self._solved = systems.factored(np.concatenate(values))
+
+    def error(self) -> float:
+        """About what the Lagrangian is off the optimum, nats; masses are at least 0 without a multiplier, too."""
+        at, bounds, problem = self.at, self.bounds, self.problem
+        natural = bounds.has_low & (problem.weight > 0) & (bounds.low == 0)
+        off = problem.lowered(at.x, self.pull + np.where(natural, at.below, 0.0))
+        off += float((self.room_low * at.below)[bounds.has_low & ~natural].sum())
+        off += float((self.room_high * at.above)[bounds.has_high].sum() + at.slack @ at.lam)
+        off += float(np.abs(np.einsum("ij,ij->i", at.room, at.moment)).sum())
+        return off + float(at.lam.max(initial=0.0)) * float(np.abs(self.miss_rows).sum())
 
     def step(self, target: float, straight: _State | None) -> _State | None:
         """The step towards products of slacks and multipliers that are a target; None where it is not accurate.

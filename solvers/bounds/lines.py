@@ -8,6 +8,7 @@ function, so that the maxima lie on the curves where one class takes what the ot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,19 @@ from maxent.models.arrays import FloatArray
 SMALLEST = 1e-5
 """Least share of a class, in relation to the mean, where a line touches."""
 
-FARTHEST, POINTS, NEWTON = 40.0, 160, 6
+FARTHEST, POINTS, NEWTON = 40.0, 160, 4
 """Of a curve: the largest price, the prices looked at, closer together near 0; and Newton steps to its shares."""
 
-BELOW, TRIES, CLOSE = 0.98, 10, 1e-9
-"""The steepest line, as a share of one where the touching point is a maximum; how often it is halved; what f may exceed
-its value there by, nats per individual."""
+BELOW, TRIES, CLOSE = 0.98, 6, 1e-9
+"""The steepest line, as a share of one where the touching point is a maximum; how many others are tried; what f may
+exceed its value there by, nats per individual."""
+
+STEEP, AWAY = 0.99, 0.05
+"""The slope that is tried, as a share of where the last two say that the line would touch elsewhere; how far it is from
+the ends of the range at least, as a share of that."""
+
+TOGETHER = 16
+"""Lines that are found together: as many as a processor's cache holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,47 +42,77 @@ class Line:
     most: float
 
 
-def touching(share: FloatArray, times: FloatArray) -> Line:
-    """The steepest line that touches at shares of classes, each of which stands for ``times`` classes.
+def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[Line]:
+    """The steepest lines that touch at shares of classes, each of which stands for ``times`` classes.
 
     Parameters
     ----------
-    share, times : shape (n_classes,)
+    shares, times : of each line, shape (n_classes,)
         ``share @ times`` is 1, nearly.
     """
-    share = np.maximum(share, SMALLEST / times.sum())
-    share = share / (share @ times)
-    low, high = 0.0, BELOW / (2.0 * float(share.max()))
-    found = _line(share, times, high)
-    if found[1] <= CLOSE:
-        return found[0]
-    best = _line(share, times, low)[0]
+    found: list[Line] = []
+    for first in range(0, len(shares), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        found += _together(shares[some], times[some])
+    return found
+
+
+def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[Line]:
+    count = np.array([len(share) for share in shares])
+    there = np.arange(int(count.max())) < count[:, None]
+    share, time = np.full(there.shape, SMALLEST), np.zeros(there.shape)
+    share[there], time[there] = np.concatenate(shares), np.concatenate(times)
+    share = np.maximum(share, SMALLEST / time.sum(axis=1, keepdims=True))
+    share = share / (share * time).sum(axis=1, keepdims=True)
+    share[~there] = SMALLEST
+    low, high = np.zeros(len(count)), BELOW / (2.0 * share.max(axis=1))
+    tilt, most, above = _lines(share, time, high)
+    further, above_further = np.full(len(count), np.inf), np.full(len(count), np.inf)
+    tried = np.flatnonzero(above > CLOSE)
+    low[above <= CLOSE] = high[above <= CLOSE]
+    if len(tried):
+        tilt[tried], most[tried], _ = _lines(share[tried], time[tried], low[tried])
     for _ in range(TRIES):
-        middle = (low + high) / 2.0
-        line, above = _line(share, times, middle)
-        low, high = (middle, high) if above <= CLOSE else (low, middle)
-        best = line if above <= CLOSE else best
-    return best
+        if not len(tried):
+            break
+        # Above the steepest line f is too high by what is nearly linear in the slope.
+        middle, some = (low[tried] + high[tried]) / 2.0, np.isfinite(further[tried])
+        at = tried[some]
+        root = high[at] - above[at] * (further[at] - high[at]) / (above_further[at] - above[at])
+        middle[some] = np.clip(STEEP * root, low[at] + AWAY * (high - low)[at], high[at] - AWAY * (high - low)[at])
+        at_tilt, at_most, by = _lines(share[tried], time[tried], middle)
+        below = by <= CLOSE
+        better, worse = tried[below], tried[~below]
+        low[better], tilt[better], most[better] = middle[below], at_tilt[below], at_most[below]
+        further[worse], above_further[worse] = high[worse], above[worse]
+        high[worse], above[worse] = middle[~below], by[~below]
+        tried = tried[(high - low)[tried] > (1.0 - STEEP) * high[tried]]
+    return [Line(float(c), t[:n], float(m)) for c, t, m, n in zip(low, tilt, most, count.tolist(), strict=True)]
 
 
-def _line(share: FloatArray, times: FloatArray, steep: float) -> tuple[Line, float]:
-    """The line with a slope, and how much higher it is than where it should touch."""
+def _lines(share: FloatArray, times: FloatArray, steep: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The tilts and highest values of lines with slopes, and how much higher these are than where they should touch.
+
+    ``share`` and ``times``, shape (n_lines, n_classes), of which those without ``times`` are none.
+    """
     price = FARTHEST * np.linspace(0.0, 1.0, POINTS) ** 2
-    level = (np.log(share) - 2.0 * steep * share)[:, None]
-    tilt = level
-    u = np.log(share)[:, None] - price
+    double = 2.0 * steep[:, None, None]
+    tilt = (np.log(share) - 2.0 * steep[:, None] * share)[:, :, None]
+    goal = tilt - price
+    u = np.log(share)[:, :, None] - price
     for _ in range(NEWTON):
-        s = np.exp(u)
-        u = u - (u - 2.0 * steep * s - level + price) / (1.0 - 2.0 * steep * s)
+        s = double * np.exp(u)
+        u -= (u - s - goal) / (1.0 - s)
     s = np.exp(u)
-    value = s * (steep * s - u + tilt)
-    rest = np.maximum(1.0 - times @ s + s, s)
-    curve = times @ value - value + rest * (steep * rest - np.log(rest) + tilt)
-    at = float(times @ value[:, 0])
-    bend = np.abs(np.diff(curve, 2, axis=1))
-    between = np.maximum(bend[:, :-1], bend[:, 1:]) / 8.0
-    highest = np.maximum(curve[:, 1:-2], curve[:, 2:-1]) + between
+    value = s * (0.5 * double * s - u + tilt)
+    weight = times[:, None, :]
+    rest = np.maximum(1.0 - weight @ s + s, s)
+    curve = weight @ value - value + rest * (0.5 * double * rest - np.log(rest) + tilt)
+    at = (times * value[:, :, 0]).sum(axis=1)
+    bend = np.abs(np.diff(curve, 2, axis=2))
+    between = np.maximum(bend[:, :, :-1], bend[:, :, 1:]) / 8.0
+    highest = np.maximum(curve[:, :, 1:-2], curve[:, :, 2:-1]) + between
     # Where no class is large f is concave, and the touching point its maximum.
-    large = 2.0 * steep * rest[:, 2:-1] > 1.0
-    above = float(highest[large].max(initial=-np.inf)) - at
-    return Line(steep, tilt[:, 0], at + max(above, 0.0)), above
+    large = (double * rest[:, :, 2:-1] > 1.0) & (times[:, :, None] > 0)
+    above = np.where(large, highest, -np.inf).max(axis=(1, 2)) - at
+    return tilt[:, :, 0], at + np.maximum(above, 0.0), above

@@ -75,22 +75,41 @@ class Priced:
         first = len(self.program.nl_const)
         share = found.rows[first : first + len(self.lines)]
         kept = tuple(line for line, of in zip(self.lines, share, strict=True) if of > COUNTS)
-        return Touched(point, kept, point[: self.program.n_masses][self.relaxed.elimination.free])
+        return Touched((point,), kept, point[: self.program.n_masses][self.relaxed.elimination.free])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touched:
-    """A point near which lines touch, shape (n,), lines that are kept beside these, and masses to start from."""
+    """Points near which lines touch, shape (n,), lines that are kept beside these, and masses to start from."""
 
-    point: FloatArray
-    kept: tuple[Lined, ...]
+    points: tuple[FloatArray, ...]
+    kept: tuple[Lined, ...] | None
     start: FloatArray
 
 
-def priced(program: LiftedProgram, times: FloatArray, clock: Clock, touched: Touched | None = None) -> Priced | None:
-    """The convex program; None where sizes of branches are open, or aggregates are left without a definition."""
+def between(
+    program: LiftedProgram, answer: FloatArray | None, shares: tuple[float, ...], clock: Clock
+) -> Touched | None:
+    """Points at shares of the way from an answer to the optimum without comparisons, or that optimum alone.
+
+    None where sizes of branches are open, or aggregates are left without a definition.
+    """
     if any((terms.size_var >= 0).any() for terms in program.terms):
         return None
+    relaxed = relax(program)
+    elimination = relaxed.elimination
+    if np.isnan(elimination.shift).any():
+        return None
+    free = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
+    if answer is None:
+        return Touched((elimination.point(free),), None, free)
+    held = np.maximum(answer[: program.n_masses][elimination.free], 0.0)
+    points = tuple(elimination.point((1.0 - share) * held + share * free) for share in shares)
+    return Touched(points, None, (held + free) / 2.0)
+
+
+def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Priced | None:
+    """The convex program; None where aggregates are left without a definition."""
     fixed = program.lower >= program.upper
     relaxed = relax(program)
     elimination = relaxed.elimination
@@ -99,12 +118,8 @@ def priced(program: LiftedProgram, times: FloatArray, clock: Clock, touched: Tou
     at = np.flatnonzero(~fixed)
     number = np.cumsum(~fixed) - 1
     known = np.where(fixed, program.lower, 0.0)
-    if touched is None:
-        start = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
-        price = prices(program, elimination, times, elimination.point(start))
-    else:
-        start = touched.start
-        price = prices(program, elimination, times, touched.point, touched.kept)
+    start = touched.start
+    price = prices(program, elimination, times, touched.points, touched.kept)
     curves, const = _comparisons(program, fixed, number)
     lines, moved_lines = _lines(price, program, fixed, number, len(const))
     n_slack = len(price.cost)
@@ -137,6 +152,8 @@ def priced(program: LiftedProgram, times: FloatArray, clock: Clock, touched: Tou
         const=np.concatenate([const, price.const + moved_lines + price.linear @ known, -low[above], high[below]]),
         curves=curves + lines,
         bent=price.bent,
+        owner=owner,
+        total=free_total,
     )
     point = np.concatenate([elimination.point(start)[at], np.ones(n_slack)])
     return Priced(problem, point, program, relaxed, at, stated[same], price.lines)

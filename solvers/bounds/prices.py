@@ -18,7 +18,6 @@ the left side, and ``beta_b omega_b d_b^2 / W_b`` more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,13 +73,13 @@ def prices(
     program: LiftedProgram,
     elimination: Elimination,
     times: FloatArray,
-    near: FloatArray,
+    near: tuple[FloatArray, ...],
     kept: tuple[Lined, ...] | None = None,
 ) -> Prices:
     """The best prices that are known.
 
-    ``times``, shape (n_classes,), is how many classes each stands for. Lines touch at equal shares and ``near``, shape
-    (n,), those of sets with lines that are ``kept`` there alone.
+    ``times``, shape (n_classes,), is how many classes each stands for. Lines touch at equal shares and ``near`` points,
+    each of shape (n,), those of sets with lines that are ``kept`` there alone.
     """
     number = {origin: i for i, origin in enumerate(dict.fromkeys(program.nl_origins))}
     node = np.array([number[origin] for origin in program.nl_origins], np.int64)
@@ -105,7 +104,7 @@ def _by_leaf(
     program: LiftedProgram,
     elimination: Elimination,
     times: FloatArray,
-    near: FloatArray,
+    near: tuple[FloatArray, ...],
     kept: tuple[Lined, ...] | None,
 ) -> Prices | None:
     """What the sets that branches are made of can bend, where there is a single tree, and Gini."""
@@ -172,8 +171,8 @@ def _lines(
     part: FloatArray,
     open_: FloatArray,
     times: FloatArray,
-    near: FloatArray,
-) -> Iterator[Lined]:
+    near: tuple[FloatArray, ...],
+) -> list[Lined]:
     """Lines of sets with more than two open classes: at equal shares, and at those of a point."""
     free = np.zeros(said.number.shape, bool)
     free[program.group[elimination.free], program.klass[elimination.free]] = True
@@ -181,15 +180,25 @@ def _lines(
     several = (varies @ times[: varies.shape[1]] > 2) & ~(varies & (sets.variable < 0)).any(axis=1) & (open_ > 0)
     fixed = elimination.point(np.zeros(len(elimination.free)))
     by_class = part @ np.eye(varies.shape[1])[said.klass]
+    where: list[tuple[int, IntArray, IntArray, FloatArray, bool]] = []
+    shares: list[FloatArray] = []
+    number: list[FloatArray] = []
     for b in np.flatnonzero(several).tolist():
         x = np.flatnonzero(varies[b])
         var = sets.variable[b, x]
         shift = fixed[var] + by_class[b, x]
-        equal = np.full(len(x), 1.0 / times[x].sum())
-        yield Lined(b, x, var, shift, touching(equal, times[x]), False)
-        share = (near[var] - shift) / open_[b] / times[x]
-        if np.abs(share - equal).max() > APART * equal[0]:
-            yield Lined(b, x, var, shift, touching(share, times[x]), True)
+        taken = [np.full(len(x), 1.0 / times[x].sum())]
+        for point in near:
+            share = (point[var] - shift) / open_[b] / times[x]
+            if all(np.abs(share - other).max() > APART * taken[0][0] for other in taken):
+                taken.append(share)
+        where += [(b, x, var, shift, i > 0) for i in range(len(taken))]
+        shares += taken
+        number += [times[x]] * len(taken)
+    lines = touching(shares, number)
+    return [
+        Lined(b, x, var, shift, line, beside) for (b, x, var, shift, beside), line in zip(where, lines, strict=True)
+    ]
 
 
 def _gains(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -54,12 +55,13 @@ class Bent:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """See the text of `maxent.solvers.bounds.interior_point`.
 
-    ``weight``, shape (n,), is 0 for what is no mass; ``lower`` and ``upper`` may be infinite. ``curves`` count rows as
-    ``rows``, shape (n_rows, n), does. ``bent`` has matrices of the first rows.
+    ``weight``, shape (n,), is 0 for what is no mass, which come last; ``lower`` and ``upper`` may be infinite.
+    ``curves`` count rows as ``rows``, shape (n_rows, n), does. ``bent`` has matrices of the first rows. The masses of
+    each ``owner``, shape (n_masses,), add up to its ``total``.
     """
 
     weight: FloatArray
@@ -72,6 +74,8 @@ class Problem:
     const: FloatArray
     curves: tuple[Curves, ...]
     bent: Bent
+    owner: IntArray
+    total: FloatArray
 
     def objective(self, x: FloatArray) -> float:
         """The objective, which is minimised, nats."""
@@ -87,14 +91,24 @@ class Problem:
             out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, terms.size), len(out))
         return out
 
+    @cached_property
+    def slope_places(self) -> tuple[IntArray, IntArray]:
+        """Rows and columns of what `slope_values` are; some places come twice."""
+        rows = self.rows.tocoo()
+        parts = [(rows.row, rows.col), *((terms.row, terms.var) for terms in self.curves)]
+        row, column = (np.concatenate(some).astype(np.int64) for some in zip(*parts, strict=True))
+        return row, column
+
+    def slope_values(self, x: FloatArray) -> FloatArray:
+        """The entries of the rows' gradients, to be added up."""
+        parts = [self.rows.data]
+        for terms in self.curves:
+            parts.append(terms.coef * PHI[terms.phi].d_a(terms.a(x), terms.size))
+        return np.concatenate(parts)
+
     def slopes(self, x: FloatArray) -> sparse.csr_matrix:
         """The rows' gradients."""
-        found = self.rows
-        for terms in self.curves:
-            a = terms.a(x)
-            by_a = terms.coef * PHI[terms.phi].d_a(a, terms.size)
-            found = found + sparse.csr_matrix((by_a, (terms.row, terms.var)), shape=self.rows.shape)
-        return sparse.csr_matrix(found)
+        return sparse.csr_matrix((self.slope_values(x), self.slope_places), shape=self.rows.shape)
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """The objective's gradient."""
@@ -102,6 +116,15 @@ class Problem:
         out = self.cost.copy()
         out[masses] += np.log(np.maximum(x[masses], INVERTIBLE) / self.weight[masses]) + 1.0
         return out
+
+    def lowered(self, x: FloatArray, gradient: FloatArray) -> float:
+        """What a function can be lower than at x, at most, by the gap of Frank and Wolfe where it is convex."""
+        by_mass, rest = np.split(gradient, [len(self.owner)])
+        m, others = np.split(x, [len(self.owner)])
+        least = np.full(len(self.total), np.inf)
+        np.minimum.at(least, self.owner, by_mass)
+        some = np.isfinite(least)
+        return float(m @ by_mass - self.total[some] @ least[some] + np.abs(others * rest).sum())
 
     def bend_left(self, multipliers: FloatArray) -> FloatArray:
         """``1 - sum lam A``: what is left for rows to bend at some multipliers of them, shape (a, a)."""

@@ -26,7 +26,7 @@ from maxent.solvers.bounds.certificate import proved
 from maxent.solvers.bounds.gap import gap, priced_bound
 from maxent.solvers.bounds.interior_point import solve
 from maxent.solvers.bounds.lines import touching
-from maxent.solvers.bounds.priced import priced
+from maxent.solvers.bounds.priced import between, priced
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
@@ -55,7 +55,13 @@ def program_of(impurity, seed=0):
 
 def priced_of(program):
     """The convex program, each class on its own."""
-    problem = priced(program, np.ones(int(program.klass.max()) + 1), Clock())
+    return priced_with(program, np.ones(int(program.klass.max()) + 1))
+
+
+def priced_with(program, times):
+    touched = between(program, None, (), Clock())
+    assert touched is not None
+    problem = priced(program, times, touched)
     assert problem is not None
     return problem
 
@@ -119,12 +125,14 @@ def test_classes_that_are_alike_count_as_one(impurity):
     release, frame = public(impurity, classes="abc", seed=30)
     document = replace(release, target=replace(release.target, classes=(*release.target.classes, "d", "e", "f")))
     program = equations_alone(whole(document, frame)[1].program)
-    one, times = alike_as_one(program, eliminate(program, program.lower >= program.upper)[0])
+    one, times, sums = alike_as_one(program, eliminate(program, program.lower >= program.upper)[0])
     assert one.n_masses < program.n_masses
     assert times.max() > 2
+    masses = np.random.default_rng(0).exponential(size=program.n)
+    assert (sums @ masses).sum() == pytest.approx(masses.sum())
+    assert sums @ program.lower == pytest.approx(one.lower)
     bounds = []
-    for problem in (priced_of(program), priced(one, times, Clock())):
-        assert problem is not None
+    for problem in (priced_of(program), priced_with(one, times)):
         bounds.append(proved(problem, solve(problem.problem, problem.start, 1e-9, Clock()), Clock()))
     assert bounds[1] == pytest.approx(bounds[0], abs=1e-5)
 
@@ -149,8 +157,8 @@ def test_no_shares_are_above_the_line(q):
 @pytest.mark.parametrize("q", range(3, 17))
 def test_lines_at_equal_shares_are_the_steepest(q):
     c = (q - 1) * np.log(q - 1) / (q - 2)
-    line = touching(np.array([1 / q]), np.array([float(q)]))
-    assert line.steep == pytest.approx(c, rel=5e-3)
+    [line] = touching([np.array([1 / q])], [np.array([float(q)])])
+    assert line.steep == pytest.approx(c, rel=1e-2)
     assert line.steep <= c
     assert line.most - line.tilt[0] == pytest.approx(np.log(q) + line.steep / q, abs=1e-9)
 
@@ -160,7 +168,8 @@ def test_no_shares_are_above_a_line_that_touches_anywhere(seed):
     rng = np.random.default_rng(seed)
     times = rng.integers(1, 4, rng.integers(2, 7)).astype(float)
     share = rng.dirichlet(np.full(len(times), [0.5, 3.0][seed % 2])) / times
-    line = touching(share, times)
+    others = [rng.dirichlet(np.ones(n)) for n in (2, 9)]
+    line = touching([others[0], share, others[1]], [np.ones(2), times, np.ones(9)])[1]
     at = (times * share * (line.steep * share - np.log(share) + line.tilt)).sum()
     assert at - 1e-12 <= line.most <= at + 1e-3
     tilt = np.repeat(line.tilt, times.astype(int))
@@ -193,7 +202,7 @@ def test_a_bound_that_is_near_enough_is_not_improved(monkeypatch):
 
 def test_open_sizes_have_no_price():
     program = whole(*private("gini"))[1].program
-    assert priced(program, np.ones(len("abc")), Clock()) is None
+    assert between(program, None, (), Clock()) is None
     assert priced_bound(program, Clock()) == np.inf
     assert gap(program, middle(program), Clock()) == np.inf
 
