@@ -6,7 +6,7 @@ from maxent.models.formats.conversion import Converted
 from maxent.models.text.display import counted
 from maxent.text.terminal import print_lines
 
-WORDS = {"counts": "counts", "n": "sizes", "rates": "rates", "labels": "labels", "linear": "scores"}
+WORDS = {"counts": "counts", "n": "sizes", "rates": "rates", "labels": "labels", "linear": "scores", "means": "means"}
 
 
 ROUNDED = "thresholds were rounded for print: some records may go another way than in the model"

@@ -108,8 +108,10 @@ class Converted:
 
     @property
     def states(self) -> States:
-        """Kinds of statements of leaves of the release: counts, n, rates, labels, and linear statements (scores)."""
+        """Kinds of statements of leaves: counts, n, rates, labels, linear ones (scores); means, of a numeric target."""
         kinds = dict.fromkeys(("counts", "n", "rates", "labels", "linear"), False)
+        if self.release.target.numbers is not None:
+            kinds["means"] = any(node.mean is not None for tree in self.release.trees for node in each(tree.nodes))
         for leaf in (node for tree in self.release.trees for node in each(tree.nodes) if node.is_leaf):
             kinds["counts"] |= leaf.counts is not None
             kinds["n"] |= leaf.n is not None

@@ -17,7 +17,7 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.columns.missing_values import missing_rows, value_in_words
-from maxent.models.tables.columns.numeric_classes import class_names
+from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
@@ -229,7 +229,8 @@ def read_rows(
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     named = class_names(frame, release.target)
     if target and release.target.name in named.columns:
-        classes = categorical(named, release.target.name, release.target.classes, problems, key="classes")
+        of, words = release.target, numbers_in_words(release.target)
+        classes = categorical(named, of.name, of.classes, problems, key="classes", expected=words)
     if problems:
         raise InvalidInput(frame.source, problems)
     codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])

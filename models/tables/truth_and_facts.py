@@ -15,7 +15,7 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
-from maxent.models.tables.columns.numeric_classes import class_names
+from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
 from maxent.models.tables.frame import (
     Frame,
     Source,
@@ -124,9 +124,9 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
         if name in frame.columns:
             codes[:, j] = _fact_codes(frame, table.attributes[j], table.levels[j], problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
-    named = class_names(frame, target)
+    named, words = class_names(frame, target), numbers_in_words(target)
     if target.name in named.columns:
-        classes = categorical(named, target.name, target.classes, problems, key="classes")
+        classes = categorical(named, target.name, target.classes, problems, key="classes", expected=words)
     counts = whole(frame, "count", 1, problems) if counted else np.ones(len(frame.lines), dtype=np.int64)
     if problems:
         raise InvalidInput(frame.source, problems)
@@ -185,9 +185,9 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
         shares = finite(frame, "probability", problems, expected="a probability in [0, 1]", low=0.0, high=1.0)
         weights = np.append(shares, np.nan)[frame.columns["probability"].codes]
     classes = np.arange(0)
-    named = class_names(frame, target)
+    named, words = class_names(frame, target), numbers_in_words(target)
     if target.name in named.columns:
-        classes = categorical(named, target.name, target.classes, problems, key="classes")
+        classes = categorical(named, target.name, target.classes, problems, key="classes", expected=words)
         order = np.argsort(classes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
             if len(rows) > 1 and (index := int(classes[rows[0]])) >= 0:

@@ -13,7 +13,7 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.nodes import attributes_of
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.columns.cell_values import finite
+from maxent.models.tables.columns.cell_values import codes_in, finite
 from maxent.models.tables.columns.missing_values import (
     OTHER,
     codes_of,
@@ -171,7 +171,6 @@ def read_codes(
     case is noted.
     """
     column = frame.columns[name]
-    texts = column.texts()
     index, absent = codes_of(domain)
     if absent >= 0:
         note_missing(frame, name, domain[absent])
@@ -184,7 +183,7 @@ def read_codes(
     other = index.get(OTHER, -1) if key == "values" else -1
     if other >= 0:
         note_other(frame, name, domain)
-    return np.array([index.get(text, other) for text in texts] + [absent], np.int64)[column.codes]
+    return np.array([*codes_in(column, index, other), absent], np.int64)[column.codes]
 
 
 def _answer(

@@ -70,7 +70,10 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes) != len(names):
             expected = f"{len(names)} classes, those that stand for {', '.join(names)}"
             raise invalid("ReleaseClassifier", "argument", "classes", expected, shorten(list(self.classes)))
-        return np.asarray(self.classes)
+        found = np.asarray(self.classes)
+        if len(np.unique(found)) < len(names):
+            raise invalid("ReleaseClassifier", "argument", "classes", "each class once", shorten(list(self.classes)))
+        return found
 
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:

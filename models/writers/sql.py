@@ -1,7 +1,8 @@
 """A release as an SQL query that predicts as it does.
 
-The query is standard SQL with GREATEST, which DuckDB, PostgreSQL, Oracle, Snowflake and others have. Numbers have an
-exponent, so that they are doubles and not decimals. It is made of steps, each of which adds columns to the one before:
+The query is standard SQL with LATERAL and GREATEST, which DuckDB, PostgreSQL, Oracle, Snowflake and others have. Its
+numbers have an exponent, so that they are doubles and not decimals. It is made of steps, each a lateral derived table
+of the row, by whose name its columns go, so that none of the table's own can stand in their place:
 
 - the leaf of each tree, or the inner node that has no branch for the record;
 - of several trees, the weight of each class, in the order in which `maxent.models.trees.predict` adds;
@@ -10,6 +11,7 @@ exponent, so that they are doubles and not decimals. It is made of steps, each o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isinf
@@ -27,6 +29,9 @@ from maxent.models.trees.means import numbers_of, predicts_numbers
 from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
 from maxent.models.writers.writer import Wanted, Writer
 
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")
+"""A whole number as `repr` writes it, or the double that it is."""
+
 
 def write_sql(release: Release, wanted: Wanted) -> str:
     """A query that adds to each row of a table its leaf in each tree, the predicted class, and its probabilities.
@@ -36,13 +41,14 @@ def write_sql(release: Release, wanted: Wanted) -> str:
     Raises
     ------
     InvalidInput
-        When the table has no name.
+        When the table, or a part of its name before or behind a dot, has no name.
     """
-    if not wanted.table:
-        raise invalid("export", "argument", "table", "the name of a table", "''")
+    if not all(wanted.table.split(".")):
+        expected = "the name of a table, a schema before a dot"
+        raise invalid("export", "argument", "table", expected, repr(wanted.table))
     names = _Names.of(release)
     trees = [_placed(release, tree, column) for tree, column in zip(release.trees, names.leaf, strict=True)]
-    steps = [_step("placed", _table(wanted.table), [part.case for part in trees])]
+    steps = [_step("placed", [part.case for part in trees])]
     if predicts_numbers(release):
         last = [f"{_mean(release, trees)} AS {names.predicted}"]
     elif len(release.trees) == 1 and release.predicts != "score":
@@ -52,9 +58,9 @@ def write_sql(release: Release, wanted: Wanted) -> str:
         steps += _scored(release, trees, names) if scores else _weighed(release, trees, names)
         last = _shares(release, names)
     title = f"-- {release.target.name}, predicted by {len(release.trees)} tree{'s' * (len(release.trees) > 1)}"
-    source = "placed" if len(steps) == 1 else "weighed"
-    with_ = "WITH " + ",\n".join(steps)
-    return f"{_comment(title)}\n{with_}\nSELECT t.*,\n  " + ",\n  ".join(last) + f"\nFROM {source} AS t\n"
+    shown = ["t.*", "placed.*", *["weighed.*"] * (len(steps) > 1), *last]
+    source = "\n".join([f"FROM {_table(wanted.table)} AS t", *steps])
+    return f"{_comment(title)}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class _Placed:
     def chosen(self, of_place: Callable[[int], str]) -> str:
         """A CASE of the column: an expression for each of the places."""
         whens = "".join(f" WHEN {_text(name)} THEN {of_place(place)}" for name, place in self.ends)
-        return f"CASE {self.column}{whens} END"
+        return f"CASE placed.{self.column}{whens} END"
 
 
 def _placed(release: Release, tree: Tree, column: str) -> _Placed:
@@ -126,13 +132,14 @@ def _stop(rule: Rule, tested: Attribute) -> str:
     """The condition of a record that stops at a node; where missing values are none of its attribute's, it has one."""
     unknown = not tested.missing and MISSING not in (tested.values or ())
     return (
-        " AND ".join([*map(_condition, rule.conditions), *[f"{_quoted(tested.name)} IS NOT NULL"] * unknown]) or "TRUE"
+        " AND ".join([*map(_condition, rule.conditions), *[f"t.{_quoted(tested.name)} IS NOT NULL"] * unknown])
+        or "TRUE"
     )
 
 
 def _condition(condition: Condition) -> str:
     attribute = condition.attribute
-    name = _quoted(attribute.name)
+    name = f"t.{_quoted(attribute.name)}"
     if attribute.values is not None:
         return _among(f"CAST({name} AS VARCHAR)", name, condition.values, attribute)
     parts = []
@@ -160,9 +167,18 @@ def _among(text: str, name: str, values: Sequence[str], attribute: Attribute) ->
 
 
 def _spelled(values: Sequence[str], attribute: Attribute) -> list[str]:
-    """Values as a database casts them to text: truth values, which pandas writes in capitals, in small letters, too."""
-    small = [value.lower() for value in values if value in ("True", "False")]
-    return [*values, *(value for value in small if value not in (attribute.values or ()))]
+    """Values as a database casts them to text.
+
+    Truth values, which pandas writes in capitals, are there in small letters, too, and whole numbers as doubles.
+    """
+    others = [value.lower() for value in values if value in ("True", "False")]
+    others += [_other_number(value) for value in values if _WHOLE.fullmatch(value)]
+    return [*values, *(value for value in dict.fromkeys(others) if value not in (attribute.values or ()))]
+
+
+def _other_number(value: str) -> str:
+    """The other spelling of a whole number, 1.0 of 1."""
+    return value.removesuffix(".0") if value.endswith(".0") else f"{value}.0"
 
 
 def _of_one_tree(release: Release, placed: _Placed, names: _Names) -> list[str]:
@@ -200,17 +216,16 @@ def _weighed(release: Release, trees: Sequence[_Placed], names: _Names) -> Itera
     terms = [*terms_of(release)]
     ends = [np.array([place for _, place in part.ends]) for part in trees]
     if all(each.own[at].any(axis=1).all() for each, at in zip(terms, ends, strict=True)):
-        yield _step("weighed", "placed", _sums(trees, [t.own for t in terms], None, names.weight))
+        yield _step("weighed", _sums(trees, [t.own for t in terms], None, names.weight))
         return
     own, instead = names.own, names.instead
     columns = _sums(trees, [t.own for t in terms], None, own) + _sums(trees, [t.instead for t in terms], None, instead)
-    yield _step("answered", "placed", columns)
-    silent, mute = (" AND ".join(f"{name} = 0e0" for name in columns) for columns in (own, instead))
+    yield _step("answered", columns)
+    silent, mute = (" AND ".join(f"answered.{name} = 0e0" for name in columns) for columns in (own, instead))
     yield _step(
         "weighed",
-        "answered",
         [
-            f"CASE WHEN NOT ({silent}) THEN {mine} WHEN {mute} THEN 1e0 ELSE {theirs} END AS {name}"
+            f"CASE WHEN NOT ({silent}) THEN answered.{mine} WHEN {mute} THEN 1e0 ELSE answered.{theirs} END AS {name}"
             for mine, theirs, name in zip(own, instead, names.weight, strict=True)
         ],
     )
@@ -221,12 +236,11 @@ def _scored(release: Release, trees: Sequence[_Placed], names: _Names) -> Iterat
     link = (release.boosting or Boosting("none")).link
     scores = names.score if link != "none" else names.weight
     values = [*score_terms(release)]
-    yield _step("scored" if link != "none" else "weighed", "placed", _sums(trees, values, base_scores(release), scores))
+    yield _step("scored" if link != "none" else "weighed", _sums(trees, values, base_scores(release), scores))
     if link != "none":
-        best = _greatest(scores)
-        yield _step(
-            "weighed", "scored", [f"EXP({s} - {best}) AS {name}" for s, name in zip(scores, names.weight, strict=True)]
-        )
+        found = [f"scored.{name}" for name in scores]
+        best = _greatest(found)
+        yield _step("weighed", [f"EXP({s} - {best}) AS {name}" for s, name in zip(found, names.weight, strict=True)])
 
 
 def _sums(
@@ -246,11 +260,12 @@ def _sums(
 def _shares(release: Release, names: _Names) -> list[str]:
     """The predicted class and, where they are stated, the probabilities: weights divided by their sum."""
     classes = [_text(label) for label in release.target.classes]
-    whens = "".join(f" WHEN {name} THEN {label}" for name, label in zip(names.weight, classes, strict=True))
-    found = [f"CASE {_greatest(names.weight)}{whens} END AS {names.predicted}"]
+    weights = [f"weighed.{name}" for name in names.weight]
+    whens = "".join(f" WHEN {weight} THEN {label}" for weight, label in zip(weights, classes, strict=True))
+    found = [f"CASE {_greatest(weights)}{whens} END AS {names.predicted}"]
     if states_shares(release):
-        total = " + ".join(names.weight)
-        found += [f"{w} / ({total}) AS {name}" for w, name in zip(names.weight, names.share, strict=True)]
+        total = " + ".join(weights)
+        found += [f"{w} / ({total}) AS {name}" for w, name in zip(weights, names.share, strict=True)]
     return found
 
 
@@ -258,8 +273,8 @@ def _greatest(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"GREATEST({', '.join(names)})"
 
 
-def _step(name: str, source: str, columns: Sequence[str]) -> str:
-    return f"{name} AS (\n  SELECT t.*,\n    " + ",\n    ".join(columns) + f"\n  FROM {source} AS t\n)"
+def _step(name: str, columns: Sequence[str]) -> str:
+    return "CROSS JOIN LATERAL (\n  SELECT\n    " + ",\n    ".join(columns) + f"\n) AS {name}"
 
 
 def _table(name: str) -> str:

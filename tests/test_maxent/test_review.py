@@ -138,8 +138,39 @@ def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
 def test_a_boosted_regression_with_bins_is_refused_as_what_it_is() -> None:
     frame, _ = people()
     model = GradientBoostingRegressor(n_estimators=2).fit(frame[["age"]], frame["pay"])
-    with pytest.raises(InvalidInput, match="of regressions a tree, or a forest without bootstrap"):
+    says = r"of regressions a tree, or a forest without bootstrap, .* \(steps of a boosted one are no means"
+    with pytest.raises(InvalidInput, match=says):
         maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        (
+            {"bins": [0, 20, 25]},
+            "bins: expected numbers that cover the target: means of leaves are from .* found 0 to 25",
+        ),
+        ({"values": [1, 2]}, "values: expected numbers that cover the target: means of leaves are from"),
+        ({"bins": [25, 30, 35]}, "pay: expected a number from 25 to 35, as bins have to cover the target, or one of"),
+        ({"values": [20, 40]}, "pay: expected a value of the target, which all have to be stated: one of '20', '40'"),
+    ],
+)
+def test_bins_have_to_cover_the_target(numbers: dict[str, Any], says: str) -> None:
+    frame, _ = people()
+    model = DecisionTreeRegressor(max_depth=2).fit(frame[["age"]], frame["pay"])
+    with pytest.raises(InvalidInput, match=says):
+        maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], **numbers)
+
+
+def test_means_are_stated_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame, _ = people()
+    model = DecisionTreeRegressor(max_depth=2).fit(frame[["age"]], frame["pay"])
+    found = maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
+    assert found.summary["model"]["states"]["means"]
+    assert "stated: n, means" in str(found)
+    found.release.save(tmp_path / "tree.json")
+    assert main(["convert", str(tmp_path / "tree.json"), "-o", str(tmp_path / "again.json")]) == 0
+    assert "stated: sizes, means" in capsys.readouterr().out
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -326,6 +326,8 @@ def test_a_classifier_predicts_in_the_place_of_the_model():
     assert_same_predictions(release, X)
     with pytest.raises(maxent.InvalidInput, match="classes: expected 3 classes"):
         maxent.ReleaseClassifier(release, classes=[0, 1]).predict(X)
+    with pytest.raises(maxent.InvalidInput, match=r"classes: expected each class once, found \[0, 0, 1\]"):
+        maxent.ReleaseClassifier(release, classes=[0, 0, 1]).predict(X)
     with pytest.raises(maxent.InvalidInput, match="X: expected a column for each of 2 attributes"):
         maxent.ReleaseClassifier(release).predict(X.to_numpy()[:, :1])
 
@@ -350,6 +352,42 @@ def test_the_command_writes_files_and_refuses_what_it_does_not_know(tmp_path, mo
         (["--to", "sql", "-o", "tree.csv"], "a file name that ends in .sql"),
         ([], "found nothing"),
         (["--to", "sql", "--table", ""], "the name of a table"),
+        (["--to", "sql", "--table", "a..b"], "the name of a table, a schema before a dot, found 'a..b'"),
     ):
         assert main(["export", tree, *wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("predicts", [None, "vote"])
+@pytest.mark.parametrize("n_trees", [1, 2])
+def test_a_query_does_not_read_further_columns_that_are_called_as_its_own(predicts, n_trees):
+    base = parse_release(RELEASE, "r")
+    release = replace(base, trees=base.trees * n_trees, predicts=predicts)
+    frame = rows(release, 40)
+    ours = ["leaf", "leaf 1", "weight(no)", "P(maybe)", "own 0", "instead 0", "score 0", "placed", "weighed"]
+    further = frame.assign(**{name: ["E"] * len(frame) for name in ours})
+    expected, found = queried(release, frame), queried(release, further)
+    assert len(found) == len(frame)
+    for name in expected.columns[len(frame.columns) + 1 :]:
+        assert found[f"{name}_1" if name in ours else name].tolist() == expected[name].tolist(), name
+
+
+def test_whole_numbers_are_the_categories_that_they_spell():
+    nodes = [
+        {"id": "top", "attribute": "z", "branches": [{"in": ["0"], "child": "A"}, {"in": ["1", "2.0"], "child": "B"}]},
+        {"id": "A", "counts": {"no": 1}},
+        {"id": "B", "counts": {"yes": 2}},
+    ]
+    attribute = {"name": "z", "type": "categorical", "values": ["0", "1", "2.0"]}
+    target = {"name": "y", "classes": ["no", "yes"]}
+    document = {"format": "maxent/1", "target": target, "attributes": [attribute], "trees": [{"nodes": nodes}]}
+    release = parse_release(document, "r")
+    for cells in ([0.0, 1.0, 2.0, 7.0], [0, 1, 2, 7]):
+        _, found = assert_same_predictions(release, pd.DataFrame({"z": cells}))
+        assert found["leaf"].tolist() == ["A", "B", "B", "top"]
+    assert maxent.ReleaseClassifier(release).predict(np.array([[0.0], [2.0]])).tolist() == ["no", "yes"]
+    people = pd.DataFrame({"z": [0.0, 1.0, 1.0]})
+    assert maxent.estimate(release, people).program.table.counts.tolist() == [1, 2]
+    texts = pd.DataFrame({"z": ["0.0"]})  # of text every spelling is a value of its own
+    with pytest.raises(maxent.InvalidInput, match=r"expected one of '0', '1', '2.0', found '0.0'"):
+        maxent.estimate(release, texts)

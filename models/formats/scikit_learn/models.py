@@ -8,6 +8,8 @@ from typing import Any
 from maxent.models.errors import InvalidInput, invalid
 
 _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
+_REGRESSIONS = "of regressions a tree, or a forest without bootstrap, with bins of the target"
+_CUT = "else cut the target into intervals (pandas.cut) and fit a classifier on these"
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
 
 
@@ -19,10 +21,14 @@ def check_model(source: str, model: object) -> None:
     InvalidInput
         Of ``source``, when the model is no single, fitted classification tree.
     """
+    from sklearn.base import is_regressor
     from sklearn.exceptions import NotFittedError
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.utils.validation import check_is_fitted
 
+    if is_model(model) and not isinstance(model, type) and is_regressor(model):
+        boosted = " (steps of a boosted one are no means of records)" if hasattr(model, "learning_rate") else ""
+        raise invalid(source, "argument", "model", f"{_REGRESSIONS}{boosted}; {_CUT}", _kind(model))
     if not isinstance(model, DecisionTreeClassifier):
         raise invalid(source, "argument", "model", f"{_TREE}, or an ensemble of these{way_out(model)}", _kind(model))
     try:
@@ -108,10 +114,7 @@ def _ways_out(model: Any) -> Iterator[str]:
     if isinstance(model, DecisionTreeClassifier):
         yield ""
     if is_regressor(model):
-        yield (
-            ": of regressions a tree, or a forest without bootstrap, with bins of the target; else cut the target into "
-            "intervals (pandas.cut) and fit a classifier on these"
-        )
+        yield f": {_REGRESSIONS}; {_CUT}"
     if type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
         yield ": save the model as its tool does, as JSON or text, and give the path of the file to maxent.convert"
     if isinstance(model, _ensembles()):

@@ -15,7 +15,7 @@ from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, is_mon
 from maxent.models.formats.scikit_learn.nodes.states import bare, stated
 from maxent.models.formats.scikit_learn.splits import Splits, exact, splits_of
 from maxent.models.nodes import Nodes
-from maxent.models.release import Attribute
+from maxent.models.release import Attribute, Target
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 
@@ -72,6 +72,25 @@ def regression_of(source: str, model: Any) -> Ensemble:
         known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
         members.append(Member(splits, known, np.empty(0, np.int64), rows=rows, tree=tree))
     return Ensemble(tuple(members), "mean" if len(members) > 1 else None)
+
+
+def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
+    """Refuse bins, or values, outside of which leaves have means: they are not those of the target.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the least and the largest mean.
+    """
+    low, high = (ends for ends in zip(*(target.numbers or ()), strict=True))
+    trees = [member.tree.tree_ for member in ensemble.members if member.tree is not None]
+    means = np.concatenate([tree.value[tree.children_left < 0, 0, 0] for tree in trees])
+    slack = 1e-6 * float(np.abs(means).max())
+    if means.min() < min(low) - slack or means.max() > max(high) + slack:
+        of_values = all(least == most for least, most in target.numbers or ())
+        expected = f"numbers that cover the target: means of leaves are from {means.min():g} to {means.max():g}"
+        found = f"{min(low):g} to {max(high):g}"
+        raise invalid(source, "argument", "values" if of_values else "bins", expected, found)
 
 
 def _members(model: Any) -> Any:

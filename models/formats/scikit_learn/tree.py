@@ -14,7 +14,7 @@ from maxent.models.formats.scikit_learn.columns import Feature, attribute_proble
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
 from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
 from maxent.models.formats.scikit_learn.nodes.states import boosting_of, nodes_of
-from maxent.models.formats.scikit_learn.regression import is_regression, numeric_nodes, regression_of
+from maxent.models.formats.scikit_learn.regression import check_covered, is_regression, numeric_nodes, regression_of
 from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
 from maxent.models.release import Attribute, Induction, Release, Target, Tree
 from maxent.models.tables.columns.numeric_classes import numeric_target
@@ -135,6 +135,8 @@ def from_sklearn(
     if numeric is None and (bins is not None or values is not None):
         expected = "nothing for a classifier, which has classes"
         raise invalid(_SOURCE, "argument", "bins", expected, shorten(values if bins is None else bins))
+    if numeric is not None:
+        check_covered(_SOURCE, ensemble, numeric)
     if numeric is not None and classes is not None:
         raise invalid(_SOURCE, "argument", "classes", "bins or values of a regression", shorten(classes))
     members = ensemble.members

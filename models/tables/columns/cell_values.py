@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,9 @@ from maxent.models.text.hints import HINTED, closest
 from maxent.models.text.spelling import NUMBER, cleaned, told_apart
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?|[0-9]{1,4}([./])[0-9]{1,2}\1[0-9]{2,4}")
+_EXACT = 2**53
+"""Below it every whole number is a double."""
+
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 
 
@@ -28,6 +31,7 @@ def categorical(
     *,
     key: Literal["values", "classes"] = "values",
     optional: bool = False,
+    expected: str | None = None,
 ) -> IntArray:
     """Read a column as values of a domain, compared as text.
 
@@ -38,6 +42,8 @@ def categorical(
         empty value or `MISSING`, when the column is not ``optional``.
     key : str
         Where a release declares the domain.
+    expected : str, optional
+        What a value has to be, as problems say it; by default one of the domain.
 
     Returns
     -------
@@ -55,13 +61,30 @@ def categorical(
     if other >= 0:
         problems += unknown_spellings(frame, name, domain)
         note_other(frame, name, domain)
-    lookup = np.array([index.get(text, other) for text in texts] + [absent], dtype=np.int64)
+    lookup = np.array([*codes_in(column, index, other), absent], dtype=np.int64)
     if (lookup[column.codes] < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
         hints = HINTED - len(problems)
-        problems += refused(frame, name, lookup < 0, texts, f"one of {shorten_list(domain)}", missing, domain, hints)
+        problems += refused(
+            frame, name, lookup < 0, texts, expected or f"one of {shorten_list(domain)}", missing, domain, hints
+        )
     return lookup[column.codes]
+
+
+def codes_in(column: Column, index: Mapping[str, int], other: int = -1) -> list[int]:
+    """The code of each of the values of a column, ``other`` where it has none.
+
+    A whole number is found by either of its spellings, 1 and 1.0, where the type of the column is one of numbers: a
+    column of whole numbers gets another type in many tools as soon as it lacks a value.
+    """
+    found = [index.get(text, -1) for text in column.texts()]
+    if column.values.dtype.kind in "iuf":
+        for i in [i for i, code in enumerate(found) if code < 0]:
+            number = float(column.values[i])
+            if number.is_integer() and abs(number) < _EXACT:
+                found[i] = next((index[text] for text in (str(int(number)), repr(number)) if text in index), -1)
+    return [other if code < 0 else code for code in found]
 
 
 def finite(

@@ -13,7 +13,7 @@ from maxent.models.errors import invalid
 from maxent.models.release_content import Numbers, Target
 from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.columns.product_classes import with_product
-from maxent.models.tables.frame import Frame, shorten
+from maxent.models.tables.frame import Frame, shorten, shorten_list
 
 MOST = 1000
 """Classes of a numeric target."""
@@ -87,6 +87,17 @@ def class_of_numbers(cells: FloatArray, stands_for: Sequence[Numbers]) -> IntArr
     at = np.minimum(np.searchsorted(high[order], cells), len(order) - 1)
     found = order[at]
     return np.asarray(np.where((low[found] <= cells) & (cells <= high[found]), found, -1))
+
+
+def numbers_in_words(target: Target) -> str | None:
+    """What a number of a numeric target has to be, for messages; None of another target."""
+    if target.numbers is None:
+        return None
+    named = shorten_list(target.classes)
+    low, high = min(low for low, _ in target.numbers), max(high for _, high in target.numbers)
+    if all(low == high for low, high in target.numbers):
+        return f"a value of the target, which all have to be stated: one of {named}"
+    return f"a number from {low:g} to {high:g}, as bins have to cover the target, or one of {named}"
 
 
 def class_names(frame: Frame, target: Target) -> Frame:

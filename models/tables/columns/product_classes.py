@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from maxent.models.errors import invalid
 from maxent.models.release_content import Target
+from maxent.models.tables.columns.cell_values import codes_in
 from maxent.models.tables.frame import Column, Frame, shorten
 
 BETWEEN = " & "
@@ -98,12 +99,18 @@ def with_product(frame: Frame, target: Target) -> Frame:
     columns = [frame.columns[part.name] for part in target.of]
     codes = np.column_stack([column.codes for column in columns])
     seen, at = np.unique(codes, axis=0, return_inverse=True)
-    texts = [column.texts() for column in columns]
+    texts = [_classes(column, part) for column, part in zip(columns, target.of, strict=True)]
     there = (seen >= 0).all(axis=1)
     names = [joined_name([text[code] for text, code in zip(texts, row, strict=True)]) for row in seen[there].tolist()]
     place = np.where(there, np.cumsum(there) - 1, -1)
     found = Column(place[at.ravel()].astype(np.int64), np.array(names, object))
     return replace(frame, columns={**frame.columns, target.name: found})
+
+
+def _classes(column: Column, part: Target) -> list[str]:
+    """The values of a column, each by the name of its class where it has one."""
+    codes = codes_in(column, {name: code for code, name in enumerate(part.classes)})
+    return [part.classes[code] if code >= 0 else text for code, text in zip(codes, column.texts(), strict=True)]
 
 
 def named_targets(source: str, target: object) -> tuple[str, ...]:
