@@ -39,6 +39,9 @@ DENSE_PRODUCT, FILLED = 200_000, 20
 DENSE_FACTOR = 1500
 """Rows in a step up to which the Hessian is factored as a dense matrix."""
 
+OFTEN = 8
+"""Rows of each mass, on average, from which on sums with coefficients other than 1 count as overlapping."""
+
 OVERLAPPING_FACTOR = 3500
 """The same where sparse factors would be full; beyond, the system is solved nearly, by conjugate gradients."""
 
@@ -123,8 +126,9 @@ class LinearEntropy:
 
     @cached_property
     def overlapping(self) -> bool:
-        """Whether it has many rows, all of them plain sums: the Hessian of those of several trees is nearly full."""
-        return len(self.lower) > DENSE_FACTOR and self.plain
+        """Whether it has many rows, plain sums or many of each mass: the Hessian of several trees is nearly full."""
+        many = self.plain or self.matrix.nnz > OFTEN * len(self.owner)
+        return len(self.lower) > DENSE_FACTOR and many
 
     @cached_property
     def plain(self) -> bool:

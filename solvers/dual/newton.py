@@ -239,10 +239,10 @@ def _newton(
         return solve_by_conjugate_gradients(problem, masses, rows, right, clock)
     size = (problem.squared @ masses)[rows]
     size = np.maximum(size, max(VANISHED * size.max(), INVERTIBLE))
-    return _solve(problem.hessian(masses, rows), size, right)
+    return solve_definite(problem.hessian(masses, rows), size, right)
 
 
-def _solve(hessian: FloatArray | sparse.csc_matrix, size: FloatArray, right: FloatArray) -> FloatArray:
+def solve_definite(hessian: FloatArray | sparse.csc_matrix, size: FloatArray, right: FloatArray) -> FloatArray:
     """Solve with a positive semidefinite matrix, regularised until it is definite, in proportion to ``size``."""
     scale = 1 / np.sqrt(size)
     if sparse.issparse(hessian):

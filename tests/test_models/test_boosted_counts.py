@@ -155,6 +155,7 @@ def test_files_of_lightgbm_state_their_rule_and_their_counts(name: str) -> None:
         ("[use_quantized_grad: 0]", "[use_quantized_grad: 1]", "rounded"),
         ("[is_unbalance: 0]", "[is_unbalance: 1]", "weights of classes"),
         ("[scale_pos_weight: 1]", "[scale_pos_weight: 2]", "weights of classes"),
+        ("[scale_pos_weight: 1]", "[scale_pos_weight: 2.34567]", "weights of classes"),
         ("[scale_pos_weight: 1]", "[scale_pos_weight: -2]", "classes have weights"),
         ("[monotone_constraints: ]", "[monotone_constraints: 0,1,0]", "monotone"),
         ("[boosting: gbdt]", "[boosting: dart]", "dart"),

@@ -260,7 +260,7 @@ def test_many_rows_about_one_owner_are_not_factored(monkeypatch):
     assert not held.tangled
     monkeypatch.setattr(linear_entropy, "OVERLAPPING_FACTOR", 20)
     monkeypatch.setattr(newton, "OVERLAPPING_FACTOR", 20)
-    monkeypatch.setattr(newton, "_solve", None)
+    monkeypatch.setattr(newton, "solve_definite", None)
     found = minimise(LinearEntropy(owner, total, total[owner], rows, value, value))
     assert found.residual <= 1e-9
     assert found.bound == pytest.approx(factored.bound, rel=1e-12)

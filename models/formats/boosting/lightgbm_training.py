@@ -7,6 +7,7 @@ weighted by the divisors, is that score. Right below a split of many categories 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, isfinite
@@ -27,6 +28,9 @@ _OFF = 1e-5
 
 _LARGEST = 1e6
 """Penalties, and factors of scores or their reciprocals, beyond which nothing is computed."""
+
+_PRINTED = 6
+"""Digits with which parameters are printed."""
 
 _STEEP = 500.0
 """Score before the first tree that is none."""
@@ -207,13 +211,17 @@ def _weights(
     averaged = _averaged(trained, trees[:1], rate)
     unbalance = _number(trained.parameters, "is_unbalance", 0.0) != 0
     scale = _number(trained.parameters, "scale_pos_weight", 1.0)
-    if not averaged and not unbalance:
+    # A number of six digits was rounded for print: then only a ratio of the classes' records is tried.
+    rounded = len(re.sub(r"e.*|[^0-9]", "", trained.parameters.get("scale_pos_weight", "1")).lstrip("0")) >= _PRINTED
+    if not averaged and not unbalance and not rounded:
         return 0.0, 1.0, scale
     leaves = [node for node in trees[0] if node.is_leaf]
     if _number(trained.parameters, "lambda_l1", 0.0) != 0 or any(leaf.n is None for leaf in leaves):
         return None
 
     def weights(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+        if rounded:
+            return np.ones(len(second)), (n - second) / second
         first, other = unbalanced(second, n) if unbalance else (np.ones(len(second)), np.ones(len(second)))
         return first, other * scale
 
@@ -228,6 +236,8 @@ def _weights(
     if found is None:
         return None
     first, other = weights(np.array([found[0]]), float(tree.records.sum()))
+    if rounded and (unbalance or abs(float(other[0]) - scale) > scale * 10.0 ** (1 - _PRINTED)):
+        return None
     return found[1] / trained.slope, float(first[0]), float(other[0])
 
 

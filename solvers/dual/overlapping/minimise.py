@@ -4,7 +4,8 @@ Statements about whole numbers leave many masses no choice but 0, which the dual
 infinite. So the face of the feasible masses is found first, from equations that are independent
 (`independent_sums.py`), and proved (`face.py`). Over it the dual has a minimum, which Newton's method finds in a few
 steps from where proportional fitting gets (`proportional_fitting.py`). Intervals mostly leave every mass room: these
-are solved without their face where that can be, on the few that bind (`binding_rows.py`).
+are solved without their face where that can be, on the few that bind (`binding_rows.py`). Weighted sums that are known
+up to rounding are narrow intervals, nearly all of which bind: their kinks are smoothed (`smoothed_kinks.py`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
@@ -29,6 +30,7 @@ from maxent.solvers.dual.overlapping.binding_rows import minimise_binding, misse
 from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.independent_sums import independent_rows
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
+from maxent.solvers.dual.overlapping.smoothed_kinks import can_be_smoothed, minimise_smoothed
 from maxent.solvers.forecast import foretell
 
 SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
@@ -99,7 +101,8 @@ def minimise_overlapping(
     single &= problem.lower < problem.upper
     rows = np.flatnonzero(~single)
     several, start = _of_rows(problem, rows), np.zeros(len(rows))
-    if float(np.mean(several.lower < several.upper)) > MOSTLY:  # intervals mostly leave every mass room
+    smooth = can_be_smoothed(several)
+    if not smooth and float(np.mean(several.lower < several.upper)) > MOSTLY:  # intervals mostly leave masses room
         answer = _minimise_intervals(problem, _fitted(several, FEW_SWEEPS, clock, start), rows, tolerance, clock, keep)
         closed = answer.residual <= tolerance and answer.bound - problem.entropy(answer.masses) <= _enough(problem)
         if closed or clock.stop() is not None:
@@ -192,6 +195,11 @@ def _minimise(
     problem: LinearEntropy, start: FloatArray, tolerance: float, clock: Clock, rounds: int, *, proved: bool
 ) -> OverlappingAnswer:
     """The same for rows that are all of them taken into account; ``proved`` is whether no mass has to vanish."""
+    if can_be_smoothed(problem):
+        found = minimise_smoothed(problem, start, tolerance, _enough(problem), clock)
+        if _gap(problem, found, found, tolerance) <= _enough(problem) or clock.stop() is not None:
+            return OverlappingAnswer(found.multipliers, found.bound, found.masses, found.residual, found.iterations)
+        start = found.multipliers
     enough, near = _enough(problem), tolerance if proved else NEAR
     whole = minimise(problem, start, max(tolerance, near), STEPS, clock, SOFTNESS, longer=not proved)
     best = _without_vanishing(problem, whole, tolerance, clock)
