@@ -29,7 +29,7 @@ class SeveralReviews(Shown):
     joint : Inference or None
         What is inferred of all columns together: ``.posterior``, ``.probabilities`` and ``.disclosure``, whose classes
         are the combinations of theirs. A limit that each column keeps is kept by these, too: no combination is more
-        likely than a class that it has.
+        likely than a class that it has. None where private attributes decide on leaves, and of many combinations.
     left_out : str
         Why there is no ``joint``; empty where there is one.
     """

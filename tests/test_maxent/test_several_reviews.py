@@ -85,6 +85,37 @@ def test_joint_posteriors_are_products_and_joint_entropies_sums(reviewed: Any) -
     assert reviewed.joint.disclosure.divergence.overall == pytest.approx(nats)
 
 
+def test_the_product_is_the_joint_distribution_of_the_largest_entropy() -> None:
+    from scipy.optimize import minimize
+
+    few, both = X[["job"]], Y.assign(pay=np.where(Y["pay"] == "high", "high", "low"))
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(few, both)
+    found = maxent.review(model, few, both, qi=["job"], target=BOTH).joint
+    jobs, people = found.program.table.levels[0], found.program.table.counts
+    leaf = model.apply(pd.DataFrame({"job": jobs}))
+    statements = []  # the people of each leaf with each class of each column
+    for name, shape in (("pay", (2, 1)), ("ill", (1, 2))):
+        for code, label in enumerate(np.unique(both[name])[:1]):  # the second follows from the people of a leaf
+            of = (np.arange(2) == code).reshape(shape)
+            for one in np.unique(leaf):
+                inside = (leaf == one)[:, None, None] & np.broadcast_to(of, (2, 2))
+                number = ((both[name] == label) & (model.apply(few) == one)).sum()
+                statements.append(((inside * people[:, None, None]).ravel() / 60, number / 60))
+    statements += [(np.repeat(np.arange(len(jobs)) == q, 4).astype(float), 1.0) for q in range(len(jobs))]
+    rows, amounts = (np.array(part) for part in zip(*statements, strict=True))
+    weight = np.repeat(people / 60, 4)
+
+    def less(p: Any) -> float:
+        return float((weight * p * np.log(np.maximum(p, 1e-12))).sum())
+
+    held = {"type": "eq", "fun": lambda p: rows @ p - amounts}
+    start = np.full(len(weight), 0.25)
+    solved = minimize(less, start, bounds=[(0, 1)] * len(start), constraints=held, method="SLSQP", tol=1e-10)
+    assert solved.success
+    assert np.abs(rows @ found.probabilities.ravel() - amounts).max() < 1e-8
+    assert -solved.fun == pytest.approx(found.disclosure.entropy, abs=1e-5)
+
+
 def test_comparisons_of_shared_splits_are_left_out_and_said_to_be(reviewed: Any) -> None:
     for review in reviewed.reviews.values():
         assert review.estimate.summary["constraints"]["internal"] == 0
@@ -113,6 +144,13 @@ def test_each_column_is_judged_and_reported(reviewed: Any, tmp_path: Any) -> Non
 def test_classes_may_be_columns_of_the_table(tree: Any, reviewed: Any) -> None:
     found = maxent.review(tree, X.assign(**Y), qi=QI, target=BOTH)
     assert found.joint.probabilities == pytest.approx(reviewed.joint.probabilities)
+
+
+def test_columns_that_leaves_link_are_not_taken_for_independent(tree: Any) -> None:
+    found = maxent.review(tree, X, Y, qi=["job"], target=BOTH)
+    assert found.joint is None
+    assert found.left_out == "private attributes decide who is in which leaf, and leaves link the columns"
+    assert "pay and ill together: left out, as private attributes decide" in str(found)
 
 
 def test_many_combinations_are_left_out(tmp_path: Any) -> None:

@@ -2,7 +2,8 @@
 
 The nodes of such a model state the classes of each column by itself, so every statement is about one of them. Entropy
 is subadditive: the joint distribution of the largest entropy has the separate posteriors, of each quasi-identifier
-independent of one another, and its entropy is the sum of theirs.
+independent of one another, and its entropy is the sum of theirs. That takes for granted that quasi-identifiers say in
+which leaves people are: where private attributes do, whoever is in a leaf has classes of that leaf in all columns.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def review_several(
     joint, left_out = None, ""
     if size > MOST:
         left_out = f"they have {size:,} combinations of classes, more than {MOST}"
+    elif not all(estimate.program.single for estimate in estimates.values()):
+        left_out = "private attributes decide who is in which leaf, and leaves link the columns"
     elif len(estimates) < len(found):
         left_out = f"there is no estimate of {next(name for name in found if name not in estimates)}"
     else:
