@@ -14,7 +14,9 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.text.display import Display, Shown
 from maxent.results.proof import Proof
+from maxent.results.worlds import Worlds
 from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.worlds.witness import Witness
 from maxent.text.bounds import bounds_display
 
 if TYPE_CHECKING:
@@ -28,7 +30,20 @@ class ProvedBounds(Shown, Proof):
     ``program``, ``bounds``, ``status``, ``level``, ``seconds``, ``noticed``, `low`, `high`, `certain`,
     `certain_proved`, `individuals_open`, `proved_by`, `levels`, `order` and `notes` are those of
     `maxent.results.proof.Proof`.
+
+    Attributes
+    ----------
+    worlds : Worlds, optional
+        The posterior that weighs each world equally, beside the estimate; None unless asked for.
+    witness : Witness, optional
+        Masses of two worlds that are consistent with everything; None unless asked for, and where none was found.
+    unwitnessed : str, optional
+        Why there is no witness that was asked for.
     """
+
+    worlds: Worlds | None = None
+    witness: Witness | None = None
+    unwitnessed: str | None = None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -47,6 +62,10 @@ class ProvedBounds(Shown, Proof):
             **self.as_dict(),
             "ties": self.program.ties,
         }
+        if self.worlds is not None:
+            summary["worlds"] = self.worlds.summary
+        if self.witness is not None or self.unwitnessed is not None:
+            summary["witness"] = self.witness is not None
         if self.notes:
             summary["notes"] = list(self.notes)
         summary |= self.noticed.summary
@@ -61,7 +80,9 @@ class ProvedBounds(Shown, Proof):
         """One row per distinct quasi-identifier and class, in the order in which they were read.
 
         Columns: the public attributes, ``count``, ``class``, ``low`` and ``high`` (P(class | quasi-identifier)), and
-        ``proved_by``, the level that proved them. Those that an attribute has already get the prefix ``maxent_``.
+        ``proved_by``, the level that proved them. With `worlds` also ``worlds`` and ``estimate``: the probabilities
+        with each world equally likely, nothing where that is not known, and as estimated. Names that an attribute has
+        already get the prefix ``maxent_``.
         """
         import pandas as pd
 
@@ -75,12 +96,23 @@ class ProvedBounds(Shown, Proof):
             self.high[order].ravel(),
             names[self.proved_by[order].ravel()],
         ]
+        names_of_ours = ["count", "class", "low", "high", "proved_by"]
+        if self.worlds is not None:
+            known = np.where(self.worlds.known[:, None], self.worlds.weighed.posterior, np.nan)
+            ours += [known[order].ravel(), self.worlds.estimate[order].ravel()]
+            names_of_ours += ["worlds", "estimate"]
         columns = [rows.iloc[:, i] for i in range(rows.shape[1])] + [pd.Series(values) for values in ours]
         attributes = [a.name for a in program.table.attributes]
         table = pd.concat(columns, axis=1)
-        added = own_names(("count", "class", "low", "high", "proved_by"), attributes)
+        added = own_names(names_of_ours, attributes)
         table.columns = pd.Index([*attributes, *added])
         return table
+
+    @property
+    def lines(self) -> list[str]:
+        """What is said of worlds and witnesses, for people to read."""
+        missing = [] if self.unwitnessed is None else [self.unwitnessed]
+        return [*(() if self.worlds is None else self.worlds.lines()), *missing]
 
     def _display(self) -> Display:
         return bounds_display(self)

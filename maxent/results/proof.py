@@ -95,6 +95,11 @@ class Proof:
         return (*self.noticed.notes, *self.program.notes)
 
     @property
+    def lines(self) -> list[str]:
+        """What else is said, for people to read."""
+        return []
+
+    @property
     def levels(self) -> dict[str, int]:
         """Pairs of a quasi-identifier and a class by the level that proved their bounds, of all that were asked."""
         names = level_names()

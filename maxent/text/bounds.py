@@ -33,13 +33,14 @@ def print_bounds(found: Proof) -> None:
     right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(header))]
     print_table(header, (_cells(found, row) for row in shown), right)
     told = {f"note: {note}" for note in found.noticed.notes}
-    print_lines([*rest, "", *(line for line in bounds_lines(found) if line not in told)])
+    lines = [*bounds_lines(found), *found.lines]
+    print_lines([*rest, "", *(line for line in lines if line not in told)])
 
 
 def bounds_display(found: Proof) -> Display:
     """Bounds in a console and in a notebook: the tightest, and what is proved."""
     names = ", ".join(a.name for a in found.program.table.attributes)
-    lines = bounds_lines(found)
+    lines = [*bounds_lines(found), *found.lines]
     shown, _ = tightest_rows(found, ROWS)
     rest = len(found.order) - len(shown)
     return Display(

@@ -10,7 +10,7 @@ from maxent.models.arrays import BoolArray
 from maxent.solvers.apart import apart
 from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.part import WholePart
-from maxent.solvers.worlds.settle import Extremes, Patience, settle
+from maxent.solvers.worlds.settle import Extremes, Patience, settle, two_worlds
 
 TOLD = 1.0
 """Seconds after which what was found of a part so far is told."""
@@ -29,7 +29,7 @@ Tell = Callable[[tuple[int, Extremes, int]], None]
 """Takes the number of a task, what is known of it by now, and how many comparisons its models lack."""
 
 Run = Callable[[Sequence[Task], Patience, Tell], None]
-"""How tasks are run: `here` or `elsewhere`."""
+"""How tasks are run: `here`, `elsewhere`, or the same for two worlds."""
 
 
 def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
@@ -51,6 +51,14 @@ def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
             return
 
 
+def two_here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+    """Find two worlds of each part in this process; see `two_worlds`."""
+    for number, task in enumerate(tasks):
+        if patience.ended():
+            return
+        tell((number, task.state, two_worlds(task.part, task.state, patience)))
+
+
 def elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
     """`here`, in another process, which ends when it is late.
 
@@ -59,8 +67,13 @@ def elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
     WorkerLost
         When the process did not survive.
     """
-    apart(_there, (tasks, patience.question, patience.end), patience.clock, tell)
+    apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell)
 
 
-def _there(tasks: Sequence[Task], question: float, end: float, clock: Clock, tell: Tell) -> None:
-    here(tasks, Patience(clock, question, end), tell)
+def two_elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+    """`two_here`, in another process; errors are those of `elsewhere`."""
+    apart(_there, (two_here, tasks, patience.question, patience.end), patience.clock, tell)
+
+
+def _there(run: Run, tasks: Sequence[Task], question: float, end: float, clock: Clock, tell: Tell) -> None:
+    run(tasks, Patience(clock, question, end), tell)

@@ -64,22 +64,16 @@ def whole_bounds(
         When a process did not survive.
     """
     whole = whole_program(program)
-    low, high = np.ceil(low - ROUNDED).astype(np.int64), np.floor(high + ROUNDED).astype(np.int64)
+    low, high = whole_numbers(low, high)
     late = questions.copy()
     members, tasks = [], []
     for number in whole.asked(questions.any(axis=1)).tolist():
-        part = whole.part(number)
-        mine = np.flatnonzero(np.isin(whole.like, part.owners))
-        if part.integral:
+        mine, task = task_of(whole, number, low, high, questions)
+        if task.part.integral:
             late[mine] = False  # linear bounds, rounded to whole numbers, are those of whole people
             continue
-        state, asked = (
-            _begin(whole, part, mine, low[mine], high[mine]),
-            np.zeros((len(part.owners), low.shape[1]), bool),
-        )
-        np.logical_or.at(asked, np.searchsorted(part.owners, whole.like[mine]), questions[mine])
         members.append(mine)
-        tasks.append(Task(part, state, asked))
+        tasks.append(task)
     order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].part.owner))
     found: dict[int, tuple[Extremes, int]] = {}
 
@@ -102,21 +96,37 @@ def whole_bounds(
     return WholeBounds(low, high, late & (low < high), contradicted, left_out, whole, tuple(states))
 
 
-def _begin(whole: WholeProgram, part: WholePart, members: IntArray, low: IntArray, high: IntArray) -> Extremes:
-    """What bounds on the members of a part's pooled quasi-identifiers tell of these.
+def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
+    """Proved bounds, rounded to whole numbers inward."""
+    return np.ceil(low - ROUNDED).astype(np.int64), np.floor(high + ROUNDED).astype(np.int64)
 
-    A member of w people may have any of the pooled M, so it has at least M - (W - w) in every world and no more, where
-    that is positive, and at most M or w.
+
+def task_of(
+    whole: WholeProgram, number: int, low: IntArray, high: IntArray, questions: BoolArray
+) -> tuple[IntArray, Task]:
+    """The quasi-identifiers of a part, and what is asked and known of it; arrays are those of the whole table.
+
+    Where no statement tells the members of a pooled quasi-identifier apart, a member of w people may have any of the
+    pooled M: it has at least M - (W - w) in every world and no more, where that is positive, and at most M or w. So its
+    bounds tell those of the pool. Where comparisons were left out they may be what proved a member's bound: then only
+    sums over the members are sure.
     """
+    part = whole.part(number)
+    members = np.flatnonzero(np.isin(whole.like, part.owners))
+    low, high = low[members], high[members]
     at, weight = np.searchsorted(part.owners, whole.like[members]), whole.program.table.counts[members]
-    pooled = part.weight[at][:, None]
-    least = np.zeros((len(part.owners), part.n_classes), np.int64)
-    most = np.repeat(part.weight[:, None], part.n_classes, axis=1)
-    np.maximum.at(least, at, np.where(low > 0, low + pooled - weight[:, None], 0))
-    np.minimum.at(most, at, np.where(high < weight[:, None], high, pooled))
+    least, most = np.zeros((2, len(part.owners), part.n_classes), np.int64)
+    np.add.at(least, at, np.maximum(low, 0))
+    np.add.at(most, at, np.minimum(high, weight[:, None]))
+    if not whole.left_out:
+        pooled = part.weight[at][:, None]
+        np.maximum.at(least, at, np.where(low > 0, low + pooled - weight[:, None], 0))
+        np.minimum.at(most, at, np.where(high < weight[:, None], high, pooled))
     largest = np.zeros(len(part.owners), np.int64)
     np.maximum.at(largest, at, weight)
-    return extremes(part, least, most, largest)
+    asked = np.zeros(least.shape, bool)
+    np.logical_or.at(asked, at, questions[members])
+    return members, Task(part, extremes(part, least, most, largest), asked)
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:

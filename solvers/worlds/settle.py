@@ -146,6 +146,22 @@ class Solver:
         model.model.maximize(cp_sat().LinearExpr.sum(attained))
         return self.solve(model)
 
+    def other_than(self, world: IntArray) -> bool | None:
+        """Look for a world in which as many people as can be have a quasi-identifier with other classes."""
+        model = WorldModel(self.part, self.state.low, self.state.high)
+        totals = self.part.totals(world)
+        differing: list[Any] = []
+        for o, x in np.argwhere(self.state.low < self.state.high).tolist():
+            literal = model.model.new_bool_var(f"y{len(differing)}")
+            model.model.add(model.people(o, x) != int(totals[o, x])).only_enforce_if(literal)
+            differing.append(int(self.part.weight[o]) * literal)
+        if not differing:
+            return None
+        total = cp_sat().LinearExpr.sum(differing)
+        model.model.add(total >= 1)
+        model.model.maximize(total)
+        return self.solve(model)
+
     def alone(self, end: int, o: int, x: int, target: int) -> bool | None:
         """Look for a world that attains one target, near a world that is known if there is one."""
         low, high = self.state.low.copy(), self.state.high.copy()
@@ -196,6 +212,18 @@ def settle(
         elif found is None:
             asking[wanted] = False
         tell(state, solver.left_out)
+    return solver.left_out
+
+
+def two_worlds(part: WholePart, state: Extremes, patience: Patience) -> int:
+    """Find a world and one that is as different as there was time to find, and say how many comparisons were left out.
+
+    A part with one world only has no other one.
+    """
+    solver = Solver(part, state, patience)
+    state.possible = solver.any_world() if (state.low <= state.high).all() else False
+    if state.possible:
+        solver.other_than(state.worlds[0])
     return solver.left_out
 
 

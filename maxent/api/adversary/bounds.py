@@ -5,83 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import replace
+from typing import Any
 
+from maxent.api.adversary.estimate import Solving, estimate_case
+from maxent.api.adversary.proving import AUTO, Proving
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.constraints.kinds.context import Noise
-from maxent.constraints.program import TIES, Program, Ties
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.constraints.program import Program, Ties
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
-from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_flags, is_number, is_one_of
+from maxent.models.tables.frame import Source
+from maxent.models.text.arguments import check_flags
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.bounds import ProvedBounds
-from maxent.results.proof import Proof
 from maxent.results.reliability import not_reliable, warn_unreliable
-from maxent.solvers.certainty.levels import last_level, level_names
-from maxent.solvers.certainty.prove import prove
+from maxent.solvers.certainty.prove import Proved, prove
 from maxent.solvers.clock import Clock
-
-AUTO = "auto"
-"""All levels that can be asked here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proving:
-    """Parameters of `bounds` for proving.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every parameter that is out of its range.
-    """
-
-    level: str = AUTO
-    ties: Ties = "any"
-    time_limit: float | None = None
-
-    def __post_init__(self) -> None:
-        problems = _wrong_level("level", self.level)
-        if not is_one_of(self.ties, TIES):
-            problems.append(Problem(ARGUMENT, "ties", "one of " + ", ".join(TIES), shorten(self.ties)))
-        limit = self.time_limit
-        if limit is not None and not (is_number(limit) and 0 < limit < inf):
-            problems.append(Problem(ARGUMENT, "time_limit", "a positive number of seconds", shorten(limit)))
-        if problems:
-            raise InvalidInput("options", problems)
-
-    @property
-    def last(self) -> str:
-        """The last level to ask."""
-        return _last(self.level)
-
-
-def check_level(name: str, level: object) -> None:
-    """Refuse what is no level of proof, with an InvalidInput that calls the parameter by its name."""
-    if problems := _wrong_level(name, level):
-        raise InvalidInput("options", problems)
-
-
-def _wrong_level(name: str, level: object) -> list[Problem]:
-    levels = (*level_names(), AUTO)
-    if is_one_of(level, levels):
-        return []
-    return [Problem(ARGUMENT, name, "one of " + ", ".join(levels), shorten(level))]
-
-
-def _last(level: str) -> str:
-    return last_level() if level == AUTO else level
-
-
-def proof_of(program: Program, level: str, clock: Clock) -> Proof:
-    """What is proved of a program, in the time that is left."""
-    begin = time.perf_counter()
-    proved = prove(program, _last(level), clock)
-    return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
 
 
 def bounds(
@@ -98,6 +40,8 @@ def bounds(
     rounding: Rounding = "auto",
     confidence: float = 0.99,
     noise: Noise = "intervals",
+    worlds: bool = False,
+    witness: bool = False,
     time_limit: float | None = None,
     interruptible: bool = False,
     target: str | None = None,
@@ -117,6 +61,11 @@ def bounds(
         of them, without ``integer`` where OR-Tools is not installed.
     ties : {"any", "first"}
         Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.
+    worlds : bool
+        Whether to weigh each world (a class for every individual) equally too, and estimate: exactly where there are
+        few, by sampling elsewhere. Needs OR-Tools, as ``witness``.
+    witness : bool
+        Whether to find two complete tables of people that are consistent with everything.
     time_limit : float, optional
         Seconds that everything after the inputs are read may take. What is not proved by then keeps the looser bound.
         Without it the level ``integer`` takes a minute at most.
@@ -138,10 +87,10 @@ def bounds(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     MissingExtra
-        For the level ``integer`` where OR-Tools is not installed.
+        For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
     """
-    check_flags(interruptible=interruptible)
-    how = Proving(level, ties, time_limit)
+    check_flags(interruptible=interruptible, worlds=worlds, witness=witness)
+    how = Proving(level, ties, time_limit, worlds, witness)
     tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
@@ -161,8 +110,32 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
     compiled = time.perf_counter()
     with clock.listening() if interruptible else nullcontext():
         proved = prove(program, how.last, clock)
+        more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
-    result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed)
+    result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed, **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result
+
+
+def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: Proved, clock: Clock) -> dict[str, Any]:
+    """Worlds and witnesses, where they are asked for."""
+    from maxent.results.worlds import Worlds
+    from maxent.solvers.worlds.settle import Patience
+    from maxent.solvers.worlds.weighing.equally import weigh
+    from maxent.solvers.worlds.witness import NoWitness, witness
+
+    low, high = proved.bounds.low, proved.bounds.high
+    found: dict[str, Any] = {}
+    if how.witness:
+        try:
+            found["witness"] = witness(program, low, high, Patience.of(clock))
+        except NoWitness as error:
+            found["unwitnessed"] = str(error)
+    if how.worlds:
+        weighed = weigh(program, low, high, Patience.of(clock))
+        left = clock.left()
+        how_long = Solving(time_limit=None if left is None else max(left, 0.01))
+        estimate = estimate_case(case, known, how_long).probabilities
+        found["worlds"] = Worlds(weighed, estimate, program.table.counts)
+    return found

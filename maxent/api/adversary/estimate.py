@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from maxent.api.adversary.bounds import check_level, proof_of
 from maxent.api.adversary.measured import measured
+from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time

@@ -14,7 +14,7 @@ from maxent.results.reliability import not_reliable
 
 EXAMPLES = (
     "maxent bounds tree.json qi.csv",
-    "maxent bounds tree.json qi.csv --time-limit 60 -o bounds.csv",
+    "maxent bounds tree.json qi.csv --time-limit 60 --worlds --witness people.csv -o bounds.csv",
 )
 """Calls that its help ends with."""
 
@@ -32,6 +32,15 @@ Ties = Annotated[
 ]
 
 
+Worlds = Annotated[
+    bool, panels.solved("--worlds", help="Weigh each consistent world equally, too: is the estimate fragile?")
+]
+Witness = Annotated[
+    str | None,
+    panels.output("--witness", metavar="FILE", help="Write two tables of people that agree with everything."),
+]
+
+
 @reads_files(problem=opt.problem)
 def command(
     tree: opt.Published,
@@ -42,6 +51,8 @@ def command(
     target: opt.Target = None,
     time_limit: opt.TimeLimit = None,
     reading: Any = None,
+    worlds: Worlds = False,
+    witness: Witness = None,
     as_json: opt.Json = False,
     output: opt.Output = None,
     csv_literal: opt.CsvLiteral = False,
@@ -54,28 +65,44 @@ def command(
         "target": target,
         "time_limit": time_limit,
         "reading": reading,
+        "worlds": worlds,
     }
-    return partial(_run, tree, qi, options, as_json, output, csv_literal)
+    return partial(_run, tree, qi, options, witness, as_json, output, csv_literal)
 
 
-def _run(tree: str, qi: str, options: dict[str, Any], as_json: bool, output: str | None, csv_literal: bool) -> int:
+def _run(
+    tree: str,
+    qi: str,
+    options: dict[str, Any],
+    witness: str | None,
+    as_json: bool,
+    output: str | None,
+    csv_literal: bool,
+) -> int:
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
 
-    check_outputs({"-o": (output, POSTERIOR)}, [tree, qi, *opt.inputs(options)])
+    check_outputs({"-o": (output, POSTERIOR), "--witness": (witness, POSTERIOR)}, [tree, qi, *opt.inputs(options)])
     from maxent.api.adversary.bounds import bounds
     from maxent.text.bounds import print_bounds
     from maxent.text.terminal import print_json
 
-    found = bounds(tree, qi, **options, interruptible=True)
+    found = bounds(tree, qi, **options, witness=witness is not None, interruptible=True)
     tell_noticed(found.noticed)
     if output is not None:
         found.save(output, csv_literal=csv_literal)
+    if witness is not None and found.witness is not None:
+        from maxent.results.witnesses import save_witness
+
+        save_witness(found.program, found.witness, witness, csv_literal=csv_literal)
     if as_json:
         print_json(found.summary)
     else:
         print_bounds(found)
     if found.reliable:
-        return DONE
+        if found.unwitnessed is None:
+            return DONE
+        tell(found.unwitnessed)
+        return UNRELIABLE
     tell(not_reliable(found.status))
     return UNRELIABLE

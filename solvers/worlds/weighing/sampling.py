@@ -1,0 +1,95 @@
+"""Worlds of a part that is too large to count: several chains of a random walk, and how far they agree.
+
+R-hat compares the spread between the halves of all chains with that within them; the effective sample size is what so
+many independent worlds would tell as much as the chains do (Gelman et al., "Bayesian Data Analysis", 2013, chapter 11).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.worlds.part import WholePart
+from maxent.solvers.worlds.settle import Patience
+from maxent.solvers.worlds.weighing.moves import moves_of
+from maxent.solvers.worlds.weighing.walk import Walk
+
+CHAINS = 4
+DRAWS = 400
+"""Worlds that are kept of each chain, after as many that are not."""
+
+PACE = 20
+"""Moves between two worlds that are kept, for each pooled quasi-identifier of which something is open; at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """People of each class on average, with R-hat and the effective sample size; shapes (n_owners, n_classes).
+
+    Of what never changes R-hat is 1, and the effective sample size that of all draws.
+    """
+
+    mean: FloatArray
+    r_hat: FloatArray
+    effective: FloatArray
+
+
+def sampled(
+    part: WholePart, starts: Sequence[IntArray], free: BoolArray, patience: Patience, seed: int, draws: int = DRAWS
+) -> Sampled | None:
+    """Walk from some worlds, and look at what the chains have in common; None where there was no time for half of it.
+
+    Parameters
+    ----------
+    starts : worlds of the part, shape (n_groups, n_classes) each; chains begin at them in turn
+    free : shape (n_owners,), pooled quasi-identifiers of which something is open
+    """
+    rng = np.random.default_rng(seed)
+    moves = moves_of(part, free, rng)
+    if not len(moves):
+        return None
+    walks = [Walk(part, moves, starts[i % len(starts)], rng) for i in range(CHAINS)]
+    pace = PACE * max(int(free.sum()), 1)
+    kept = np.zeros((CHAINS, draws, len(part.owners), part.n_classes), np.float32)
+    begin, share = time.monotonic(), patience.seconds()
+    for draw in range(-draws, draws):
+        for chain, walk in enumerate(walks):
+            for _ in range(pace):
+                walk.step()
+            if draw >= 0:
+                kept[chain, draw] = part.totals(walk.point())
+        if patience.ended() or time.monotonic() - begin > share:
+            if draw < draws // 2:
+                return None
+            kept = kept[:, : draw + 1]
+            break
+    r_hat, effective = agreement(kept.reshape(*kept.shape[:2], -1).astype(np.float64))
+    shape = len(part.owners), part.n_classes
+    mean: FloatArray = kept.mean(axis=(0, 1), dtype=np.float64)
+    return Sampled(mean, r_hat.reshape(shape), effective.reshape(shape))
+
+
+def agreement(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """R-hat of split chains and effective sample sizes; ``values`` has shape (n_chains, n_draws, n_quantities)."""
+    half = values.shape[1] // 2
+    split = np.concatenate([values[:, :half], values[:, half : 2 * half]])
+    m, n = split.shape[:2]
+    within = split.var(axis=1, ddof=1).mean(axis=0)
+    between = n * split.mean(axis=1).var(axis=0, ddof=1)
+    whole = (n - 1) / n * within + between / n
+    still = whole <= 0
+    safe_within, safe = np.where(within > 0, within, np.inf), np.where(still, 1.0, whole)
+    r_hat = np.where(still, 1.0, np.where(within > 0, np.sqrt(whole / safe_within), np.inf))
+    centred = split - split.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(centred, 2 * n, axis=1)
+    covariance = np.fft.irfft(spectrum * spectrum.conj(), 2 * n, axis=1)[:, :n].mean(axis=0) / n
+    correlation = 1.0 - (within - covariance * n / (n - 1)) / safe
+    # Geyer's initial positive sequence: pairs of neighbours are added while they are positive.
+    pairs = correlation[: n - n % 2].reshape(-1, 2, correlation.shape[1]).sum(axis=1)
+    positive = np.cumprod(pairs > 0, axis=0).astype(bool)
+    time_ = np.maximum(2 * np.where(positive, pairs, 0.0).sum(axis=0) - 1, 1.0 / (m * n))
+    return r_hat, np.where(still, m * n, np.minimum(m * n / time_, m * n))

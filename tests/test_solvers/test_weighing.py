@@ -1,0 +1,166 @@
+"""Worlds counted and sampled against every world there is, and witnesses against the statements."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from brute_force import dense, releases
+from enumerated import enumerated
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from strategies import Case
+
+from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import Evaluator
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty.prove import prove
+from maxent.solvers.clock import Clock
+from maxent.solvers.worlds.elsewhere import two_here
+from maxent.solvers.worlds.settle import Patience
+from maxent.solvers.worlds.weighing.equally import Weighed, weigh
+from maxent.solvers.worlds.weighing.sampling import agreement
+from maxent.solvers.worlds.witness import NoWitness, Witness, witness
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Executor]:
+    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
+        yield found
+
+
+def patience() -> Patience:
+    return Patience.of(Clock(100.0))
+
+
+def weighed_there(program: Program, low: Any, high: Any, options: dict[str, Any]) -> Weighed:
+    return weigh(program, low, high, patience(), run=two_here, **options)
+
+
+def witnessed_there(program: Program, low: Any, high: Any) -> Witness:
+    return witness(program, low, high, patience(), two_here)
+
+
+def check(other: Executor, case: Case, **options: Any) -> tuple[Weighed, Any, Any]:
+    """What was weighed, the posterior of all worlds in the same order, and their number's logarithm."""
+    problem = dense(case)
+    worlds = enumerated(problem)
+    assume(worlds is not None)
+    program = compile_program(case.release, read_qi(case.people.qi, case.release), rounding="exact")
+    linear = prove(program, "closed", Clock()).bounds
+    found = other.submit(weighed_there, program, linear.low, linear.high, options).result()
+    frame = program.table.frame()
+    names = [c for c in problem.q.columns if c != "w"]
+    number = {row: i for i, row in enumerate(frame[names].itertuples(index=False, name=None))}
+    rows = [number[row] for row in problem.q[names].itertuples(index=False, name=None)]
+    expected = np.empty(found.posterior.shape)
+    expected[rows] = worlds.posterior()
+    orders = sum(math.lgamma(w + 1) for w in program.table.counts.tolist())
+    logarithm = orders + np.log(np.exp(worlds.ways - worlds.ways.max()).sum()) + worlds.ways.max()
+    return found, expected, logarithm
+
+
+CASES = st.one_of(
+    releases(False, (2, 2), ("rate", "counts", "all", "mixture")),
+    releases(False, (3, 3), ("rate", "label", "counts", "mixture")),
+    releases(True, (2, 3), ("rate", "rate and n", "counts", "mixture")),
+)
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(case=CASES)
+def test_worlds_are_counted(other: Executor, case: Case) -> None:
+    found, expected, logarithm = check(other, case)
+    assert found.counted.all()
+    np.testing.assert_allclose(found.posterior, expected, atol=1e-12)
+    assert found.log_number == pytest.approx(logarithm, abs=1e-9)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(case=CASES)
+def test_worlds_are_counted_hundreds_of_times(other: Executor, case: Case) -> None:
+    found, expected, logarithm = check(other, case)
+    assert found.counted.all()
+    np.testing.assert_allclose(found.posterior, expected, atol=1e-12)
+    assert found.log_number == pytest.approx(logarithm, abs=1e-9)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(case=CASES)
+def test_what_chains_agree_on_is_what_counting_tells(other: Executor, case: Case) -> None:
+    found, expected, _ = check(other, case, most=0, draws=400)
+    agreed = (found.r_hat < 1.02) & (found.effective > 200)
+    sure = np.where(agreed, 5 * 0.5 / np.sqrt(np.maximum(found.effective, 1.0)) + 0.01, np.inf)
+    assert (np.abs(found.posterior - expected)[agreed] <= sure[agreed]).all()
+
+
+def leaves() -> Program:
+    """Two trees over six values that overlap: swaps within a leaf of both, and swaps of swaps between leaves."""
+    values = tuple("abcdef")
+    people = pd.DataFrame({"A": [v for v in values for _ in range(3)]})
+    trees = []
+    for t, (left, n) in enumerate(((values[:3], 4), (values[1:5], 5))):
+        right = tuple(v for v in values if v not in left)
+        root = Node(f"N{t}", "A", (Branch(f"L{t}", left), Branch(f"R{t}", right)))
+        total = 8
+        nodes = [
+            Node(f"L{t}", counts={"x": n, "y": 3 * len(left) - n}),
+            Node(f"R{t}", counts={"x": total - n, "y": 3 * len(right) - total + n}),
+        ]
+        trees.append(Tree((root, *nodes)))
+    release = Release(Target("Y", ("x", "y")), (Attribute("A", values=values),), tuple(trees))
+    return compile_program(release, read_qi(people, release))
+
+
+def test_chains_find_what_counting_does(other: Executor) -> None:
+    program = leaves()
+    bounds = prove(program, "closed", Clock()).bounds
+    exact = weigh(program, bounds.low, bounds.high, patience())
+    options = {"most": 0, "draws": 300}
+    found = other.submit(weighed_there, program, bounds.low, bounds.high, options).result()
+    assert exact.counted.all()
+    assert not found.counted.any()
+    assert found.log_number is None
+    assert (found.r_hat < 1.05).all()
+    assert (found.effective > 100).all()
+    np.testing.assert_allclose(found.posterior, exact.posterior, atol=0.05)
+
+
+def test_agreement_of_independent_and_of_different_chains() -> None:
+    rng = np.random.default_rng(0)
+    same = rng.standard_normal((4, 500, 2))
+    apart = same + np.arange(4)[:, None, None]
+    r_hat, effective = agreement(np.concatenate([same, apart, np.ones((4, 500, 1))], axis=2))
+    assert (r_hat[:2] < 1.01).all()
+    assert (effective[:2] > 1500).all()
+    assert (r_hat[2:4] > 1.3).all()
+    assert (effective[2:4] < 100).all()
+    assert r_hat[4] == 1
+
+
+def test_witnesses_satisfy_every_statement_and_differ(other: Executor) -> None:
+    program = leaves()
+    bounds = prove(program, "closed", Clock()).bounds
+    found = other.submit(witnessed_there, program, bounds.low, bounds.high).result()
+    for masses in (found.one, found.other):
+        assert Evaluator(program).max_violation(masses.astype(float)) <= 1e-9
+        assert masses.sum(axis=1).tolist() == program.weight.tolist()
+    assert (found.one != found.other).any(axis=1).sum() >= 4
+
+
+def test_without_a_world_there_is_no_witness(other: Executor) -> None:
+    program = leaves()
+    contradiction = np.array([[0.0, 0.0]] * 6), np.array([[1.0, 1.0]] * 6)
+    with pytest.raises(NoWitness, match="there is none"):
+        other.submit(witnessed_there, program, *contradiction).result()
