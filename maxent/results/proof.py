@@ -66,8 +66,7 @@ class Proof:
     @property
     def certain(self) -> BoolArray:
         """Quasi-identifiers whose individuals are proved to have one and the same class, (n_quasi_identifiers,)."""
-        result: BoolArray = (self.bounds.low >= self.program.table.counts[:, None]).any(axis=1)
-        return result
+        return np.asarray((self.bounds.low >= self.program.table.counts[:, None]).any(axis=1))
 
     @property
     def certain_proved(self) -> int:

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from maxent.constraints.presolve.statements import StatementRows, statement_rows
-from maxent.constraints.program import Program
+from maxent.constraints.program import Linear, Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.clock import Clock
@@ -62,6 +62,15 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     return bounds.narrowed(np.where(questions, found.low, -np.inf), np.where(questions, found.high, np.inf))
 
 
+def is_exact(constraint: Linear) -> bool:
+    """Whether a statement bounds totals of classes, or says which class is most frequent: nothing else is lost here."""
+    if constraint.weights is not None:
+        return False
+    number, total = (constraint.coef != 0).sum(axis=1), constraint.coef.sum(axis=1)
+    compares = (number == 2) & (total == 0) & (constraint.lower == 0) & (constraint.upper == np.inf)
+    return bool(((number == 1) | compares).all())
+
+
 def left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
     """What the other classes leave of the individuals of each quasi-identifier."""
     low, high, counts = bounds.low, bounds.high, program.table.counts.astype(np.float64)[:, None]
@@ -102,8 +111,9 @@ class ClassTotals:
 
     def __init__(self, program: Program) -> None:
         self.members, self.n_classes = members(program), program.n_classes
-        table = statement_rows(program.linear, program.n_classes)
-        self._table, self._region = table, np.array([c.region for c in program.linear], np.int64)[table.of]
+        stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
+        table = statement_rows(stated, program.n_classes)
+        self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]
         entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
         size = np.maximum(program.region_size, 1.0)[self._region]
         exact = ~(fractional(table.lower) | fractional(table.upper))

@@ -33,7 +33,7 @@ class WholeRows:
     """``lower <= matrix @ m <= upper``, integers; unknowns are ``group * n_classes + class``.
 
     ``matrix`` has shape (n_rows, n_groups * n_classes); the bounds lie within what the row can reach. ``left_out`` are
-    rows whose numbers are too large.
+    rows whose numbers are too large, or that weigh cells.
     """
 
     matrix: sparse.csr_matrix
@@ -87,7 +87,7 @@ def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes
     for r, region in enumerate(stated.region.tolist()):
         entries = slice(int(table.ends[r]), int(table.ends[r + 1]))
         klass, coef = table.klass[entries], tuple(table.coef[entries].tolist())
-        found = scaled(coef, float(people[region])) if coef else None
+        found = scaled(coef, float(people[region])) if coef and not table.weighted[r] else None
         if found is None:
             left_out += 1
             continue

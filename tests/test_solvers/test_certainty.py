@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ import maxent
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.lifting.lift import lift
 from maxent.constraints.presolve.merge import Part, known_totals, merge
-from maxent.constraints.program import Program
+from maxent.constraints.program import Linear, Program, Regions
 from maxent.constraints.residuals import InternalRows
+from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.bounds import whole
 from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
@@ -274,6 +276,26 @@ def test_tangents_leave_every_point_that_meets_a_comparison(measure: str) -> Non
         assert (matrix @ outside < lower).all()
     assert number
     assert not comparisons.cuts(inside)[0].shape[0]
+
+
+@pytest.mark.parametrize("level", level_names())
+def test_statements_that_weigh_people_are_taken_with_their_weights(level: str) -> None:
+    """Of three people, whose weights are 1, 1 and -1, the class b has a weight of 2: so it is that of the first two."""
+    people = pd.DataFrame({"A": ["x"], "B": ["x"]}).loc[[0, 0, 0]].assign(B=["x", "y", "z"])
+    attributes = (Attribute("A", values=("x", "y")), Attribute("B", values=("x", "y", "z")))
+    nodes = (Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",)))), Node("L"), Node("R"))
+    program = compile_release(Release(Target("Y", ("a", "b")), attributes, (Tree(nodes),)), people)
+    weights = np.where(program.table.codes[program.cells.owner, 1] == 2, -1.0, 1.0)[:, None].repeat(2, axis=1)
+    two, here = np.full(1, 2.0), np.arange(len(program.cells))
+    said = Linear("toy", Origin("toy"), 0, np.array([[0.0, 1.0]]), two, two, "a sum", weights)
+    regions = Regions(np.array([0, len(here)]), here, (None,))
+    found = prove(replace(program, linear=(said,), regions=regions), level, Clock()).bounds
+    truth = np.where(program.table.codes[:, 1:] == 2, [[1.0, 0.0]], [[0.0, 1.0]])
+    assert (found.low <= truth).all()
+    assert (found.high >= truth).all()
+    if level != "closed":
+        np.testing.assert_allclose(found.low, truth, atol=NEAR)
+        np.testing.assert_allclose(found.high, truth, atol=NEAR)
 
 
 def test_what_there_is_no_time_for_keeps_the_looser_bound() -> None:

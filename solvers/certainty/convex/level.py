@@ -41,7 +41,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     merged, pools = pooled(program, rows, active, bounds)
     asked = pools.asked(questions)
     ends, late = Ends.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
-    everything, among = np.arange(len(program.linear)), asked.any(axis=1)[merged.owner]
+    everything, among = np.arange(len(program.linear)), np.asarray(asked.any(axis=1))[merged.owner]
     found = [part for part in parts(program, merged, everything, rows, active, among) if len(part.internal)]
     for part in sorted(found, key=lambda part: len(part.groups)):
         here = np.unique(merged.owner[part.groups])
@@ -61,7 +61,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
 
 def _active(program: Program, rows: InternalRows, convex: BoolArray, questions: BoolArray) -> IntArray:
     """Rows of the convex comparisons at nodes that are small, and have a question."""
-    asks = questions.any(axis=1)
+    asks = np.asarray(questions.any(axis=1))
     small: dict[tuple[int, int], bool] = {}
     for at in {(c.tree, c.place) for c, fits in zip(program.internal, convex, strict=True) if fits}:
         cells = program.cells.trees[at[0]].at(at[1])

@@ -19,7 +19,7 @@ from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.certainty.bounds import Bounds
-from maxent.solvers.certainty.closed import EPSILON, STATED, fractional
+from maxent.solvers.certainty.closed import EPSILON, STATED, fractional, is_exact
 from maxent.solvers.certainty.linear.duality import Feasible
 
 
@@ -86,9 +86,11 @@ def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArra
     The program has no internal constraints.
     """
     everything, nothing = np.arange(len(program.linear)), np.empty(0, np.int64)
-    among = asked.any(axis=1)[merged.owner]
+    among = np.asarray(asked.any(axis=1))[merged.owner]
     for part in parts(program, merged, everything, InternalRows(program), nothing, among):
-        if len({program.linear[i].region for i in part.linear.tolist()}) > 1 or not program.single:
+        stated = [program.linear[i] for i in part.linear.tolist()]
+        alone = program.single and len({c.region for c in stated}) <= 1 and all(map(is_exact, stated))
+        if not alone:
             found = _of_part(program, merged, pools, asked, part)
             if found is not None:
                 yield found
@@ -108,7 +110,7 @@ def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, p
     matrix, constant = _substituted(view, left, least, alone, position)
     if not matrix.shape[1]:
         return None
-    stated, lower, upper = _statements(program, part, view, rows, n_classes)
+    stated, lower, upper = _statements(view, rows, n_classes)
     owners = sparse.csr_matrix(
         (np.ones(left.size), (np.repeat(view.owner, n_classes), np.arange(left.size))),
         shape=(len(view.owner_weight), left.size),
@@ -153,23 +155,22 @@ def _substituted(
     return sparse.csr_matrix((value, (row, column)), shape=(left.size, len(free))), constant.ravel()
 
 
-def _statements(
-    program: Program, part: Part, view: PartView, rows: PartRows, n_classes: int
-) -> tuple[sparse.csr_matrix, FloatArray, FloatArray]:
+def _statements(view: PartView, rows: PartRows, n_classes: int) -> tuple[sparse.csr_matrix, FloatArray, FloatArray]:
     """Statements as rows over all masses of a part, loosened where they are not about whole numbers."""
     table, inside = rows.table, rows.inside
     entry = rows.row_of
     coefficients = sparse.csr_matrix(
-        (table.coef, (entry, rows.region[entry] * n_classes + table.klass)),
+        (table.coef, (entry, rows.over * n_classes + table.klass)),
         shape=(len(rows), inside.shape[0] * n_classes),
     )
     by_class = sparse.csr_matrix(sparse.kron(inside, sparse.identity(n_classes, format="csr"), format="csr"))
     exact = ~(fractional(table.lower) | fractional(table.upper))
     exact[entry[fractional(table.coef)]] = False
-    constraint = part.linear[table.of]
-    size = program.region_size[[program.linear[i].region for i in constraint.tolist()]]
+    exact &= ~table.weighted
+    stated = sparse.csr_matrix(coefficients @ by_class)
+    size = abs(stated) @ np.repeat(view.weight, n_classes)
     loose = np.where(exact, 0.0, STATED * np.maximum(size, 1.0))
-    return sparse.csr_matrix(coefficients @ by_class), table.lower - loose, table.upper + loose
+    return stated, table.lower - loose, table.upper + loose
 
 
 def _distinct(

@@ -75,7 +75,7 @@ class Search:
 
     def open_pools(self) -> BoolArray:
         """Questions with an end that was not settled for want of time, shape (n_questions,)."""
-        result: BoolArray = self._open.any(axis=0)
+        result: BoolArray = np.asarray(self._open.any(axis=0))
         return result
 
     def run(self, program: WarmProgram) -> bool:

@@ -83,5 +83,5 @@ class WarmProgram:
             return None
         if solution.value_valid and solution.dual_valid:
             return Vertex(np.array(solution.col_value), np.array(solution.row_dual))
-        ray = self._solver.getDualRay()
+        ray = self._solver.getDualRay()  # type: ignore[attr-defined]
         return Vertex(None, -np.array(ray[2]) if ray[1] else np.zeros(self._solver.getNumRow()))
