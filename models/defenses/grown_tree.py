@@ -54,7 +54,7 @@ class GrownTree(Method):
     def stated(self) -> Row:
         return {"inducer": self.growth.inducer, "impurity": self.growth.measure}
 
-    def grow(self, training: Training) -> Release:
+    def origin(self, training: Training) -> Release:
         """The tree without the method, its leaves with their counts."""
         from maxent.models.induction.inducers import induce
 

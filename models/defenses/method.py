@@ -108,7 +108,7 @@ class Method(ABC):
         return self
 
     @abstractmethod
-    def grow(self, training: Training) -> Any:
+    def origin(self, training: Training) -> Any:
         """The origin of the releases of all k, such as the tree before it is defended."""
 
     @abstractmethod

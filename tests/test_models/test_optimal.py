@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from limited import CLASSES, entropy, keeps, random_limits
 from strategies import Case, Style, cases, populations, thorough
 
 from maxent.api.adversary.estimate import estimate
@@ -24,8 +25,6 @@ from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
-
-CLASSES = ("yes", "no", "perhaps")
 
 Shape = list[Any]
 """A tree of counts: a leaf is an array, an inner node a list of trees."""
@@ -77,56 +76,7 @@ def subtrees(shape: Any) -> Iterator[list[Any]]:
             yield [leaf for part in parts for leaf in part]
 
 
-def entropy(leaf: Any) -> float:
-    shares = [c / sum(leaf) for c in leaf if c]
-    return -sum(leaf) * sum(s * np.log(s) for s in shares)
-
-
-def keeps(leaves: list[Any], limits: Limits, truth: float) -> bool:
-    """The definitions of the limits, one by one."""
-    named = range(3) if limits.sensitive is None else [CLASSES.index(c) for c in limits.sensitive.split(",")]
-    for leaf in leaves:
-        n = sum(leaf)
-        if n < limits.k:
-            return False
-        shares = [leaf[i] / n for i in named]
-        if max(shares) > min(limits.max_posterior or 1, limits.alpha or 1) + 1e-9:
-            return False
-        if limits.l is not None and limits.diversity == "distinct" and sum(c > 0 for c in leaf) < limits.l:
-            return False
-        if limits.l is not None and limits.diversity == "entropy" and entropy(leaf) / n < np.log(limits.l) - 1e-9:
-            return False
-    n = sum(map(sum, leaves))
-    if limits.max_certain is not None and sum(sum(x) for x in leaves if max(x) == sum(x)) > limits.max_certain:
-        return False
-    if limits.max_right_guesses is not None and sum(map(max, leaves)) > limits.max_right_guesses * n + 1e-9:
-        return False
-    overall = (sum(map(entropy, leaves)) - truth) / n
-    return limits.min_divergence is None or overall >= limits.min_divergence - 1e-9
-
-
-def random_limits(random: np.random.Generator) -> Limits:
-    """Some limits."""
-
-    def one_of(*values: Any) -> Any:
-        return values[int(random.integers(len(values)))]
-
-    shares = one_of(None, None, 0.5, 0.75, 0.9)
-    return Limits(
-        k=int(random.integers(1, 9)),
-        max_posterior=shares,
-        sensitive=None if shares is None else one_of(None, "yes", "no,perhaps"),
-        alpha=one_of(None, None, None, 0.8),
-        l=one_of(None, None, 1.5, 2.0),
-        diversity=one_of("entropy", "distinct"),
-        max_certain=one_of(None, None, 0, 3, 8),
-        min_divergence=one_of(None, None, 0.1, 0.3),
-        max_right_guesses=one_of(None, None, 0.6, 0.8),
-        objective=one_of("accuracy", "impurity"),
-    )
-
-
-def check(seed: int) -> bool:
+def pruned_check(seed: int) -> bool:
     """One random tree and random limits: the same optimum as of all subtrees; whether there is any."""
     random = np.random.default_rng(seed)
     shape = random_tree(random, int(random.integers(2, 9)))
@@ -182,12 +132,12 @@ def training(release: Release, leaves: list[Any]) -> Any:
 
 
 def test_the_optimum_of_all_subtrees() -> None:
-    assert sum(map(check, range(120))) > 40
+    assert sum(map(pruned_check, range(120))) > 40
 
 
 @pytest.mark.slow
 def test_the_optimum_of_all_subtrees_of_many_trees() -> None:
-    assert sum(map(check, range(1000, 3000))) > 500
+    assert sum(map(pruned_check, range(1000, 3000))) > 500
 
 
 def test_patients_of_figure_3() -> None:

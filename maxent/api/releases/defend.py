@@ -118,7 +118,7 @@ def defend_training(
     """Defend records that were read, for each of the k asked for; the first of these has read the method's files."""
     first: Any = asked[0]  # whether it has a k is its own affair
     cases = None if test is None else read_cases(test, "test", training.target, training.attributes, reader=reader)
-    known, grown, predict = cases_of(training), first.grow(training), first.predictor()
+    known, grown, predict = cases_of(training), first.origin(training), first.predictor()
     releases: list[Release] = []
     tables: list[GeneralizedTable] = []
     rows: list[dict[str, Any]] = []

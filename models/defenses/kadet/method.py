@@ -86,7 +86,7 @@ class KadetTree(GrownTree):
         given = self.hierarchies or {}
         return replace(self, hierarchies={name: read_hierarchy(each, name, reader) for name, each in given.items()})
 
-    def grow(self, training: Training) -> Release:
+    def origin(self, training: Training) -> Release:
         from maxent.models.defenses.kadet.release import kadet
 
         return kadet(training, replace(self.asked, k=1, l=None, alpha=None, class_public=False))

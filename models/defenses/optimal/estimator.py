@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from maxent.models.defenses.estimator import constructor
-from maxent.models.defenses.optimal.limits import Criterion, Limits
+from maxent.models.defenses.optimal.growing.grow import optimal_tree
+from maxent.models.defenses.optimal.limits import Criterion, Limits, grown_conflicts
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import Problem, invalid
@@ -25,6 +27,9 @@ class OptimalSubtree(PlainTree):
     ----------
     k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, objective
         See `maxent.models.defenses.optimal.limits.Limits`.
+    grow : bool
+        Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
+        `maxent.models.defenses.optimal.growing.grow.optimal_tree`.
     criterion : {"unstated", "stated"}
         Whether the release states what splits were chosen by, see
         `maxent.models.defenses.optimal.subtree.optimal_subtree`.
@@ -40,9 +45,10 @@ class OptimalSubtree(PlainTree):
     """
 
     k: int
+    grow: bool
     criterion: Criterion
 
-    __init__ = constructor(PlainTree, Limits, criterion="unstated")
+    __init__ = constructor(PlainTree, Limits, grow=False, criterion="unstated")
 
     def _limits(self) -> Limits:
         found: Limits = picked(Limits, self)
@@ -51,10 +57,14 @@ class OptimalSubtree(PlainTree):
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         yield from problems_of(self._limits())
+        yield from grown_conflicts(self.grow, self._limits(), self.criterion)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        if self.grow:
+            within = replace(self._limits(), k=max(self.k, self.min_samples_leaf or 1))
+            return restate(optimal_tree(training, within, self.max_depth).release, self.publish)
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
         grown = induce(training, growth, publish="counts")

@@ -80,3 +80,12 @@ class Limits:
         names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", "max_right_guesses")
         found = {name: value for name in names if (value := getattr(self, name)) is not None}
         return found | ({"diversity": self.diversity} if self.l is not None else {})
+
+
+def grown_conflicts(grow: bool, limits: Limits, criterion: Criterion) -> Iterator[Problem]:
+    """What a tree that is grown within limits cannot have."""
+    if grow is True and limits.summed:
+        expected = "limits on leaves, and no others, for a tree that is grown within them"
+        yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence or max_right_guesses")
+    if grow is True and criterion == "stated":
+        yield Problem(ARGUMENT, "criterion", "'unstated': splits are not chosen one by one", "'stated'")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet.parameters import Diversity
 from maxent.models.defenses.method import Row, Stated
-from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective
+from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
 from maxent.models.parameters import parameter, picked, same
@@ -37,6 +37,9 @@ class BestSubtree(InducedTree):
     min_divergence: float | None = _limit("min_divergence")
     max_right_guesses: float | None = _limit("max_right_guesses")
     objective: Objective = _limit("objective")
+    grow: bool = parameter(
+        False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
+    )
     criterion: Criterion = parameter(
         "unstated", "Whether the release states what splits were chosen by.", group="output"
     )
@@ -62,16 +65,29 @@ class BestSubtree(InducedTree):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from self.limits.conflicts()
+        yield from grown_conflicts(self.grow, self.limits, self.criterion)
+
+    def stated(self) -> Row:
+        return {} if self.grow else super().stated()
+
+    def origin(self, training: Training) -> Any:
+        return None if self.grow else super().origin(training)
 
     def defended(self, training: Training, grown: Release) -> Release:
         return self._searched(training, grown).release
 
     def publish_from(self, training: Training, grown: Any) -> tuple[Release, Row]:
         found = self._searched(training, grown)
-        release, row = self.published(training, grown, found.release)
+        before = found.release if grown is None else grown
+        release, row = self.published(training, before, found.release)
         return release, {**row, "objective": self.objective, "reached": found.reached, "best_possible": found.most}
 
-    def _searched(self, training: Training, grown: Release) -> Searched:
+    def _searched(self, training: Training, grown: Release | None) -> Searched:
+        if grown is None:
+            from maxent.models.defenses.optimal.growing.grow import optimal_tree
+
+            least = max(self.k, self.min_samples_leaf or 1)
+            return optimal_tree(training, replace(self.limits, k=least), self.max_depth)
         from maxent.models.defenses.optimal.subtree import optimal_subtree
 
         return optimal_subtree(grown, self.limits, training, criterion=self.criterion)
@@ -90,11 +106,14 @@ class BestSubtree(InducedTree):
             )
 
     def _proof(self, row: Row) -> str:
-        """What is known of other subtrees, in words."""
+        """What is known of other trees, in words."""
         measure = "a smaller Gini impurity" if self.objective == "impurity" else "the right label for more records"
-        limits = "the limits" if row["k"] is None else f"the limits (k = {row['k']})"
+        limits = f"the limits (k = {row['k']})"
+        others = "tree of this depth, of such splits," if self.grow else "subtree of the grown tree"
         if row["reached"] == row["best_possible"]:
-            return f"proved: no subtree of the grown tree that keeps {limits} has {measure}"
+            return f"proved: no {others} that keeps {limits} has {measure}"
+        if self.grow:
+            return "not proved: each split looks three splits ahead; trees of a depth of at most 4 are proved"
         found, most = f"{row['reached']:.6g}", f"{row['best_possible']:.6g}"
         return f"not proved: of subtrees that keep {limits} this has {found}, and none can have better than {most}"
 

@@ -10,7 +10,7 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.defenses.optimal.limits import Limits, Objective
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.release import Release, Tree
+from maxent.models.release import Release, Target, Tree
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import Places, number_places
@@ -100,7 +100,7 @@ def candidates(release: Release, tree: int, limits: Limits, training: Training |
     return Candidates(
         places,
         counts,
-        _allowed(counts, limits, _sensitive(release, limits)),
+        _allowed(counts, limits, sensitive_classes(release.target, limits)),
         _worth(counts, limits.objective, len(places)),
         np.array(costs, np.float64).reshape(len(costs), len(places)).T,
         np.array(most, np.float64),
@@ -154,15 +154,15 @@ def _counts(release: Release, t: int, places: Places) -> IntArray:
     return np.asarray(up_to[places.last] - up_to[places.first])
 
 
-def _sensitive(release: Release, limits: Limits) -> IntArray:
+def sensitive_classes(target: Target, limits: Limits) -> IntArray:
     """Numbers of the sensitive classes."""
-    classes = release.target.classes
+    classes = target.classes
     if limits.sensitive is None:
         return np.arange(len(classes))
     asked = [name.strip() for name in limits.sensitive.split(",")] if limits.sensitive not in classes else None
     named = [limits.sensitive] if asked is None else asked
     if unknown := [name for name in named if name not in classes]:
-        expected = f"classes of {release.target.name}: {shorten_list(classes)}"
+        expected = f"classes of {target.name}: {shorten_list(classes)}"
         raise InvalidInput("options", [Problem(ARGUMENT, "sensitive", expected, shorten_list(map(shorten, unknown)))])
     return np.array([classes.index(name) for name in named])
 

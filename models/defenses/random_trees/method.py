@@ -67,7 +67,7 @@ class RandomForest(Method):
 
         return replace(self, domains=read_domains(self.domains, target, columns))
 
-    def grow(self, training: Training) -> Any:
+    def origin(self, training: Training) -> Any:
         """The trees with all counts of their samples."""
         from maxent.models.defenses.random_trees.trees import draw
 

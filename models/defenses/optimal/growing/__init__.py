@@ -1,0 +1,1 @@
+"""Optimal trees of small depth within limits on their leaves, grown from the records."""
