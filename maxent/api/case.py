@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from maxent.api.opening import open_published
 from maxent.constraints.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, check_unused, invalid
 from maxent.models.formats.published_records import PublishedRecords, read_published
-from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Records
 from maxent.models.looking import Check, unchecked
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of

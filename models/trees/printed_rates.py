@@ -107,26 +107,46 @@ class RateReader:
 
     def _whole(self, rate: float, n: float) -> tuple[int, int]:
         """The first and the last whole number of ``n`` records that can be the label; none if the last is smaller."""
-        # Taken literally, a rate is a float that was divided, with an error that grows with the records.
-        slack = Fraction(_WHOLE * max(1.0, n)) if self.rounding == "exact" else Fraction(0)
-        least, most = self._between(rate)
-        return ceil(least * Fraction(n) - slack), floor(most * Fraction(n) + slack)
+        return _whole(self._printed, rate, n)
 
     def _between(self, rate: float) -> tuple[Fraction, Fraction]:
         """The smallest and the largest share of the label that may have been printed so."""
-        hit, half = 1 - Fraction(_shortest(rate)), self._half(rate)
-        return hit - half, hit + half
+        return _between(self._printed, rate)
 
-    def _half(self, rate: float) -> Fraction:
-        """Largest distance of the rate from the printed number."""
-        if self.rounding == "exact":
-            return Fraction(0)
-        digits = decimals(rate) if self.digits is None else self.digits
-        unit = Fraction(1, 10 ** max(digits, 1))
-        if self.rounding == "auto" and self.significant is not None and rate > 0:
-            # A rate of 0.1, of which others have three digits, may be 0.100 as well as 0.1000.
-            unit = max(unit, Fraction(10) ** (_leading(rate) - self.significant + 1))
-        return max(self.units * unit, RESOLUTION)
+    @property
+    def _printed(self) -> _Printed:
+        return self.rounding, self.digits, self.significant, self.units
+
+
+_Printed = tuple[Rounding, int | None, int | None, Fraction]
+"""What a reader says of how rates were printed: `rounding`, `digits`, `significant` and `units`."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _whole(printed: _Printed, rate: float, n: float) -> tuple[int, int]:
+    """See `RateReader._whole`; fractions take long, and leaves are asked about again and again."""
+    # Taken literally, a rate is a float that was divided, with an error that grows with the records.
+    slack = Fraction(_WHOLE * max(1.0, n)) if printed[0] == "exact" else Fraction(0)
+    least, most = _between(printed, rate)
+    return ceil(least * Fraction(n) - slack), floor(most * Fraction(n) + slack)
+
+
+def _between(printed: _Printed, rate: float) -> tuple[Fraction, Fraction]:
+    hit, half = 1 - Fraction(_shortest(rate)), _half(printed, rate)
+    return hit - half, hit + half
+
+
+def _half(printed: _Printed, rate: float) -> Fraction:
+    """Largest distance of the rate from the printed number."""
+    rounding, of_all, significant, units = printed
+    if rounding == "exact":
+        return Fraction(0)
+    digits = decimals(rate) if of_all is None else of_all
+    unit = Fraction(1, 10 ** max(digits, 1))
+    if rounding == "auto" and significant is not None and rate > 0:
+        # A rate of 0.1, of which others have three digits, may be 0.100 as well as 0.1000.
+        unit = max(unit, Fraction(10) ** (_leading(rate) - significant + 1))
+    return max(units * unit, RESOLUTION)
 
 
 def rate_reader(rates: Iterable[Stated], mode: Rounding) -> RateReader:

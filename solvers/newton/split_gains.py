@@ -57,6 +57,7 @@ class Comparisons:
         self.factor, self.factor_transposed = fast(blocks.factor), fast(blocks.factor_transposed)
         self.all_seen = bool(blocks.seen.all())
         self.any_open = bool(blocks.size_rows.nnz)
+        self.closed = self._sizes(blocks.size)
 
     def __len__(self) -> int:
         return len(self.blocks.constant)
@@ -65,10 +66,7 @@ class Comparisons:
         """The sums that the constraints look at, and their values, at masses of shape (n_groups, n_classes)."""
         blocks = self.blocks
         a = np.maximum(self.incidence @ m + blocks.const, INVERTIBLE)
-        size = blocks.size
-        if self.any_open:
-            size = size + blocks.size_rows @ m.ravel()
-        w = np.broadcast_to(np.maximum(size, INVERTIBLE)[:, None], a.shape)
+        w = self._sizes(blocks.size + blocks.size_rows @ m.ravel()) if self.any_open else self.closed
         value = self._visible(self._phi("value", a, w)).sum(axis=1)
         return Sums(a, w, self.factor @ value + blocks.constant)
 
@@ -111,6 +109,10 @@ class Comparisons:
             weight = self.blocks.factor[rows].multiply(slopes.by_size).tocsr()
             out += (weight @ self.blocks.size_rows).toarray().reshape(out.shape)
         return out
+
+    def _sizes(self, size: FloatArray) -> FloatArray:
+        """The size of each block beside each of its masses, shape (n_blocks, n_classes)."""
+        return np.repeat(np.maximum(size, INVERTIBLE)[:, None], self.blocks.const.shape[1], axis=1)
 
     @cached_property
     def _spread(self) -> _Spread:

@@ -353,6 +353,7 @@ def test_the_version(capsys):
                     "maxent.plotting",
                     "maxent.api.adversary.audit",
                     "maxent.models.defenses.random_trees",
+                    "maxent.models.formats.registry",
                 ),
                 *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
                 *(

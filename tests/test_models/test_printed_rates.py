@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maxent.models.trees import printed_rates
 from maxent.models.trees.printed_rates import RateReader, decimals, rate_reader
 
 NEAREST = (ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP)
@@ -140,3 +141,13 @@ def test_what_is_read_as_exact_is_what_was_counted(leaves):
     reader = rate_reader([(rate, float(n)) for _, n, rate in leaves], "auto")
     if reader.note.startswith("error rates are exact"):
         assert all(reader.hits(rate, float(n)) == (n - wrong, n - wrong) for wrong, n, rate in leaves)
+
+
+def test_what_leaves_say_alike_is_worked_out_once(monkeypatch):
+    printed_rates._whole.cache_clear()
+    asked, between = [], printed_rates._between
+    monkeypatch.setattr(printed_rates, "_between", lambda *given: (asked.append(given), between(*given))[1])
+    stated = [(1 / 3, 3.0), (0.25, 4.0)] * 50
+    reader = rate_reader(stated, "auto")
+    assert [reader.hits(rate, n) for rate, n in stated[:2]] == [(2.0, 2.0), (3.0, 3.0)]
+    assert len(asked) == 2

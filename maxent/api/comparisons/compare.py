@@ -15,11 +15,11 @@ from maxent.api.adversary.audit import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
+from maxent.api.opening import open_published
 from maxent.attacks.risk import bits_to_identify
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of

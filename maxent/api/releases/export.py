@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
+from maxent.api.opening import open_published
 from maxent.models.errors import invalid
 from maxent.models.files.output import check_outputs, write_text
-from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.writers.registry import writer_for

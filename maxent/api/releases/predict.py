@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.api.opening import open_published
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.formats.registry import open_published
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release, Tree
 from maxent.models.tables.columns.column_names import own_names
