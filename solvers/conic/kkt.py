@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +26,8 @@ FAR = 0.9
 DENSE = 50_000
 """Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with."""
 
-Matrix = FloatArray | sparse.csr_matrix
+Matrix = Any
+"""A dense array, or a sparse matrix in rows."""
 
 CLOSEST, VANISHING = 1e-12, 1e-6
 """Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there.

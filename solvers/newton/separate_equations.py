@@ -90,8 +90,9 @@ class SeparateEquations:
             raised = own + self.coefficient * multipliers[self.row_of]
             both = np.logaddexp(raised, rest)
             pull = self.coefficient * total * np.exp(raised - both)
-            slope = self.coefficient * pull * np.exp(rest - both)
-            return np.bincount(self.row_of, pull, n) - self.form.equal.value, np.bincount(self.row_of, slope, n)
+            steep = self.coefficient * pull * np.exp(rest - both)
+            slope = np.asarray(np.bincount(self.row_of, steep, n), np.float64)
+            return np.bincount(self.row_of, pull, n) - self.form.equal.value, slope
 
         raised = own + self.coefficient * self.multipliers(at)[self.row_of]
         both = np.logaddexp(raised, rest)
