@@ -49,6 +49,8 @@ def sensitive_codes(named: str | Iterable[str] | None, target: Target) -> tuple[
     """
     if named is None:
         return ()
+    if not isinstance(named, Iterable):
+        raise InvalidInput("options", [Problem(ARGUMENT, "sensitive", "names of classes", shorten(named))])
     names = named.split(",") if isinstance(named, str) else named
     wanted = list(dict.fromkeys(str(name).strip() for name in names))
     expected = f"classes of {shorten(target.name)} ({shorten_list(target.classes)})"
