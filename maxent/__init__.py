@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
     from maxent.api.releases.export import export as export
+    from maxent.api.releases.predict import Predicted as Predicted
+    from maxent.api.releases.predict import predict as predict
     from maxent.attacks.audit import Audit as Audit
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
@@ -66,6 +68,8 @@ _HOME = {
     "cart": "maxent.models.induction.inducers",
     "id3": "maxent.models.induction.inducers",
     "load_release": "maxent.models.formats.registry",
+    "Predicted": "maxent.api.releases.predict",
+    "predict": "maxent.api.releases.predict",
     "Reading": "maxent.models.reading",
     "Review": "maxent.results.review",
     "SeveralReviews": "maxent.results.several",

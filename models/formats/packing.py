@@ -44,6 +44,10 @@ def packed(
     InvalidInput
         For two nodes of one id, a branch to a node that is not there or takes nothing, and other classes.
     """
+    if isinstance(nodes, Nodes):
+        held = [(attribute.name, attribute.values) for attribute in nodes.columns.attributes]
+        if held == [(a.name, a.values) for a in attributes] and [*nodes.columns.classes] == [*classes]:
+            return nodes
     packing = _Packing(attributes, classes)
     left = iter(nodes)
     while some := list(islice(left, _TOGETHER)):

@@ -50,6 +50,24 @@ def test_a_model_becomes_a_release_and_json_says_what_survived(
     assert release == maxent.convert(MODEL, train=TRUTH, target="Salary", qi=QI[:2])
 
 
+def test_a_training_table_without_the_columns_that_the_model_tests_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "dump.txt").write_text("booster[0]:\n0:[f0<2.5] yes=1,no=2,missing=1\n\t1:leaf=0.1\n\t2:leaf=-0.1\n")
+    frame = pd.DataFrame({"age": [1, 2, 3, 4], "state": ["a", "b", "a", "b"]})
+    given = {"target": "state", "train": frame, "parameters": {"base_score": 0.5, "objective": "binary:logistic"}}
+    with pytest.raises(InvalidInput, match=r"f0: .*features= names the columns of the model's input"):
+        maxent.convert(tmp_path / "dump.txt", **given)
+    found = maxent.convert(tmp_path / "dump.txt", features=["age"], **given)
+    assert [attribute.name for attribute in found.attributes] == ["age"]
+
+
+def test_predictions_are_made_in_python_too() -> None:
+    release = maxent.convert(MODEL, train=TRUTH, target="Salary")
+    found = maxent.predict(release, pd.read_csv(TRUTH))
+    assert isinstance(found, maxent.Predicted)
+    assert found.frame["predicted"].tolist() == maxent.predict(release, TRUTH).frame["predicted"].tolist()
+    assert found.summary["rows"] == len(found.frame) == sum(found.summary["predicted"].values())
+
+
 def test_the_training_table_is_only_there_for_domains(tmp_path: Path) -> None:
     frame = pd.read_csv(TRUTH)
     known = maxent.convert(MODEL, train=frame, target="Salary")

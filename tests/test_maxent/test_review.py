@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -19,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 import maxent
 from maxent.__main__ import main
 from maxent.api.decisions.public_splits import without_private_splits
+from maxent.api.decisions.subjects import subject_of
 from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
 
 QI = ["age", "job"]
@@ -125,6 +134,33 @@ def test_draws_of_a_bootstrap_are_read_by_their_likelihood_unless_the_call_says_
     assert said is not None
     assert found.program.likelihood is not None
     assert said.program.likelihood is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(3, bootstrap=False, max_depth=4, random_state=0),
+        DecisionTreeClassifier(max_depth=3, class_weight="balanced"),
+        AdaBoostClassifier(n_estimators=2),
+        GradientBoostingClassifier(n_estimators=2),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_classes_in_another_order_than_that_of_the_rows_are_refused(model: Any, several: bool) -> None:
+    frame, y = people()
+    X = frame[["age", "pay"]]
+    y = y.where(~(several & (frame["age"] == 21)), "other")
+    fitted = clone(model).fit(X, y)
+    found = subject_of(fitted, X, y, WANTED, None)
+    states = found.converted.release.boosting is None or found.converted.release.boosting.rate is not None
+    assert states or any(node.counts for node in found.converted.release.trees[0].nodes)
+    with pytest.raises(InvalidInput, match="row by row"):
+        subject_of(fitted, X, y.sample(frac=1, random_state=0).reset_index(drop=True), WANTED, None)
+
+
+WANTED = {"target": "state", "qi": ["age"], "classes": None, "features": None, "parameters": None}
 
 
 def test_a_regression_is_reviewed_in_bins_of_its_target() -> None:
@@ -299,7 +335,9 @@ def test_without_time_for_private_splits_the_estimate_leaves_them_out(monkeypatc
     frame, y = people()
     X = frame[["age", "pay"]]
     model = RandomForestClassifier(3, max_depth=3, bootstrap=False, random_state=0).fit(X, y)
-    whole = maxent.review(model, X, y, qi=["age"])
+    told = []
+    whole = maxent.review(model, X, y, qi=["age"], progress=lambda text, done, total: told.append(text))
+    assert told[:2] == ["reading the model", "placing people in leaves"]
     monkeypatch.setattr("maxent.api.decisions.reviewing._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="an adversary may infer more"):
         found = maxent.review(model, X, y, qi=["age"], max_posterior=1)
@@ -324,6 +362,14 @@ def test_leaves_below_a_private_split_are_one_leaf_with_their_sums() -> None:
     total = pd.DataFrame([leaf.counts for leaf in found.trees[0].leaves]).sum()
     assert total.to_dict() == y.value_counts().to_dict()
     assert all(leaf.n == sum(leaf.counts.values()) for leaf in found.trees[0].leaves)
+    objects = replace(release, trees=tuple(replace(tree, nodes=tuple(tree.nodes)) for tree in release.trees))
+    assert without_private_splits(objects) == found
+    assert without_private_splits(replace(release, suppressed_below=3)).trees[0].leaves[0].n is None
+    forest = RandomForestClassifier(2, max_depth=4, random_state=0).fit(X, y)
+    drawn = maxent.from_sklearn(forest, target="state", private=["age", "pay"], inner_counts=True)
+    for tree, less in zip(drawn.trees, without_private_splits(drawn).trees, strict=True):
+        (root,) = less.nodes
+        assert (root.n, root.counts, root.distinct) == (tree.root.n, tree.root.counts, tree.root.distinct)
     boosted = maxent.convert(GradientBoostingClassifier(n_estimators=2).fit(X, y), target="state", train=X, qi=["age"])
     bare = without_private_splits(boosted)
     assert (bare.predicts, bare.boosting) == (None, None)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -24,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
@@ -340,9 +342,9 @@ WAYS_OUT = {
         GradientBoostingRegressor(n_estimators=2).fit(*TWO),
         "of regressions a tree, or a forest without bootstrap, with bins of the target",
     ),
-    "search": (
-        GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2).fit(*(2 * v for v in TWO)),
-        "best_estimator_",
+    "calibrated": (
+        CalibratedClassifierCV(DecisionTreeClassifier(), cv=2).fit(*(2 * v for v in TWO)),
+        "publish the model that it calibrates, fitted on all rows",
     ),
     "search without refit": (
         GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, refit=False),
@@ -456,6 +458,20 @@ def test_descriptions_that_do_not_fit_are_refused(call, messages):
         from_sklearn(fitted(), **{"target": "t"} | call)
     for message in messages:
         assert message in str(refusal.value)
+
+
+def test_the_best_model_of_a_search_is_published():
+    table, y = people(5)
+    X = table[["age", "income"]]
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2).fit(X, y)
+    best = from_sklearn(search.best_estimator_, target="y", X=X)
+    assert from_sklearn(search, target="y", X=X) == best
+    steps = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0))
+    pipeline = GridSearchCV(steps, {"decisiontreeclassifier__max_depth": [2]}, cv=2).fit(X, y)
+    assert maxent.convert(pipeline, train=X) == maxent.convert(steps.fit(X, y), train=X)
+    with pytest.raises(InvalidInput, match="the DataFrame that fit was given"):
+        maxent.convert(pipeline)
+    assert maxent.review(pipeline, X, y, qi=["age"]).name == "DecisionTreeClassifier"
 
 
 @pytest.mark.parametrize("publish", ["labels", "rates", "counts"])

@@ -157,6 +157,8 @@ def review(
     check_flags(interruptible=interruptible)
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
+    if progress is not None:
+        progress("reading the model", 0, 1)
     targets = () if target is None else named_targets("options", target)
     if len(targets) > 1:
         subjects = subjects_of(model, X, y, targets, wanted, reading, bins=bins, values=values)

@@ -40,7 +40,10 @@ def review_subject(
     """The review of what was read; parameters, result and warnings are those of `maxent.review`."""
     case = _case_of(subject)
     begin, limit = time.monotonic(), solving.time_limit
-    weaker = limit is not None and bool(case.release.private) and not _placed(case, limit * PLACING)
+    placing = limit is not None and bool(case.release.private)
+    if placing and progress is not None:
+        progress("placing people in leaves", 0, 1)
+    weaker = limit is not None and placing and not _placed(case, limit * PLACING)
     estimate, why = None, ""
     try:
         judged, left = case, solving

@@ -14,14 +14,13 @@ from maxent.api.releases.convert import converted, wanted_of, with_numbers
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
+from maxent.models.formats.scikit_learn.pipelines.classes import check_classes, class_names
 from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
-from maxent.models.formats.scikit_learn.pipelines.undo import check_classes, class_names, final_of, release_of
+from maxent.models.formats.scikit_learn.pipelines.undo import final_of, release_of
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.frame import Source, missing_columns, shorten, shorten_list
-from maxent.models.tables.table_files import read_frame
+from maxent.models.tables.frame import Source, shorten, shorten_list
 from maxent.models.text.hints import close_to
-from maxent.models.trees.predict import tested_attributes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -181,19 +180,8 @@ def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any
         table = with_column(table, str(target or UNNAMED), y)
     named = target or (None if y is None else UNNAMED)
     found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
-    if found.format != "maxent/1":
-        _check_columns(found.release, table, reading)
     release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
     return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
-
-
-def _check_columns(release: Release, table: Source, reading: Reading | None) -> None:
-    """Refuse a table without the columns that a model tests: they would be private, and the verdict too good."""
-    frame = read_frame(table, "X", [], reader_of(reading))
-    advice = " (features= names the columns of the model's input)"
-    lacking = missing_columns(frame, [attribute.name for attribute in tested_attributes(release)])
-    if lacking:
-        raise InvalidInput(frame.source, [replace(each, expected=each.expected + advice) for each in lacking])
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
@@ -232,7 +220,7 @@ def _of_model(
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers:
-        check_classes(model, table, str(target), list(labels), release.target.classes)
+        check_classes(release, table, list(labels))
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -13,7 +14,9 @@ from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, relea
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source, missing_columns, shorten
+from maxent.models.tables.table_files import read_frame
+from maxent.models.trees.predict import tested_attributes
 
 
 def convert(
@@ -107,7 +110,19 @@ def with_numbers(parameters: Mapping[str, Any] | None, numeric: Mapping[str, Seq
 
 def converted(model: str | PathLike[str], wanted: Wanted, reading: Reading | None = None) -> Converted:
     """A file or a folder as a release, with what was lost; see `convert`."""
-    return convert_model(model, wanted, reader_of(reading))
+    found = convert_model(model, wanted, reader_of(reading))
+    if wanted.train is not None and found.format != "maxent/1":
+        _check_columns(found.release, wanted.train, reading)
+    return found
+
+
+def _check_columns(release: Release, table: Source, reading: Reading | None) -> None:
+    """Refuse a table without the columns that a model tests: it is another, or the model only numbers its columns."""
+    frame = read_frame(table, "train", [], reader_of(reading))
+    advice = " (features= names the columns of the model's input)"
+    lacking = missing_columns(frame, [attribute.name for attribute in tested_attributes(release)])
+    if lacking:
+        raise InvalidInput(frame.source, [replace(each, expected=each.expected + advice) for each in lacking])
 
 
 def wanted_of(

@@ -41,6 +41,13 @@ def check_model(source: str, model: object) -> None:
         )
 
 
+def searched(model: Any) -> Any:
+    """The best model of a search of scikit-learn (``GridSearchCV``), fitted on all rows; any other model itself."""
+    while type(model).__module__.startswith("sklearn.model_selection.") and hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    return model
+
+
 def no_release(value: object) -> InvalidInput:
     """Refuse what is given in place of a release, with what makes one of a model.
 
@@ -111,6 +118,11 @@ def _ways_out(model: Any) -> Iterator[str]:
 
     if isinstance(model, Pipeline):
         yield ": maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"
+    if type(model).__name__ == "CalibratedClassifierCV":
+        yield (
+            ": its probabilities are changed after its trees, and it has a model for each fold; publish the model that "
+            "it calibrates, fitted on all rows"
+        )
     if isinstance(model, DecisionTreeClassifier):
         yield ""
     if is_regressor(model):

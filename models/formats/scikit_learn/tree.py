@@ -13,6 +13,7 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
 from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
+from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.nodes.states import boosting_of, nodes_of
 from maxent.models.formats.scikit_learn.regression import check_covered, is_regression, numeric_nodes, regression_of
 from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
@@ -61,9 +62,9 @@ def from_sklearn(
     model : DecisionTreeClassifier, or a classifier of many trees
         ``RandomForestClassifier``, ``ExtraTreesClassifier``, ``BaggingClassifier`` or ``AdaBoostClassifier`` of trees,
         ``GradientBoostingClassifier`` or ``HistGradientBoostingClassifier``. Fitted on one output, one row per person.
-        Trees with ``bootstrap`` count draws of their own from all records: the release then says `Release.resampled`,
-        and nodes with counts say `Node.distinct` too, which scikit-learn's exports call samples. See Notes for models
-        that count something else.
+        Of a search (``GridSearchCV``) its best model. Trees with ``bootstrap`` count draws of their own from all
+        records: the release then says `Release.resampled`, and nodes with counts say `Node.distinct` too, which
+        scikit-learn's exports call samples. See Notes for models that count something else.
     target : str
         Name of the sensitive attribute.
     classes : sequence of str, optional
@@ -129,6 +130,7 @@ def from_sklearn(
     size of the smallest node, because rows of weight 0, which scikit-learn counts in the fraction, leave no trace
     either. Weights that add up to the number of rows at every node cannot be noticed: say so with ``sample_weight``.
     """
+    model = searched(model)
     given = _given(model, X)
     numeric = numeric_target(_SOURCE, target, bins, values) if is_regression(model) else None
     ensemble = _ensemble(model, None if given is None else len(given), weighted=sample_weight is not None)

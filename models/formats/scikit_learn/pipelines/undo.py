@@ -6,16 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
-from maxent.models.formats.scikit_learn.ensemble import is_monotonic
+from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines.attributes import undone, untested
 from maxent.models.formats.scikit_learn.pipelines.nodes import induction_of, input_name, rewritten, tests_of
 from maxent.models.formats.scikit_learn.pipelines.steps import trace
 from maxent.models.formats.scikit_learn.pipelines.table import Pipe, is_numeric, values_of
-from maxent.models.formats.scikit_learn.splits import counts_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
 from maxent.models.reading import Reader
@@ -31,7 +28,8 @@ SOURCE = "model"
 
 
 def is_pipeline(model: object) -> bool:
-    """Whether a model is a pipeline of scikit-learn."""
+    """Whether a model, or the best one of a search, is a pipeline of scikit-learn."""
+    model = searched(model)
     return type(model).__name__ == "Pipeline" and type(model).__module__.startswith("sklearn.")
 
 
@@ -134,7 +132,7 @@ def _with_role(attribute: Attribute, qi: Sequence[str] | None) -> Attribute:
 def _flat(model: Any) -> tuple[list[tuple[str, Any]], Any]:
     """The steps before the last of a pipeline, and that; those of a pipeline at its end, too."""
     steps: list[tuple[str, Any]] = []
-    while is_pipeline(model):
+    while is_pipeline(model := searched(model)):
         steps += [(name, step) for name, step in model.steps[:-1] if step is not None and step != "passthrough"]
         model = model.steps[-1][1]
     return steps, model
@@ -182,62 +180,3 @@ def _absent(names: Sequence[str], header: Sequence[str]) -> Iterator[Problem]:
     for name in map(str, names):
         if name not in header:
             yield Problem("columns", name, "a column of this name, as fit had it", f"none{close_to(name, header)}")
-
-
-def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.typing.NDArray[np.object_]:
-    """The class of each record by its name in the release, shape (n_rows,).
-
-    Raises
-    ------
-    InvalidInput
-        For a class that the model does not know, and for missing ones.
-    """
-    known = [each.item() if hasattr(each, "item") else each for each in model.classes_]
-    names = dict(zip(known, map(str, model.classes_) if classes is None else map(str, classes), strict=True))
-    found = []
-    for row, label in enumerate(np.asarray(y, object).ravel().tolist(), 1):
-        if label not in names:
-            expected = f"one of the model's classes ({shorten(', '.join(map(str, known)))})"
-            raise invalid("y", f"row {row}", "class", expected, shorten(label))
-        found.append(names[label])
-    return np.array(found, object)
-
-
-def check_classes(model: Any, table: DataFrame, target: str, labels: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse classes that are not those of the rows: of a tree that counts all records alike its leaves tell.
-
-    Parameters
-    ----------
-    model, table, target
-        As of `release_of`.
-    labels : sequence of str, shape (n_rows,)
-        The class of each record, by its name.
-    names : sequence of str
-        Names of ``model.classes_``, in that order.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a leaf that other classes reach than ``fit`` was given.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    steps, final = _flat(model)
-    if not isinstance(final, DecisionTreeClassifier) or final.class_weight is not None or is_monotonic(final):
-        return
-    tree = final.tree_
-    stated = counts_of(tree)
-    if stated is None or not np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples):
-        return
-    given = _model_columns(model, steps, final, table, target)
-    pipe = Pipe(SOURCE, [step for _, step in steps], table.iloc[:, given], trace(SOURCE, steps, len(given)))
-    rows = _rows_of(final, pipe).astype(np.float32)
-    codes = {name: code for code, name in enumerate(names)}
-    found = np.zeros_like(stated)
-    np.add.at(found, (tree.apply(rows), np.array([codes[label] for label in labels], np.int64)), 1)
-    leaves = np.flatnonzero(np.asarray(tree.children_left) < 0)
-    wrong = leaves[(found[leaves] != stated[leaves]).any(axis=1)]
-    if len(wrong):
-        expected, here = (shorten(", ".join(map(str, counts[wrong[0]].tolist()))) for counts in (stated, found))
-        expected = f"counts {expected} of the classes, as in the model (X and y as fit was given them, row by row)"
-        raise invalid("y", f"node {wrong[0]} of the tree", "classes", expected, here)

@@ -1,0 +1,128 @@
+"""Classes of the rows that a model was fitted on: their names, and whether they are those that the model counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.nodes import Nodes, links_of
+from maxent.models.release import Boosting, Release, Tree
+from maxent.models.tables.frame import shorten
+from maxent.models.trees.predict import places_of, read_columns
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_ALL = "(X and y as fit was given them, row by row)"
+_ENOUGH = 3
+"""Trees that are looked at: classes in another order are others in nearly every leaf."""
+
+
+def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.typing.NDArray[np.object_]:
+    """The class of each record by its name in the release, shape (n_rows,).
+
+    Raises
+    ------
+    InvalidInput
+        For a class that the model does not know, and for missing ones.
+    """
+    known = [each.item() if hasattr(each, "item") else each for each in model.classes_]
+    names = dict(zip(known, map(str, model.classes_) if classes is None else map(str, classes), strict=True))
+    found = []
+    for row, label in enumerate(np.asarray(y, object).ravel().tolist(), 1):
+        if label not in names:
+            expected = f"one of the model's classes ({shorten(', '.join(map(str, known)))})"
+            raise invalid("y", f"row {row}", "class", expected, shorten(label))
+        found.append(names[label])
+    return np.array(found, object)
+
+
+def check_classes(release: Release, table: DataFrame, labels: Sequence[str]) -> None:
+    """Refuse classes that are not those of the rows, as leaves tell that count all records alike, or score them.
+
+    Parameters
+    ----------
+    release : Release
+        Of a model that is there.
+    table : DataFrame
+        What its ``fit`` was given.
+    labels : sequence of str, shape (n_rows,)
+        The class of each record, by its name.
+
+    Raises
+    ------
+    InvalidInput
+        Naming a leaf that other classes reach than ``fit`` was given.
+    """
+    boosting = release.boosting
+    if release.resampled is not None or release.target.numbers is not None:
+        return
+    counting = [tree for tree in release.trees if isinstance(tree.nodes, Nodes) and _counts(tree.nodes)][:_ENOUGH]
+    scoring: list[Tree] = []
+    if boosting is not None and boosting.l1 == 0 and not boosting.penalties:
+        scoring = list(release.trees[: 1 if isinstance(boosting.base, float) else len(release.target.classes)])
+    looked = replace(release, trees=(*counting, *scoring))
+    if not looked.trees:
+        return
+    try:
+        attributes, columns, n = read_columns(looked, table)
+    except InvalidInput:  # what the table has is for others to judge
+        return
+    codes = {name: code for code, name in enumerate(release.target.classes)}
+    y = np.array([codes[label] for label in labels], np.int64)
+    for number, (tree, place) in enumerate(zip(looked.trees, places_of(looked, attributes, columns, n), strict=True)):
+        assert isinstance(tree.nodes, Nodes)
+        found = np.zeros((int(place.max(initial=0)) + len(tree.nodes) + 1, len(codes)), np.int64)
+        np.add.at(found, (place, y), 1)
+        here = found[: len(tree.nodes)]
+        if number < len(counting):
+            _check_counts(tree.nodes, here)
+        elif boosting is not None:
+            _check_scores(tree, boosting, here, release.target.classes)
+
+
+def _counts(nodes: Nodes) -> bool:
+    """Whether leaves state counts."""
+    return bool(nodes.columns.statements.counted.any())
+
+
+def _check_counts(nodes: Nodes, found: IntArray) -> None:
+    said = nodes.columns.statements
+    stated = said.table(found.shape[1]).astype(np.int64)
+    wrong = np.flatnonzero(said.counted & (links_of(nodes)[0] == 0) & (stated != found).any(axis=1))
+    for at in wrong[:1].tolist():
+        expected, here = (shorten(", ".join(map(str, counts[at].tolist()))) for counts in (stated, found))
+        expected = f"counts {expected} of the classes, as in the model {_ALL}"
+        raise invalid("y", f"node {nodes.columns.ids[at]} of a tree", "classes", expected, here)
+
+
+def _check_scores(tree: Tree, boosting: Boosting, found: IntArray, classes: Sequence[str]) -> None:
+    """Compare with the records that the values of a first tree are of: ``-rate G / (H + l2)``, see `Boosting`."""
+    assert isinstance(tree.nodes, Nodes)
+    if tree.of_class is None or boosting.rate is None or boosting.l2 is None:
+        return
+    share = _share(boosting.base, classes, tree.of_class)
+    n, own = found.sum(axis=1), found[:, list(classes).index(tree.of_class)]
+    curve = n * boosting.hessian * share * (1 - share)
+    values = tree.nodes.columns.value
+    counted: FloatArray = n * share + values * (curve + boosting.l2) / boosting.rate
+    for at in np.flatnonzero(~np.isnan(values) & (np.abs(counted - own) > _OFF + n * _ROUNDED))[:1].tolist():
+        expected = f"{max(counted[at], 0):.0f} records of {shorten(tree.of_class)}, as its value is of {_ALL}"
+        raise invalid("y", f"node {tree.nodes.columns.ids[at]} of a tree", "classes", expected, str(own[at]))
+
+
+_OFF, _ROUNDED = 0.5, 1e-5
+"""By how much numbers of records may be off, and by what share of those of a leaf: sums are in single precision."""
+
+
+def _share(base: float | Mapping[str, float], classes: Sequence[str], of: str) -> float:
+    """The probability of a class before the first tree."""
+    if not isinstance(base, Mapping):
+        return float(1 / (1 + np.exp(-base)))
+    odds = np.exp(np.array([base.get(name, 0.0) for name in classes]) - max(base.values()))
+    return float(odds[list(classes).index(of)] / odds.sum())
