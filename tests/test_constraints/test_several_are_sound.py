@@ -55,7 +55,7 @@ def grown(people: People, draw: Any) -> tuple[People, Release]:
 
 
 @given(PEOPLE, st.data())
-@thorough(30)
+@thorough(8)
 def test_the_truth_satisfies_what_is_said_of_combinations_and_of_each_column(found: People, data: Any) -> None:
     people, release = grown(found, data.draw)
     validate_release(release)
@@ -82,7 +82,7 @@ def fitted(draw: Any) -> Any:
 
 
 @given(PEOPLE, st.data())
-@thorough(30)
+@thorough(8)
 def test_the_truth_satisfies_what_a_model_with_several_outputs_states_of_each(people: People, data: Any) -> None:
     other = data.draw(st.lists(st.integers(0, 2), min_size=len(people), max_size=len(people)))
     both = np.column_stack([people.y, other])

@@ -358,8 +358,7 @@ def test_the_command_writes_files_and_refuses_what_it_does_not_know(tmp_path, mo
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("predicts", [None, "vote"])
-@pytest.mark.parametrize("n_trees", [1, 2])
+@pytest.mark.parametrize(("n_trees", "predicts"), [(1, None), (2, "vote")])
 def test_a_query_does_not_read_further_columns_that_are_called_as_its_own(predicts, n_trees):
     base = parse_release(RELEASE, "r")
     release = replace(base, trees=base.trees * n_trees, predicts=predicts)
