@@ -46,22 +46,22 @@ class Limits:
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"))
     max_posterior: float | None = parameter(
-        None, "The largest probability of a class in a leaf.", number(0, most=1), metavar="P", grid=False
+        None, "Limit: largest probability of a class in a leaf.", number(0, most=1), metavar="P", grid=False
     )
     sensitive: str | None = parameter(
-        None, "Classes that these two are about; default: all.", metavar="A,B,...", grid=False
+        None, "Classes that are sensitive: of max_posterior, alpha; default: all.", metavar="A,B,...", grid=False
     )
     l: float | None = _of_kadet("l")  # noqa: E741 (the l of l-diversity)
     diversity: Diversity = _of_kadet("diversity")
     alpha: float | None = _of_kadet("alpha")
-    max_certain: int | None = parameter(None, "Most people whose class is certain.", whole(0, "people"))
+    max_certain: int | None = parameter(None, "Limit: most people whose class is certain.", whole(0, "people"))
     min_divergence: float | None = parameter(
         None, "The least divergence D_overall of what is inferred.", NOT_NEGATIVE, metavar="NATS"
     )
     max_right_guesses: float | None = parameter(
-        None, "The largest share of people whose class is guessed right.", _SHARE, metavar="P"
+        None, "Limit: largest share of people whose class is guessed right.", _SHARE, metavar="P"
     )
-    objective: Objective = parameter("accuracy", "What the tree is to be best at.")
+    objective: Objective = parameter("accuracy", "Objective: the number that the tree is best by.")
 
     def conflicts(self) -> Iterator[Problem]:
         """Sensitive classes without a limit that is about them."""
