@@ -231,6 +231,12 @@ Report = Annotated[
     str | None,
     panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file, for any browser."),
 ]
+Title = Annotated[
+    str | None, panels.output(metavar="TEXT", help="Title of the report; default: one that names the releases.")
+]
+Purpose = Annotated[
+    str | None, panels.output(metavar="TEXT", help="Purpose of the release, for the first page of the report.")
+]
 MaxPosterior = Annotated[
     float | None, panels.limit(metavar="P", help="Limit: largest inferred probability of anybody's class.")
 ]

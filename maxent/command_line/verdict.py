@@ -28,6 +28,8 @@ class Asked:
     max_lift: float | None
     enforce: bool
     report: str | None
+    title: str | None = None
+    purpose: str | None = None
 
     def limits(self) -> Limits:
         """The limits.
@@ -47,6 +49,11 @@ class Asked:
             raise invalid("limits", ARGUMENT, "enforce", expected, "none")
         return limits
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of the report, empty for none."""
+        return {"title": self.title or "", "purpose": self.purpose or ""}
+
     def status(self, verdict: Verdict) -> int:
         """The exit status that a verdict asks for; why is told."""
         if not self.enforce or verdict.passed:
@@ -65,9 +72,11 @@ def asked(
     max_right_guesses: opt.MaxRightGuesses = None,
     max_lift: opt.MaxLift = None,
     enforce: opt.Enforce = False,
+    title: opt.Title = None,
+    purpose: opt.Purpose = None,
 ) -> Asked:
     """The options of limits, and of the report."""
-    return Asked(max_posterior, min_k, max_certain, max_right_guesses, max_lift, enforce, report)
+    return Asked(max_posterior, min_k, max_certain, max_right_guesses, max_lift, enforce, report, title, purpose)
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:
@@ -118,6 +127,8 @@ class ReportFile:
             **verdict.limits.as_dict(),
             "enforce": self.asked.enforce or None,
             "report": path,
+            "title": self.asked.title,
+            "purpose": self.asked.purpose,
         }
         source = provenance(self.command, options, self.inputs, self.gatherer.backends)
-        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted))
+        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted, **self.asked.texts))

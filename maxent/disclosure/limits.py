@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
+from maxent.models.text.hints import close_to
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 
@@ -102,6 +103,25 @@ class Limits:
     def as_dict(self) -> dict[str, float]:
         """The limits that are stated."""
         return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
+
+
+def limits_of(stated: Mapping[str, Any]) -> Limits:
+    """Limits by name.
+
+    Raises
+    ------
+    InvalidInput
+        For a limit that there is not, or that is out of its range.
+    """
+    known = [each.name for each in fields(Limits)]
+    problems = [
+        Problem(ARGUMENT, name, f"a limit ({', '.join(known)})", f"{shorten(value)}{close_to(name, known)}")
+        for name, value in stated.items()
+        if name not in known
+    ]
+    if problems:
+        raise InvalidInput("limits", problems)
+    return Limits(**stated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from maxent.disclosure.limits import Verdict
 from maxent.html_report.gather import release_view
 from maxent.html_report.trees import DRAWN
 from maxent.html_report.view import Provenance, ReleaseView, ReportView
-from maxent.results.estimate import Estimate
+from maxent.results.solved import Solved
 
 
 class Gatherer:
@@ -20,7 +20,7 @@ class Gatherer:
         self.releases: list[ReleaseView] = []
         self.backends: set[str] = set()
 
-    def __call__(self, result: Estimate, row: Mapping[str, Any]) -> None:
+    def __call__(self, result: Solved, row: Mapping[str, Any]) -> None:
         """Add a release: its estimate and its row of a comparison."""
         drawn = sum(len(tree.nodes) for release in self.releases for tree in release.trees)
         self.releases.append(release_view(result, row, self.top, max(DRAWN - drawn, 0)))
@@ -33,14 +33,20 @@ class Gatherer:
         notes: Sequence[str] = (),
         *,
         interrupted: bool = False,
+        title: str = "",
+        purpose: str = "",
     ) -> str:
-        """The report on what was gathered, as HTML; ``verdict`` is on the same releases."""
+        """The report on what was gathered, as HTML; ``verdict`` is on the same releases.
+
+        ``title`` takes the place of one that names the releases; ``purpose`` is what they are for.
+        """
         from maxent.html_report.render import render
         from maxent.html_report.words import shown
 
         return render(
             ReportView(
-                title=_title(self.releases),
+                title=shown(title) if title else _title(self.releases),
+                purpose=shown(purpose),
                 verdict=verdict,
                 releases=tuple(self.releases),
                 interrupted=interrupted,

@@ -14,7 +14,7 @@ from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
 from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
 from maxent.models.arrays import IntArray
-from maxent.results.estimate import Estimate
+from maxent.results.solved import Solved
 from maxent.text.estimate import target_line
 
 SHOWN_CONTRADICTIONS = 50
@@ -23,12 +23,12 @@ MISLED = log(2)
 """Nats from the truth from which on an estimate is mostly wrong: it gives one person's true class at most one half."""
 
 
-def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
+def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
     """One release, ready to be rendered.
 
     Parameters
     ----------
-    result : Estimate
+    result : Solved
     row : mapping
         What `maxent.results.comparison.comparison_row` says of it.
     top : int
@@ -71,7 +71,7 @@ def release_view(result: Estimate, row: Mapping[str, Any], top: int = 10, budget
     )
 
 
-def _exposure(result: Estimate) -> IntArray:
+def _exposure(result: Solved) -> IntArray:
     """Quasi-identifiers, rows of the table: the surest first, those about whom the estimate is mostly wrong last."""
     table, individual = result.program.table, result.disclosure.individual
     surest = result.probabilities.max(axis=1)
@@ -79,7 +79,7 @@ def _exposure(result: Estimate) -> IntArray:
     return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
 
 
-def _person(result: Estimate, q: int) -> Person:
+def _person(result: Solved, q: int) -> Person:
     """A quasi-identifier, a row of the table."""
     program, p, proof = result.program, result.probabilities[q], result.proof
     likeliest = int(p.argmax())
@@ -100,7 +100,7 @@ def _person(result: Estimate, q: int) -> Person:
     )
 
 
-def _solver(result: Estimate) -> Iterator[tuple[str, str]]:
+def _solver(result: Solved) -> Iterator[tuple[str, str]]:
     """Solver, status and certificate of the answer."""
     outcome = result.outcome
     yield "Status", outcome.status

@@ -47,6 +47,7 @@ def render(view: ReportView) -> str:
             script=Markup(script),
             trees=Markup(packed(view.releases)),
             bars=summaries.bars(view),
+            glance=summaries.glance(view),
             prices=tuple(summaries.prices(view)),
             static_trees=STATIC_TREES,
             misled=MISLED,

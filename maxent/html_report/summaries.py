@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from maxent.html_report.measures import change
-from maxent.html_report.view import NodeView, Number, ReleaseView, ReportView, TreeView
-from maxent.html_report.words import people
+from maxent.html_report.view import Glance, NodeView, Number, ReleaseView, ReportView, TreeView
+from maxent.html_report.words import people, percent
 
 LISTED = 20
 """Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one."""
 
 STEPS_SHOWN = 6
 """Conditions of a way through a tree that are written out: the last ones."""
+
+
+GLANCE = ("certain", "max_posterior", "bayes_vulnerability", "min_population", "beyond_control", "entropy")
+"""Keys of the figures of the first page, the most asked for first; of those that are known the first few are there."""
+
+FIGURES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,43 @@ def prices(view: ReportView) -> Iterator[str]:
         told = {m.key: (m, change(m, first[m.key])[0]) for m in release.measures if m.key in first}
         parts = [part for part in (_protected(told), _paid(told)) if part]
         yield f"{release.name}: " + ("; ".join(parts) or "no change in what is disclosed") + "."
+
+
+def glance(view: ReportView) -> Glance:
+    """The first page: what is most asked about the release that is judged, the last one."""
+    release = view.releases[-1]
+    known = {measure.key: measure for measure in release.measures}
+    five = [known[key] for key in GLANCE if key in known][:FIGURES]
+    base = release.row.get("base_rate")
+    blind = f"base rate {percent(base)}" if isinstance(base, float) else f"uniform guess {percent(release.baseline)}"
+    five = [replace(m, text=f"{m.text}; {blind}") if m.key == "bayes_vulnerability" else m for m in five]
+    return Glance(release.name, tuple(five), tuple(_price(view, known)), tuple(_assumed(view, release)))
+
+
+def _price(view: ReportView, known: dict[str, Number]) -> Iterator[str]:
+    """What protection costs in accuracy, a sentence each."""
+    if view.compared:
+        yield from prices(view)
+    for key, whom in (("test_accuracy", "other people"), ("train_accuracy", "the people of the training data")):
+        if key in known:
+            yield f"The release is right about {known[key].text} of {whom}."
+    if not {"test_accuracy", "train_accuracy"} & known.keys():
+        yield "Not known: compare the release with one without protection, with the truth or a test."
+
+
+def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
+    """What the numbers rest on, a sentence each."""
+    yield (
+        f"The adversary knows {', '.join(release.attributes)} of exactly these {people(release.individuals)}, and "
+        f"everything that is published: {', '.join(kind for kind, _, _ in release.constraints if kind != 'qi')}."
+    )
+    given = [name for name, _ in view.provenance.options if name in ("facts", "marginal")]
+    yield f"Further knowledge: {', '.join(given) or 'none'}."
+    yield (
+        "Right guesses are expected by the estimate; what is right about real people was not given."
+        if release.row.get("right_guesses") is None
+        else "Right guesses are those about real people, whose classes were given."
+    )
 
 
 def _protected(told: dict[str, tuple[Number, str]]) -> str:

@@ -18,7 +18,7 @@ from maxent.html_report.words import plural, shown
 from maxent.models.arrays import IntArray
 from maxent.models.release import Node
 from maxent.models.trees.places import Places
-from maxent.results.estimate import Estimate
+from maxent.results.solved import Solved
 
 PEOPLE = 3
 """Quasi-identifiers that are named of each node: the most exposed."""
@@ -33,18 +33,18 @@ DRAWN = 40_000
 """Nodes that one report draws; trees beyond are only counted."""
 
 
-def drawn_trees(result: Estimate, budget: int = DRAWN) -> int:
+def drawn_trees(result: Solved, budget: int = DRAWN) -> int:
     """Number of trees of a release that fit into a number of nodes, at least 1."""
     sizes = np.cumsum([len(tree.nodes) for tree in result.program.release.trees])
     return max(int(np.searchsorted(sizes, budget, side="right")), min(1, len(sizes)))
 
 
-def tree_views(result: Estimate, exposure: IntArray, known: Callable[[int], int], trees: int) -> tuple[TreeView, ...]:
+def tree_views(result: Solved, exposure: IntArray, known: Callable[[int], int], trees: int) -> tuple[TreeView, ...]:
     """The first trees of a release.
 
     Parameters
     ----------
-    result : Estimate
+    result : Solved
     exposure : shape (n_qi,)
         Rows of the table, the most exposed first.
     known : callable
@@ -70,7 +70,7 @@ def _by_place(program: Program) -> dict[tuple[int, int], list[Linear | Internal]
 
 
 def _tree_view(
-    result: Estimate,
+    result: Solved,
     tree: int,
     rank: IntArray,
     known: Callable[[int], int],

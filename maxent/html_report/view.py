@@ -123,6 +123,16 @@ class ReleaseView:
 
 
 @dataclass(frozen=True, slots=True)
+class Glance:
+    """The first page about a release: figures, the price of protection, and what is assumed, a sentence each."""
+
+    release: str
+    figures: tuple[Number, ...]
+    price: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InputFile:
     """A file that was read: what for, its name, bytes and SHA-256."""
 
@@ -148,6 +158,7 @@ class ReportView:
     """A whole report: one release, or several that are compared with the first."""
 
     title: str
+    purpose: str
     verdict: Verdict
     releases: tuple[ReleaseView, ...]
     interrupted: bool

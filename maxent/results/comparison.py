@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Verdict, limits_of
 from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +65,13 @@ class Comparison(Shown):
     def reliable(self) -> bool:
         """Whether every estimate can be relied on."""
         return all(row["status"] == "optimal" for row in self.rows)
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits on all releases but the first, with which the others are compared.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        return judge_rows(limits_of(limits), self.rows)
 
     @property
     def changes(self) -> tuple[Mapping[str, float | None], ...]:
@@ -172,46 +182,6 @@ def comparison_row(
     return row | target_rows(result, attacks) | sensitive_rows(result, attacks)
 
 
-def estimate_numbers(result: Estimate) -> dict[str, Any]:
-    """The numbers of an estimate in a row: status, measures of disclosure, and with a truth the divergences."""
-    proof = result.proof
-    proved = {} if proof is None or not proof.reliable else {"certain_proved": proof.certain_proved}
-    return {
-        "status": result.outcome.status,
-        "certificate": result.certificate,
-        "individuals": result.program.table.individuals,
-        "base_rate": None,
-        **result.disclosure.measures,
-        **proved,
-        **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
-        **({} if result.control is None else {"control": result.control.as_dict()}),
-        **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
-    }
-
-
-def target_rows(result: Estimate, attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """The key ``targets`` of a row, each of several sensitive columns by itself; nothing of a single one."""
-    found = attacks.get("targets", {})
-    rows = [
-        {"target": name, **each.disclosure.measures, **audited(found.get(name, {}))}
-        for name, each in result.targets.items()
-    ]
-    return {"targets": rows} if rows else {}
-
-
-def sensitive_rows(result: Estimate, attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """The key ``sensitive`` of a row, the measures of sensitive classes alone; nothing where none are named."""
-    if result.sensitive is None:
-        return {}
-    exposed = attacks.get("exposed_classes")
-    return {"sensitive": {**result.sensitive.as_dict(), "exposed": exposed_people(exposed, result.sensitive.classes)}}
-
-
-def exposed_people(exposed: Mapping[str, int] | None, classes: Iterable[str]) -> int | None:
-    """Individuals whose span has one class, of some classes; None where that is not known."""
-    return None if exposed is None else sum(exposed[each] for each in classes)
-
-
 def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:
     """Quasi-identifiers, rows of the table, those first that an adversary is surest of and, with a truth, right about.
 
@@ -242,14 +212,6 @@ def _most_disclosed(result: Estimate, top: int) -> list[dict[str, Any]]:
         }
         listed.append(entry if individual is None else {**entry, "divergence": float(individual[q])})
     return listed
-
-
-def described(release: Release) -> str | None:
-    """The defense that a release states, with its parameters: ``prune-leaf k=5``."""
-    if release.defense is None:
-        return None
-    parameters = (f"{key}={value}" for key, value in release.defense.parameters.items())
-    return " ".join([release.defense.method, *parameters])
 
 
 def _difference(value: float | None, first: float | None) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,11 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.inference import Inference
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Verdict, limits_of
+from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown
-from maxent.results.solved import Solved
+from maxent.results.solved import Solved, described, estimate_numbers, sensitive_rows, target_rows
 from maxent.text.estimate import estimate_display
 
 if TYPE_CHECKING:
@@ -113,6 +117,63 @@ class Estimate(Shown, Solved):
 
     def _display(self) -> Display:
         return estimate_display(self)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """The numbers by the keys of `maxent.disclosure.registry`, with what attacks find, as in a comparison."""
+        attacks = {} if self.attacks is None else self.attacks()
+        found = audited(attacks) | target_rows(self, attacks) | sensitive_rows(self, attacks)
+        named = {"release": "release", "defense": described(self.program.release)}
+        return {**named, **estimate_numbers(self), **found}
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, by the estimate and the attacks on the same release.
+
+        Parameters
+        ----------
+        **limits
+            Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
+            (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
+
+        Raises
+        ------
+        InvalidInput
+            For a limit that there is not, or that is out of its range.
+        """
+        return judge_rows(limits_of(limits), [self.numbers])
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a report for whoever decides: one .html file, for any browser.
+
+        Parameters
+        ----------
+        path : path
+        title, purpose : str
+            The title, and what the release is for.
+        **limits
+            As for `verdict`.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written, and for wrong limits.
+        """
+        import os
+
+        from maxent.html_report.build import Gatherer
+        from maxent.html_report.provenance import provenance
+        from maxent.models.files.output import check_outputs, write_text
+        from maxent.models.files.result_files import REPORT
+
+        verdict = self.verdict(**limits)
+        check_outputs({"report": (os.fspath(path), REPORT)})
+        gatherer = Gatherer()
+        gatherer(self, self.numbers)
+        stated = {"title": title or None, "purpose": purpose or None, **verdict.limits.as_dict()}
+        source = replace(provenance([], stated, (), gatherer.backends), command="maxent.estimate(...).report(...)")
+        interrupted = self.outcome.status == "interrupted"
+        text = gatherer.report(verdict, source, title=title, purpose=purpose, interrupted=interrupted)
+        write_text(path, text)
 
     def plot(self, kind: str = "leaves", *, ax: Axes | None = None, tree: int = 0) -> Axes:
         """Draw what is disclosed.

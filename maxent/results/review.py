@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.audit import Audit
 from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Limits, Verdict
+from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.registry import audited
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.formats.conversion import Converted
 from maxent.models.reading import Noticed
 from maxent.models.release import Release
-from maxent.models.tables.frame import shorten
 from maxent.models.text.display import Display, Shown
-from maxent.models.text.hints import close_to
-from maxent.results.comparison import described, estimate_numbers, sensitive_rows, target_rows
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
 
 if TYPE_CHECKING:
     from maxent.html_report.view import InputFile
@@ -165,8 +163,14 @@ class Review(Shown):
         """`summary`, as other libraries call it."""
         return self.summary
 
-    def report(self, path: str | PathLike[str]) -> None:
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a report for whoever decides: one .html file, for any browser.
+
+        Parameters
+        ----------
+        path : path
+        title, purpose : str
+            The title, and what the model is for.
 
         Raises
         ------
@@ -179,9 +183,9 @@ class Review(Shown):
         from maxent.models.files.result_files import REPORT
 
         check_outputs({"report": (os.fspath(path), REPORT)})
-        write_text(path, self._html())
+        write_text(path, self._html(title, purpose))
 
-    def _html(self) -> str:
+    def _html(self, title: str, purpose: str) -> str:
         from maxent.html_report.build import Gatherer
         from maxent.html_report.provenance import provenance
 
@@ -198,7 +202,8 @@ class Review(Shown):
             source = replace(source, command=self.asked.call)
         lost = tuple(f"lost in reading the model: {sentence}" for sentence in self.converted.lost)
         notes = (*lost, *[WITHOUT_PRIVATE] * self.weaker, *[self.beside] * bool(self.beside))
-        return gatherer.report(verdict, source, notes, interrupted=self.estimate.outcome.status == "interrupted")
+        interrupted = self.estimate.outcome.status == "interrupted"
+        return gatherer.report(verdict, source, notes, interrupted=interrupted, title=title, purpose=purpose)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the summary with the posterior (.json), or the posterior alone (.csv, .parquet), atomically.
@@ -224,22 +229,3 @@ class Review(Shown):
         from maxent.text.review import review_display
 
         return review_display(self)
-
-
-def limits_of(stated: Mapping[str, Any]) -> Limits:
-    """Limits by name.
-
-    Raises
-    ------
-    InvalidInput
-        For a limit that there is not, or that is out of its range.
-    """
-    known = [each.name for each in fields(Limits)]
-    problems = [
-        Problem(ARGUMENT, name, f"a limit ({', '.join(known)})", f"{shorten(value)}{close_to(name, known)}")
-        for name, value in stated.items()
-        if name not in known
-    ]
-    if problems:
-        raise InvalidInput("limits", problems)
-    return Limits(**stated)

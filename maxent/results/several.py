@@ -84,7 +84,7 @@ class SeveralReviews(Shown):
         """`summary`, as other libraries call it."""
         return self.summary
 
-    def report(self, path: str | PathLike[str]) -> tuple[str, ...]:
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> tuple[str, ...]:
         """Write a report on each column: ``report.html`` becomes ``report-1.html``, ``report-2.html`` and so on.
 
         Returns
@@ -99,7 +99,7 @@ class SeveralReviews(Shown):
         """
         files = report_names(path, len(self.reviews))
         for file, review in zip(files, self.reviews.values(), strict=True):
-            review.report(file)
+            review.report(file, title=title, purpose=purpose)
         return files
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:

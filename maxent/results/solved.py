@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from maxent.constraints.program import Contradiction
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
+from maxent.disclosure.registry import audited
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.leakage import Leakage
 from maxent.evidence.sensitive import Sensitive
@@ -18,6 +20,7 @@ from maxent.evidence.truth import InTruth
 from maxent.evidence.two_groups import Control
 from maxent.evidence.wp216 import Risks
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
 from maxent.results.proof import Proof
 from maxent.solvers.solve.attempt import PROVED
 from maxent.solvers.solve.driver import Outcome
@@ -32,9 +35,9 @@ class Solved(Inference):
     guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one;
     ``control`` compares with people who were not in the data; ``sensitive`` is about some classes alone. ``leakage``,
     by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`, ``wp216`` those of
-    `maxent.evidence.wp216`. Of several sensitive columns
-    the posterior is that of combinations of classes, and ``targets`` has that of each column by its name. ``proof`` is
-    what is proved over all data consistent with the release, where that was asked for.
+    `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
+    ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
+    release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case.
     """
 
     outcome: Outcome
@@ -52,6 +55,7 @@ class Solved(Inference):
     leakage: Leakage | None = None
     sensitive: Sensitive | None = None
     wp216: Risks | None = None
+    attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def reliable(self) -> bool:
@@ -104,3 +108,51 @@ class Solved(Inference):
                 says = f"{c.chosen} chosen over {c.candidate}"
                 found.append(Contradiction(c.origin, says, float(slack[i]), "impurity"))
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
+
+
+def estimate_numbers(result: Solved) -> dict[str, Any]:
+    """The numbers of an estimate in a row: status, measures of disclosure, and with a truth the divergences."""
+    proof = result.proof
+    proved = {} if proof is None or not proof.reliable else {"certain_proved": proof.certain_proved}
+    return {
+        "status": result.outcome.status,
+        "certificate": result.certificate,
+        "individuals": result.program.table.individuals,
+        "base_rate": None,
+        **result.disclosure.measures,
+        **proved,
+        **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
+        **({} if result.control is None else {"control": result.control.as_dict()}),
+        **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
+    }
+
+
+def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The key ``targets`` of a row, each of several sensitive columns by itself; nothing of a single one."""
+    found = attacks.get("targets", {})
+    rows = [
+        {"target": name, **each.disclosure.measures, **audited(found.get(name, {}))}
+        for name, each in result.targets.items()
+    ]
+    return {"targets": rows} if rows else {}
+
+
+def sensitive_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The key ``sensitive`` of a row, the measures of sensitive classes alone; nothing where none are named."""
+    if result.sensitive is None:
+        return {}
+    exposed = attacks.get("exposed_classes")
+    return {"sensitive": {**result.sensitive.as_dict(), "exposed": exposed_people(exposed, result.sensitive.classes)}}
+
+
+def exposed_people(exposed: Mapping[str, int] | None, classes: Iterable[str]) -> int | None:
+    """Individuals whose span has one class, of some classes; None where that is not known."""
+    return None if exposed is None else sum(exposed[each] for each in classes)
+
+
+def described(release: Release) -> str | None:
+    """The defense that a release states, with its parameters: ``prune-leaf k=5``."""
+    if release.defense is None:
+        return None
+    parameters = (f"{key}={value}" for key, value in release.defense.parameters.items())
+    return " ".join([release.defense.method, *parameters])

@@ -94,7 +94,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     from maxent.api.adversary.estimate import Solving, estimate_case
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
-    from maxent.results.comparison import estimate_numbers
+    from maxent.results.solved import estimate_numbers
 
     options = dict(point.options)
     release = tuple(part(options, RELEASE).items())

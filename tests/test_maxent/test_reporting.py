@@ -23,7 +23,7 @@ from maxent.html_report.provenance import read_inputs, shown_command
 from maxent.html_report.tree_layout import Drawing, draw, opened
 from maxent.html_report.trees import drawn_trees
 from maxent.html_report.words import percent, shown
-from maxent.results.comparison import estimate_numbers
+from maxent.results.solved import estimate_numbers
 
 ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -96,7 +96,7 @@ def test_the_report_of_an_estimate(tmp_path):
         assert found.sha256 in text
         assert file in page.text
     assert [attributes["id"] for attributes in page.all("section")] == [
-        *("verdict", "figures", "tree", "people", "worth", "provenance")
+        *("verdict", "glance", "figures", "tree", "people", "worth", "provenance")
     ]
     assert len(page.all("h1")) == 1
     assert all("caption" in table for table in re.findall(r"<table.*?</table>", text, re.DOTALL))
@@ -332,7 +332,7 @@ def test_a_release_without_a_tree_can_be_reported():
 
     found = replace(view(*D1), trees=())
     verdict: Verdict = judge_rows(Limits(), [found.row])
-    page = Page(render(ReportView("t", verdict, (found,), False, (), Provenance("now", "maxent", (), (), ()))))
+    page = Page(render(ReportView("t", "", verdict, (found,), False, (), Provenance("now", "maxent", (), (), ()))))
     assert "No tree is published" in page.text
 
 

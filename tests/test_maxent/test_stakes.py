@@ -114,7 +114,11 @@ def test_limits_are_about_sensitive_classes_alone(tmp_path: Path, capsys: Any) -
     report = str(tmp_path / "report.html")
     assert main(["estimate", *files, *truth, "--sensitive", "ill", "--json", "--report", report]) == 0
     assert json.loads(capsys.readouterr().out)["sensitive"]["classes"] == ["ill"]
-    assert "<h3>ill alone</h3>" in Path(report).read_text(encoding="utf-8")
+    assert main(["estimate", *files, *truth, "--sensitive", "ill", "--max-certain", "0", "--report", report]) == 0
+    text = Path(report).read_text(encoding="utf-8")
+    assert "<h3>ill alone</h3>" in text
+    assert "Stated limits and what was found, about ill alone" in text
+    assert "all classes: 7" in text
 
 
 def test_a_class_that_is_none_is_refused() -> None:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import Any
 
+from maxent.api.adversary.audit import audit_case
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
@@ -25,7 +27,7 @@ from maxent.models.tables.frame import Source, shorten
 from maxent.models.text.arguments import LARGEST_COUNT, check_flags, check_functions, is_number, is_whole, up_to_largest
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
-from maxent.results.reliability import not_reliable, warn_unreliable
+from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.registry import load_backend
@@ -283,11 +285,18 @@ def estimate_case(
         optima=1 if mean is None else mean.optima,
         targets=inferences(case, program, masses, posterior, top=how.top, error=error),
         proof=proof,
+        attacks=partial(_attacks, case, known.rounding),
         **found,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
+    """The summary of the attacks on a case, for the verdict on its estimate."""
+    with unwarned():
+        return audit_case(case, rounding=rounding).summary
 
 
 def _used(outcome: Outcome) -> str:

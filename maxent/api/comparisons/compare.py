@@ -28,8 +28,9 @@ from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.trees.accuracy import Cases, read_cases, score
 from maxent.models.trees.predict import tested_attributes
-from maxent.results.comparison import Comparison, Scores, comparison_row, described
+from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
+from maxent.results.solved import described
 
 if TYPE_CHECKING:
     from maxent.models.release import Impurity

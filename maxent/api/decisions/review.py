@@ -11,13 +11,14 @@ from maxent.api.decisions.reviewing import noise_of, review_subject
 from maxent.api.decisions.several import review_several
 from maxent.api.decisions.subjects import subject_of, subjects_of
 from maxent.constraints.kinds.context import Noise
+from maxent.disclosure.limits import limits_of
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity
 from maxent.models.tables.columns.product_classes import named_targets
 from maxent.models.tables.frame import Source
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.trees.printed_rates import Rounding
-from maxent.results.review import Asked, Review, limits_of
+from maxent.results.review import Asked, Review
 from maxent.results.several import SeveralReviews
 
 TIME = 120.0

@@ -22,7 +22,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(without=["report"], asked=asked)
+@reads_files(without=["report", "title", "purpose"], asked=asked)
 def command(
     tree: opt.Published,
     qi: Annotated[
@@ -105,7 +105,7 @@ def _run(
     from maxent.disclosure.judging import judge_rows
     from maxent.disclosure.registry import audited
     from maxent.evidence.sensitive import sensitive_codes
-    from maxent.results.comparison import exposed_people
+    from maxent.results.solved import exposed_people
     from maxent.text.audit import print_audit
 
     found = audit_release(tree, qi, **options)

@@ -157,7 +157,7 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
     from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.compile import Knowledge
-    from maxent.results.comparison import described, estimate_numbers, sensitive_rows, target_rows
+    from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
     from maxent.solvers.forecast import hearing
 
     how = taken(Solving, options)

@@ -139,7 +139,7 @@ def _run(
     tell_noticed(found.noticed)
     verdict = found.verdict()
     if asked.report is not None and found.solved:
-        found.report(asked.report)
+        found.report(asked.report, **asked.texts)
     if output is not None:
         found.save(output, csv_literal=csv_literal)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
