@@ -26,7 +26,7 @@ from scipy import sparse
 
 from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.bounds.branch_sets import Known, Sets, branch_sets, contained, known, totals
 from maxent.solvers.bounds.lines import Line, touching
 from maxent.solvers.bounds.problem import Bent, Curves
@@ -34,8 +34,8 @@ from maxent.solvers.bounds.problem import Bent, Curves
 ALIVE = 1e-9
 """Open individuals of a set, per individual, that count as some."""
 
-APART = 1e-3
-"""Share by which a class differs where a second line is worth it."""
+APART = 5e-5
+"""How far apart the shares of a set are where a line more is worth it, nats per individual of the program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ def _by_leaf(
         return None
     part = contained(said.where, sets.inside) * said.amount
     open_ = sets.inside @ total - part.sum(axis=1)
-    found = tuple(_lines(program, elimination, sets, said, part, open_, times, near))
+    found = tuple(_lines(program, elimination, sets, said, part, open_, times, near, APART * float(total.sum())))
     if kept is not None:
         again = {one.set for one in kept}
         found = kept + tuple(one for one in found if one.near and one.set in again)
@@ -172,6 +172,7 @@ def _lines(
     open_: FloatArray,
     times: FloatArray,
     near: tuple[FloatArray, ...],
+    apart: float,
 ) -> list[Lined]:
     """Lines of sets with more than two open classes: at equal shares, and at those of a point."""
     free = np.zeros(said.number.shape, bool)
@@ -190,7 +191,7 @@ def _lines(
         taken = [np.full(len(x), 1.0 / times[x].sum())]
         for point in near:
             share = (point[var] - shift) / open_[b] / times[x]
-            if all(np.abs(share - other).max() > APART * taken[0][0] for other in taken):
+            if all(open_[b] * _apart(share, other, times[x]) > apart for other in taken):
                 taken.append(share)
         where += [(b, x, var, shift, i > 0) for i in range(len(taken))]
         shares += taken
@@ -199,6 +200,11 @@ def _lines(
     return [
         Lined(b, x, var, shift, line, beside) for (b, x, var, shift, beside), line in zip(where, lines, strict=True)
     ]
+
+
+def _apart(share: FloatArray, other: FloatArray, times: FloatArray) -> float:
+    """How far apart shares are, nats: the second order of what the entropy of their mean is above that of both."""
+    return float(times @ ((share - other) ** 2 / np.maximum(share + other, TINY)))
 
 
 def _gains(
