@@ -81,8 +81,6 @@ def priced_bound(
         if touched is None or clock.stop() is not None:
             break
         problem = priced(program, times, touched)
-        if problem is None:
-            break
         people = max(1.0, float(problem.relaxed.linear.total.sum()))
         error = (FINE if small else COARSE) * people
         found = solve(problem.problem, problem.start, error, clock, SHARE, enough - problem.relaxed.constant)

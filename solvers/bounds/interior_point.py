@@ -206,7 +206,7 @@ class _Newton:
         row, column = problem.slope_places
         self.room_low, self.room_high = bounds.rooms(at.x)
         slopes = np.bincount(column, value * at.lam[row], len(at.x))
-        self.pull = problem.gradient(at.x) + problem.equal.T @ at.y - slopes - at.below + at.above
+        self.pull = problem.gradient(at.x) + at.y @ problem.equal - slopes - at.below + at.above
         self.miss_equal = problem.equal @ at.x - problem.value
         self.miss_rows = problem.left(at.x) - at.slack
         self.miss_rows[:n_bent] += self.bent.products(at.moment)

@@ -75,13 +75,17 @@ class Priced:
         first = len(self.program.nl_const)
         share = found.rows[first : first + len(self.lines)]
         kept = tuple(line for line, of in zip(self.lines, share, strict=True) if of > COUNTS)
-        return Touched((point,), kept, point[: self.program.n_masses][self.relaxed.elimination.free])
+        return Touched(self.relaxed, (point,), kept, point[: self.program.n_masses][self.relaxed.elimination.free])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touched:
-    """Points near which lines touch, shape (n,), lines that are kept beside these, and masses to start from."""
+    """Points near which lines touch, shape (n,), lines that are kept beside these, and masses to start from.
 
+    ``relaxed`` is the program without comparisons.
+    """
+
+    relaxed: Relaxation
     points: tuple[FloatArray, ...]
     kept: tuple[Lined, ...] | None
     start: FloatArray
@@ -102,19 +106,17 @@ def between(
         return None
     free = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
     if answer is None:
-        return Touched((elimination.point(free),), None, free)
+        return Touched(relaxed, (elimination.point(free),), None, free)
     held = np.maximum(answer[: program.n_masses][elimination.free], 0.0)
     points = tuple(elimination.point((1.0 - share) * held + share * free) for share in shares)
-    return Touched(points, None, (held + free) / 2.0)
+    return Touched(relaxed, points, None, (held + free) / 2.0)
 
 
-def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Priced | None:
-    """The convex program; None where aggregates are left without a definition."""
+def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Priced:
+    """The convex program."""
     fixed = program.lower >= program.upper
-    relaxed = relax(program)
+    relaxed = touched.relaxed
     elimination = relaxed.elimination
-    if np.isnan(elimination.shift).any():
-        return None
     at = np.flatnonzero(~fixed)
     number = np.cumsum(~fixed) - 1
     known = np.where(fixed, program.lower, 0.0)

@@ -114,28 +114,29 @@ class Systems:
             found = sparsely(right)
             if found is None and self.pattern.size <= LARGE:
                 places = _Places.of(self.pattern, np.arange(self.pattern.size), np.empty(0, np.int64))
-                found = _factored(places, values, STABLY)(right)
+                found = _factored(places, values, STABLY)[0](right)
             return found
 
         return solved
 
     def _sparsely(self, values: FloatArray) -> Solve:
-        from scipy.sparse.linalg import splu
-
-        if self._places is None:  # found once: that takes as long as the factors
-            wide = self.pattern.wide()
-            narrow = np.setdiff1d(np.arange(self.pattern.size), wide)
-            places = _Places.of(self.pattern, narrow, wide)
-            try:
-                factor = splu(places.blocks(values)[0], permc_spec="MMD_AT_PLUS_A", **SPARSELY)
-            except RuntimeError:
-                return lambda right: None
-            self._places = _Places.of(self.pattern, narrow[np.argsort(factor.perm_c)], wide)
-        return _factored(self._places, values, {"permc_spec": "NATURAL", **SPARSELY})
+        if self._places is not None:
+            return _factored(self._places, values, {"permc_spec": "NATURAL", **SPARSELY})[0]
+        # The order is found once: that takes as long as the factors.
+        wide = self.pattern.wide()
+        narrow = np.setdiff1d(np.arange(self.pattern.size), wide)
+        settings = {"permc_spec": "MMD_AT_PLUS_A", **SPARSELY}
+        solve, order = _factored(_Places.of(self.pattern, narrow, wide), values, settings)
+        if order is not None:
+            self._places = _Places.of(self.pattern, narrow[order], wide)
+        return solve
 
 
-def _factored(places: _Places, values: FloatArray, settings: dict[str, Any]) -> Solve:
-    """Solutions by factors of the narrow rows and columns, and of the Schur complement of the wide ones."""
+def _factored(places: _Places, values: FloatArray, settings: dict[str, Any]) -> tuple[Solve, IntArray | None]:
+    """Solutions by factors of the narrow rows and columns, and of the Schur complement of the wide ones.
+
+    The second is the order of the factors' columns, None where there are none.
+    """
     from scipy.sparse.linalg import splu
 
     narrow, beside, corner = places.blocks(values)
@@ -143,7 +144,7 @@ def _factored(places: _Places, values: FloatArray, settings: dict[str, Any]) -> 
     try:
         factor = splu(narrow, **settings)
     except RuntimeError:  # a pivot is exactly 0
-        return lambda right: None
+        return lambda right: None, None
     through: FloatArray = factor.solve(beside) if beside.size else beside
     complement = corner - beside.T @ through
     order = np.concatenate([places.order, places.wide])
@@ -173,4 +174,4 @@ def _factored(places: _Places, values: FloatArray, settings: dict[str, Any]) -> 
             return None
         return None
 
-    return solved
+    return solved, np.argsort(factor.perm_c)

@@ -20,7 +20,7 @@ from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.bounds import gap as bounds
-from maxent.solvers.bounds import prices
+from maxent.solvers.bounds import prices, systems
 from maxent.solvers.bounds.alike import alike_as_one, equations_alone
 from maxent.solvers.bounds.certificate import proved
 from maxent.solvers.bounds.gap import gap, priced_bound
@@ -61,9 +61,7 @@ def priced_of(program):
 def priced_with(program, times):
     touched = between(program, None, (), Clock())
     assert touched is not None
-    problem = priced(program, times, touched)
-    assert problem is not None
-    return problem
+    return priced(program, times, touched)
 
 
 def random_masses(program, rng):
@@ -198,6 +196,29 @@ def test_a_bound_that_is_near_enough_is_not_improved(monkeypatch):
     assert best < priced_bound(program, Clock())
     monkeypatch.setattr(bounds, "ROUNDS", 2)
     assert best < priced_bound(program, Clock(), enough=best + 0.1)
+
+
+@pytest.mark.parametrize("impurity", IMPURITIES)
+def test_wherever_lines_touch_no_feasible_point_has_more(impurity):
+    program = program_of(impurity, 28)
+    rng = np.random.default_rng(1)
+    starts = [middle(program), *(relax(program).elimination.point(random_masses(program, rng)) for _ in range(2))]
+    solved = [NewtonBackend().solve(program, np.clip(x, program.lower, program.upper), Options()) for x in starts]
+    points = [each.point for each in solved if each.point is not None and each.violation <= 1e-8]
+    best = max(-Derivatives(program).objective(point) for point in points)
+    for enough, point in zip((-np.inf, best, best - 1.0), starts, strict=True):
+        assert priced_bound(program, Clock(), enough, point) >= best - 1e-9
+
+
+def test_wide_rows_beside_the_factors_change_nothing(monkeypatch):
+    program = whole(*drawn(114))[1].program
+    best = priced_bound(program, Clock())
+    monkeypatch.setattr(systems, "WIDE", 10)
+    assert priced_bound(program, Clock()) == pytest.approx(best, abs=1e-5)
+    # Not accurate as they are: with other pivots, and all rows among the factors.
+    monkeypatch.setattr(systems, "REFINED", 1e-20)
+    monkeypatch.setattr(systems, "REFINEMENTS", 1)
+    assert priced_bound(program, Clock()) >= best - 1e-5
 
 
 def test_open_sizes_have_no_price():
