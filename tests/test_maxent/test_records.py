@@ -175,6 +175,18 @@ def test_facts_are_used_with_records():
     assert [p[30], p[39]] == pytest.approx([1, 0], abs=1e-6)
 
 
+def test_bounds_of_records_hold_the_people_and_the_estimate():
+    people, table = table_1()
+    found, estimate = maxent.bounds(table, people[QI], level="linear"), maxent.estimate(table, people[QI])
+    frame = found.frame()
+    assert found.status == "proved"
+    truth = people.groupby(QI)["Bought"].value_counts()
+    for *values, count, klass, low, high, _ in frame.itertuples(index=False):
+        assert low <= truth.get((*values, klass), 0) / count <= high
+    assert (found.low <= estimate.probabilities + 1e-6).all()
+    assert (estimate.probabilities <= found.high + 1e-6).all()
+
+
 def test_people_may_be_counted():
     people, table = table_1()
     qi = people[QI].assign(n=1)

@@ -24,9 +24,11 @@ from maxent.constraints.program import Linear, Program, Regions
 from maxent.constraints.residuals import InternalRows
 from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.solvers import forecast
 from maxent.solvers.certainty.bounds import whole
 from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
 from maxent.solvers.certainty.levels import level_names
+from maxent.solvers.certainty.linear import search
 from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
@@ -317,3 +319,13 @@ def test_prices_prove_that_leaves_contradict_each_other() -> None:
         trees.append(Tree((Node("N", name, tuple(Branch(f"L{v}", (v,)) for v in "xy")), *leaves)))
     program = compile_release(Release(Target("Y", ("p", "q")), attributes, tuple(trees)), people)
     assert prove(program, "linear", Clock()).status == "inconsistent"
+
+
+def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "LONG", 0.0)
+    monkeypatch.setattr(search, "WORTHWHILE", 2.0)
+    heard: list[str] = []
+    with forecast.hearing(heard.append):
+        prove(overlapping(), "linear", Clock())
+    assert len(heard) == 1
+    assert "may need a linear program each" in heard[0]

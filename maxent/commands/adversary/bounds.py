@@ -84,10 +84,12 @@ def _run(
 
     check_outputs({"-o": (output, POSTERIOR), "--witness": (witness, POSTERIOR)}, [tree, qi, *opt.inputs(options)])
     from maxent.api.adversary.bounds import bounds
+    from maxent.solvers.forecast import hearing
     from maxent.text.bounds import print_bounds
     from maxent.text.terminal import print_json
 
-    found = bounds(tree, qi, **options, witness=witness is not None, interruptible=True)
+    with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
+        found = bounds(tree, qi, **options, witness=witness is not None, interruptible=True)
     tell_noticed(found.noticed)
     if output is not None:
         found.save(output, csv_literal=csv_literal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,7 @@ from maxent.solvers.certainty.linear.duality import Feasible, Priced
 from maxent.solvers.certainty.linear.parts import Pools, Questions
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
 from maxent.solvers.clock import Clock
+from maxent.solvers.forecast import foretell
 
 REACHED = 1e-6
 """Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that."""
@@ -80,8 +82,12 @@ class Search:
 
     def run(self, program: WarmProgram) -> bool:
         """Settle the ends until the clock stops; whether there can be any feasible point."""
+        begin, before = time.perf_counter(), program.solves
         if not self._together(program):
             return False
+        number, each = int(self._open.sum()), (time.perf_counter() - begin) / max(program.solves - before, 1)
+        what = f"{number:,} ends of bounds may need a linear program each"
+        foretell(number * each, what, "a lower level takes less", self.clock)
         while self.clock.stop() is None and (ends := self._open).any():
             side, which = (int(i) for i in np.argwhere(ends)[0])
             aim = (self._below, self._aims)[side][which].toarray().ravel()

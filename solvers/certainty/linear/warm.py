@@ -57,6 +57,7 @@ class WarmProgram:
             self._solver.cbSimplexInterrupt += lambda event: event.interrupt(clock.stop() is not None)
         self._solver.passModel(lp)
         self._method = DUAL
+        self.solves = 0
 
     def largest(self, aim: FloatArray) -> Vertex | None:
         """A point where an aim, shape (n,), is largest, and prices that prove it; None when there was no time."""
@@ -76,6 +77,7 @@ class WarmProgram:
     def _solved(self) -> Vertex | None:
         self._solver.setOptionValue("simplex_strategy", self._method)
         self._solver.run()
+        self.solves += 1
         # Now the basis is feasible, and another aim leaves it so: the primal method goes on from it.
         self._method = PRIMAL
         solution = self._solver.getSolution()
