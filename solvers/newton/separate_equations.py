@@ -8,6 +8,8 @@ masses. Where an equation looks at one mass of a quasi-identifier, whose probabi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,6 @@ class SeparateEquations:
         self.form, self.clock, self.row_of, self.owner_of = form, clock, row_of, owner_of
         equal = form.equal.matrix
         self.coefficient, self.place = equal.data, equal.indices
-        self.equal, self.squared = fast(equal), fast(equal.multiply(equal).tocsr())
         self.touched, first = np.unique(owner_of, return_index=True)
         self.row_of_touched = row_of[first]
         gradient = np.zeros(form.free.size)  # of each mass's own equation
@@ -100,6 +101,12 @@ class SeparateEquations:
         others -= beside[:, None]
         others.ravel()[self.place] = raised - both
         return others
+
+    @cached_property
+    def squared(self) -> Any:
+        """The coefficients' squares; a form whose equations look at one mass each does without."""
+        equal = self.form.equal.matrix
+        return fast(equal.multiply(equal).tocsr())
 
     def slopes(self, m: FloatArray) -> FloatArray:
         """The derivatives of the equations by their own multipliers, at the masses m."""

@@ -12,6 +12,8 @@ metric on the masses that satisfy the equations, and ``sum m a b`` the inner pro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -47,14 +49,23 @@ class Manifold:
         self.total = form.total[form.owner][:, None]
         self.every = bool(form.free.all())
         equal = form.equal.matrix
-        self.equal, self.equal_transposed = fast(equal), fast(equal.T.tocsr())
         n_classes = form.free.shape[1]
         owner_of = form.owner[equal.indices // n_classes] if equal.nnz else np.empty(0, np.int64)
         row_of = np.repeat(np.arange(equal.shape[0]), np.diff(equal.indptr))
-        pairs = np.unique(np.column_stack([row_of, owner_of]), axis=0)
+        pairs = np.unique(row_of * len(form.start) + owner_of)
         self.row_of, self.owner_of = row_of, owner_of
-        alone = len(pairs) and len(np.unique(pairs[:, 1])) == len(pairs)
+        alone = len(pairs) and len(np.unique(pairs % len(form.start))) == len(pairs)
         self.separate = SeparateEquations(form, row_of, owner_of, clock) if alone else None
+
+    @cached_property
+    def equal(self) -> Any:
+        """The equations' coefficients, shape (n_equations, n_groups * n_classes), for forms that multiply with them."""
+        return fast(self.form.equal.matrix)
+
+    @cached_property
+    def equal_transposed(self) -> Any:
+        """The same, transposed."""
+        return fast(self.form.equal.matrix.T.tocsr())
 
     def masses(self, theta: FloatArray) -> Masses:
         """The masses of some scores, -inf where fixed."""

@@ -250,6 +250,14 @@ def test_one_exponential_gives_what_a_softmax_for_every_multiplier_gives() -> No
     assert held.form.equal.matrix @ once.m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
 
 
+def test_only_what_equations_need_is_set_up() -> None:
+    held = Problem(build_form(lifted("gini").program), Clock())
+    state = somewhere(held)
+    held.manifold.centring(state.m)(state.m)
+    assert not {"equal", "equal_transposed"} & vars(held.manifold).keys()
+    assert "squared" not in vars(held.manifold.separate)
+
+
 @pytest.mark.parametrize("far", [800.0, -800.0])
 def test_equations_are_met_from_scores_far_from_them(far: float) -> None:
     """Probabilities beside an equation's mass, or its own, are too small there for their exponentials."""
