@@ -22,7 +22,7 @@ from maxent.disclosure.checked_arrays import (
     mean,
 )
 from maxent.models.arrays import FloatArray
-from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.defenses.certainty import CERTAIN as CERTAIN
 
 SAME_POSTERIOR = 1e-9
 

@@ -71,4 +71,4 @@ def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
 
 def hits(posterior: FloatArray, predicted: IntArray | None, truth: IntArray) -> IntArray:
     """People of each quasi-identifier who have the guessed class, shape (n_qi,)."""
-    return truth[np.arange(len(truth)), guesses(posterior, predicted)]
+    return np.asarray(truth[np.arange(len(truth)), guesses(posterior, predicted)], np.int64)

@@ -84,7 +84,7 @@ def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
     _, codes = answers_at(program.release, list(cells.leaf.T), len(cells))
     votes = np.zeros((len(program.table), program.n_classes))
     np.add.at(votes, (cells.owner, codes), np.maximum(masses.sum(axis=1), TOLERANCE))
-    return votes.argmax(axis=1)
+    return np.asarray(votes.argmax(axis=1), np.int64)
 
 
 def pure_people(program: Program, truth: IntArray) -> BoolArray:

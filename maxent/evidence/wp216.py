@@ -112,18 +112,18 @@ def risks(
     mine = _group_sizes(link(cells, counts, nodes))
     people = int(counts.sum())
     if controls is None or control is None:
-        alone, linked = _expected(mine, people, people)
-        return Risks(Risk(alone), Risk(linked), Risk(hit_rate))
+        single, right = _expected(mine, people, people)
+        return Risks(Risk(single), Risk(right), Risk(hit_rate))
     their_counts = controls.table.counts
     theirs = _group_sizes(link(build_cells(program.release, controls.table), their_counts, nodes))
     others = int(their_counts.sum())
     size = min(people, others)
-    found = []
-    for one, other in zip(_expected(mine, people, size), _expected(theirs, others, size), strict=True):
-        interval = newcombe((one * size, other * size), (size, size), confidence)
-        found.append(Risk(one, other, interval, confidence))
+    alone, linked = (
+        Risk(one, other, newcombe((one * size, other * size), (size, size), confidence), confidence)
+        for one, other in zip(_expected(mine, people, size), _expected(theirs, others, size), strict=True)
+    )
     inference = Risk(control.hits.members, control.hits.controls, control.interval, confidence)
-    return Risks(*found, inference)
+    return Risks(alone, linked, inference)
 
 
 def _group_sizes(links: Links) -> IntArray:

@@ -14,7 +14,7 @@ from maxent.plotting.figures import missing, name_of, people_axis, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from maxent.results.solved import Solved
+    from maxent.disclosure.inference import Inference
 
 PARTED = 60
 """Leaves up to which lines part the blocks; more lines would cover them."""
@@ -33,7 +33,7 @@ _CERTAIN = (
 """Certain individuals of a leaf -> color; certain is a class of probability 0.999 or more."""
 
 
-def draw_leaves(axes: Axes, result: Solved, tree: int = 0) -> None:
+def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     """The leaves of a tree side by side, from the most to the least disclosed, removed ones included.
 
     A block is as high as the mean largest posterior of its individuals: the share of right guesses among them. Somebody
@@ -54,8 +54,9 @@ def draw_leaves(axes: Axes, result: Solved, tree: int = 0) -> None:
     height = np.array([found.vulnerability for found in leaves], np.float64)
     edges = np.append(0, np.cumsum([found.individuals for found in leaves]))
     kind = np.array([_kind(found) for found in leaves])
-    before = result.disclosure.gain.vulnerability_before if result.baseline is None else result.baseline.best
-    how = "uniform guess" if result.baseline is None or result.baseline.base_rate is None else "base rate"
+    found = result.disclosure
+    before = found.measures.get("base_rate", found.gain.vulnerability_before)
+    how = "base rate" if "base_rate" in found.measures else "uniform guess"
     for i, (label, color) in enumerate(_CERTAIN):
         if (kind == i).any():
             n = int((kind == i).sum())

@@ -12,7 +12,9 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.disclosure.inference import Inference
 from maxent.evidence.baseline import baseline_of
+from maxent.plotting.estimates import draw_estimate
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI, TRUTH = str(D1 / "qi.csv"), str(D1 / "truth.csv")
@@ -163,3 +165,15 @@ def test_what_says_no_more_than_the_base_rate_has_no_lift(capsys: Any, tmp_path:
     (tmp_path / "root.json").write_text(json.dumps(tree | {"trees": [{"nodes": [root]}]}), encoding="utf-8")
     for truth in ([], ["--truth", TRUTH]):
         assert run(capsys, "estimate", str(tmp_path / "root.json"), QI, *truth, "--max-lift", "0", "--enforce")[0] == 0
+
+
+def test_leaves_of_one_of_several_columns_are_drawn_beside_their_base_rate() -> None:
+    """Such an inference is no estimate, and has what its measures say."""
+    from matplotlib.figure import Figure
+
+    found = maxent.estimate(D1 / "tree.json", QI)
+    axes = Figure().add_subplot()
+    draw_estimate(axes, Inference(found.program, found.probabilities, found.disclosure))
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "without the release (base rate): 0.545" in [text.get_text() for text in legend.get_texts()]

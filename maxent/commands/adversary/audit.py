@@ -110,7 +110,7 @@ def _run(
 
     found = audit_release(tree, qi, **options)
     tell_noticed(found.noticed)
-    row = {"release": Path(tree).stem, **audited(found.summary)}
+    row: dict[str, Any] = {"release": Path(tree).stem, **audited(found.summary)}
     if sensitive is not None:
         target = found.release.target if isinstance(found, Audit) else found.records.table.target
         classes = [target.classes[code] for code in sensitive_codes(sensitive, target)]
