@@ -193,7 +193,13 @@ def _answers(document: Any, dice: Dice) -> None:
     boosting = {"link": dice.choice(links), "base": dice.choice([0, -1e308, {}, "x"])}
     values = {
         "predicts": ["label", "vote", "mean", "score", "sum"],
-        "boosting": [boosting, {**boosting, "rate": 0, "lambda": -1}, {**boosting, "base": 0.5}, {}],
+        "boosting": [
+            boosting,
+            {**boosting, "rate": 0, "lambda": -1},
+            {**boosting, "base": 0.5},
+            {**boosting, "weights": dice.choice([{}, {"x": -1}, 3])},
+            {},
+        ],
         "labels": ["majority", "decided", None],
     }
     for key in dice.sample(sorted(values), dice.randint(1, 3)):

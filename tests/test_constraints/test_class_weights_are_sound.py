@@ -203,3 +203,18 @@ def test_class_weights_of_scikit_learn_are_found(weights: Any) -> None:
     weighed = maxent.from_sklearn(again.fit(frame, y, sample_weight=np.full(150, 2.0)), target="Y", X=frame).boosting
     assert weighed is not None
     assert (weighed.rate, weighed.weights) == (None, {})
+
+
+@thorough(25)
+@given(case=WEIGHTS.flatmap(lambda w: models(rules=RULES.map(lambda rule: replace(rule, of_class=w)))))
+def test_proved_bounds_hold_the_truth(case: Case) -> None:
+    program = compile_program(case.release, read_qi(case.people.qi, case.release))
+    masses = true_masses(case, program)
+    truth = np.zeros((len(program.table), program.n_classes))
+    np.add.at(truth, program.cells.owner, masses)
+    share = truth / program.table.counts[:, None]
+    for level in ("closed", "linear"):
+        found = maxent.bounds(case.release, case.people.qi, level=level)
+        assert found.summary["status"] != "inconsistent"
+        assert (found.low <= share + 1e-9).all()
+        assert (found.high >= share - 1e-9).all()
