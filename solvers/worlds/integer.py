@@ -64,11 +64,11 @@ def whole_bounds(
         When a process did not survive.
     """
     whole = whole_program(program)
-    low, high = whole_numbers(low, high)
+    least, greatest = whole_numbers(low, high)
     late = questions.copy()
     members, tasks = [], []
-    for number in whole.asked(questions.any(axis=1)).tolist():
-        mine, task = task_of(whole, number, low, high, questions)
+    for number in whole.asked(np.asarray(questions.any(axis=1))).tolist():
+        mine, task = task_of(whole, number, least, greatest, questions)
         if task.part.integral:
             late[mine] = False  # linear bounds, rounded to whole numbers, are those of whole people
             continue
@@ -88,12 +88,13 @@ def whole_bounds(
         states.append((part, state))
         at, weight = np.searchsorted(part.owners, whole.like[mine]), program.table.counts[mine][:, None]
         rest = part.weight[at][:, None] - weight  # the others who are alike
-        low[mine], high[mine] = np.maximum(low[mine], state.low[at] - rest), np.minimum(high[mine], state.high[at])
-        seen = (np.maximum(state.least[at] - rest, 0) <= low[mine]) & (np.minimum(state.most[at], weight) >= high[mine])
-        late[mine] &= ~seen
+        least[mine] = np.maximum(least[mine], state.low[at] - rest)
+        greatest[mine] = np.minimum(greatest[mine], state.high[at])
+        low_seen = np.maximum(state.least[at] - rest, 0) <= least[mine]
+        late[mine] &= ~(low_seen & (np.minimum(state.most[at], weight) >= greatest[mine]))
     contradicted = any(state.possible is False for _, state in states)
     left_out = whole.left_out + sum(number for _, number in found.values())
-    return WholeBounds(low, high, late & (low < high), contradicted, left_out, whole, tuple(states))
+    return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states))
 
 
 def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:

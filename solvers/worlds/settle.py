@@ -4,7 +4,7 @@ One world shows many things at once. Of a small part worlds are asked for in whi
 come out at the middle of what is open about them; where there is no such world for any, all of these bounds move
 together. Of a large part one question is asked at a time, first of worlds that differ from one that is known only near
 by. A question is open no longer when a world attains its bound, or when what it leaves open is of no matter for any
-single member.
+single member. Those on which somebody's certainty depends come first.
 """
 
 from __future__ import annotations
@@ -81,6 +81,13 @@ class Extremes:
         """Whether it matters what lies between what was proved and what was found, shape (2, n_owners, n_classes)."""
         low, high = self.told()
         return np.stack([low < self.least, high > self.most])
+
+    def certain(self) -> BoolArray:
+        """Questions on which somebody's certainty depends: all have a class, or nobody, in every world that was found.
+
+        Shape (2, n_owners, n_classes).
+        """
+        return np.stack([self.least == self.weight[:, None], self.most == 0])
 
     def told(self) -> tuple[IntArray, IntArray]:
         """The bounds, or what is as good for every member."""
@@ -167,7 +174,7 @@ class Solver:
         low, high = self.state.low.copy(), self.state.high.copy()
         (low if end else high)[o, x] = target
         known = self.part.totals(self.state.worlds[-1])
-        far = _far(self.part, o, (self.state.low < self.state.high).any(axis=1))
+        far = _far(self.part, o, np.asarray((self.state.low < self.state.high).any(axis=1)))
         if len(far):
             near_low, near_high = low.copy(), high.copy()
             near_low[far] = near_high[far] = known[far]
@@ -199,7 +206,8 @@ def settle(
         if together:
             found = solver.together(wanted, targets)
         else:
-            end, o, x = np.argwhere(wanted)[0].tolist()
+            first = wanted & state.certain()
+            end, o, x = np.argwhere(first if first.any() else wanted)[0].tolist()
             found = solver.alone(end, o, x, int(targets[end][o, x]))
             wanted = np.zeros(wanted.shape, bool)
             wanted[end, o, x] = True

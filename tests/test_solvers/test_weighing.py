@@ -86,7 +86,7 @@ def test_worlds_are_counted(other: Executor, case: Case) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(case=CASES)
 def test_worlds_are_counted_hundreds_of_times(other: Executor, case: Case) -> None:
     found, expected, logarithm = check(other, case)
@@ -96,7 +96,7 @@ def test_worlds_are_counted_hundreds_of_times(other: Executor, case: Case) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(case=CASES)
 def test_what_chains_agree_on_is_what_counting_tells(other: Executor, case: Case) -> None:
     found, expected, _ = check(other, case, most=0, draws=400)
