@@ -72,7 +72,8 @@ class _Packing:
     def _keep(self, name: str, numbers: Iterable[float | int | bool | None], none: float | int) -> None:
         """Numbers of some nodes or branches, with something in the place of None."""
         found = [none if number is None else number for number in numbers]
-        self._parts.setdefault(name, []).append(np.array(found, np.float64 if isinstance(none, float) else np.int64))
+        part = np.array(found, np.float64) if isinstance(none, float) else np.array(found, np.int64)
+        self._parts.setdefault(name, []).append(part)
 
     def _joined(self, name: str) -> np.typing.NDArray[np.generic]:
         """All numbers of a name."""

@@ -28,8 +28,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
+from maxent.models.formats.scikit_learn.columns import Feature
+from maxent.models.formats.scikit_learn.nodes.states import bare
+from maxent.models.formats.scikit_learn.splits import Splits
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
+from maxent.models.release import Attribute
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]
@@ -458,6 +462,15 @@ def test_descriptions_that_do_not_fit_are_refused(call, messages):
         from_sklearn(fitted(), **{"target": "t"} | call)
     for message in messages:
         assert message in str(refusal.value)
+
+
+def test_indicators_that_have_one_name_are_told_apart():
+    coding = [Feature("c", "c", ("p", "q", "r"), value) for value in "pq"]
+    left, right = np.array([2, -1, 3, -1, -1]), np.array([1, -1, 4, -1, -1])
+    splits = Splits(left, right, np.array([0, 0, 1, 0, 0]), np.full(5, 0.5), np.zeros(5, bool))
+    nodes, _ = bare("model", splits, coding, [Attribute("c", "categorical", ("p", "q", "r"))], ["a"])
+    taken = [branch.values for node in Nodes(nodes) for branch in node.branches]
+    assert taken == [("q", "r"), ("p",), ("r",), ("q",)]
 
 
 def test_the_best_model_of_a_search_is_published():

@@ -106,13 +106,14 @@ def _take(
     bit = {value: 1 << i for i, value in enumerate(domain)}
     nodes, right = order.inner[rows], order.right[rows]
     at = order.order[nodes]
-    features = [coding[i] for i in splits.feature[at].tolist()]
+    tested = splits.feature[at].tolist()
+    features = [coding[i] for i in tested]
     made: dict[tuple[object, ...], int] = {}
     chosen = []
-    for node, feature in zip(at.tolist(), features, strict=True):
+    for node, column, feature in zip(at.tolist(), tested, features, strict=True):
         threshold, to_left = float(splits.threshold[node]), bool(splits.missing_left[node])
         codes = splits.codes.get(node)
-        key = (feature.name, to_left, threshold if codes is None else codes)
+        key = (column, to_left, threshold if codes is None else codes)  # several columns may have one name
         if key not in made or threshold != threshold:
             made[key] = sum(bit.get(value, 0) for value in _chosen(feature, threshold, to_left, codes))
         chosen.append(made[key])
