@@ -12,6 +12,7 @@ from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.closed import STATED, fractional
 from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
 from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.certainty.linear.level import answered, contradicted
@@ -26,8 +27,8 @@ MOST = 1000
 ROUNDS, CUTS = 20, 2000
 """Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight."""
 
-PRESOLVED = 1e-9
-"""Individuals by which presolve may have moved a bound: it computes without directed rounding."""
+PRESOLVED = 1e-11
+"""Share of its people by which presolve may have moved a bound of a part: it computes without directed rounding."""
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
@@ -113,6 +114,11 @@ class _Tangents(WarmProgram):
 
 
 def _feasible(program: LiftedProgram) -> Feasible:
-    """The linear part of a lifted program, loosened by what presolve may have rounded."""
-    lower, upper = program.row_lower - PRESOLVED, program.row_upper + PRESOLVED
-    return Feasible(program.matrix, lower, upper, program.lower - PRESOLVED, program.upper + PRESOLVED)
+    """The linear part of a lifted program, loosened by what presolve, or whoever stated it, may have rounded."""
+    matrix, people = program.matrix, float(program.total.sum())
+    broken = fractional(program.row_lower) | fractional(program.row_upper)
+    broken |= np.bincount(matrix.tocoo().row, fractional(matrix.data), matrix.shape[0]) > 0
+    moved = PRESOLVED * max(1.0, people)
+    loose = np.where(broken, STATED * max(1.0, people), moved)
+    lower, upper = program.row_lower - loose, program.row_upper + loose
+    return Feasible(matrix, lower, upper, program.lower - moved, program.upper + moved)
