@@ -14,7 +14,6 @@ import numpy as np
 from maxent.disclosure.checked_arrays import Believed, mean
 from maxent.disclosure.divergence import top_k_average
 from maxent.disclosure.measures import (
-    CERTAIN,
     alpha_k,
     bayes_vulnerability,
     conditional_entropy,
@@ -23,6 +22,7 @@ from maxent.disclosure.measures import (
     t_closeness,
 )
 from maxent.models.arrays import FloatArray
+from maxent.models.defenses.certainty import CERTAIN
 
 Number: TypeAlias = float | int
 

@@ -18,11 +18,12 @@ from maxent.disclosure.checked_arrays import (
     checked_prior,
 )
 from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, individual_divergence
-from maxent.disclosure.measures import CERTAIN, AlphaK, Gain, conditional_entropy, gain_over_prior
+from maxent.disclosure.measures import AlphaK, Gain, conditional_entropy, gain_over_prior
 from maxent.disclosure.registry import MEASURES, Number, estimated
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.two_groups import Control
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.certainty import CERTAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import at_most
 from maxent.disclosure.divergence import individual_divergence
 from maxent.disclosure.group_shares import Shares
-from maxent.disclosure.measures import CERTAIN, conditional_entropy
+from maxent.disclosure.measures import conditional_entropy
 from maxent.evidence.control import guesses
 from maxent.evidence.truth import InTruth, predicted_classes
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Target
 from maxent.models.tables.frame import shorten, shorten_list

@@ -9,12 +9,12 @@ from typing import Any
 
 from maxent.disclosure.judging import worse_certain, worse_posterior
 from maxent.disclosure.limits import HOW
-from maxent.disclosure.measures import CERTAIN
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.wp216 import TITLES, Risk, Risks
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural, shown
+from maxent.models.defenses.certainty import CERTAIN
 
 Row = Mapping[str, Any]
 

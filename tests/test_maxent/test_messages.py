@@ -40,7 +40,7 @@ CALLS = {
     "number": (["estimate", *TREE, "--tolerance", "low"], ["--tolerance: expected a number, found 'low'"]),
     "choice": (
         ["defend", "prune", *DEFEND],
-        ["METHOD: expected one of none, prune-leaf, prune-parent, kadet, erp, rdt, found 'prune'; did you mean"],
+        ["METHOD: expected one of none, prune-leaf, prune-parent, optimal, kadet, erp, rdt, found 'prune'; did you"],
     ),
     "option": (
         ["audit", "tree.json", "--risks"],

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maxent.api.releases.start import counted, domains_of, private_of, starting_tree
 from maxent.models.defenses.method import Method
-from maxent.models.defenses.registry import asked_for, methods, parameters
+from maxent.models.defenses.registry import asked_for, given, methods, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reader, Reading, reader_of
@@ -42,6 +43,7 @@ def defend(
     categorical: Sequence[str] = (),
     missing: Missing = "refuse",
     test: Source | None = None,
+    model: Any = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Defended:
@@ -65,6 +67,9 @@ def defend(
         only if what is missing here is missing in the adversary's table.
     test : DataFrame or path, optional
         Other records, for the test accuracy. They may have values and classes that the data have not.
+    model : path, Release or fitted model of scikit-learn, optional
+        A tree to start from, in place of one that is grown, see `maxent.convert`; for methods that prune a tree. Its
+        leaves state what the records have in them.
     reading : Reading, optional
         How all tables are read, see `maxent.models.reading.Reading`.
     **options
@@ -101,8 +106,17 @@ def defend(
         "categorical": categorical,
         "missing": missing,
     }
-    first, training = read_for(asked[0], data, columns, reader)
-    return defend_training(method, [first, *asked[1:]], training, test, reader)
+    if model is None:
+        first, training = read_for(asked[0], data, columns, reader)
+        return defend_training(method, [first, *asked[1:]], training, test, reader)
+    if len(targets) > 1:
+        raise invalid("options", ARGUMENT, "target", "one column, for a tree to start from", shorten_list(targets))
+    start = starting_tree(model, data, method, asked[0], given(options), columns, reading)
+    columns["private"] = private_of(start, _names(qi), _names(private))
+    domains = domains_of(start, [*_names(qi), *columns["private"]])
+    named: dict[str, Any] = {**columns, "domains": domains}
+    training = read_training(data, **named, reader=reader)
+    return defend_training(method, asked, training, test, reader, counted(start, training))
 
 
 def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:
@@ -113,12 +127,21 @@ def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Re
 
 
 def defend_training(
-    method: str, asked: Sequence[Method], training: Training, test: Source | None, reader: Reader
+    method: str,
+    asked: Sequence[Method],
+    training: Training,
+    test: Source | None,
+    reader: Reader,
+    start: Release | None = None,
 ) -> Defended:
-    """Defend records that were read, for each of the k asked for; the first of these has read the method's files."""
+    """Defend records that were read, for each of the k asked for; the first of these has read the method's files.
+
+    ``start`` is a tree to start from, whose leaves state their counts.
+    """
     first: Any = asked[0]  # whether it has a k is its own affair
     cases = None if test is None else read_cases(test, "test", training.target, training.attributes, reader=reader)
-    known, grown, predict = cases_of(training), first.origin(training), first.predictor()
+    known, predict = cases_of(training), first.predictor()
+    grown = first.origin(training) if start is None else start
     releases: list[Release] = []
     tables: list[GeneralizedTable] = []
     rows: list[dict[str, Any]] = []

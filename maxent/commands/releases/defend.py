@@ -72,6 +72,12 @@ def defend_command(
         MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
     ] = MissingName.refuse,
     test: opt.Test = None,
+    model: Annotated[
+        str | None,
+        panels.read(
+            "--from", metavar="MODEL", help="A tree to start from, of any tool that 'maxent convert' reads, not grown."
+        ),
+    ] = None,
     reading: Any = None,
     csv_literal: opt.CsvLiteral = False,
     as_json: opt.Json = False,
@@ -85,6 +91,7 @@ def defend_command(
         "categorical": split_names("categorical", categorical or ()),
         "missing": missing.value,
         "test": test,
+        "model": model,
         "reading": reading,
     }
     return partial(_run, method, data, columns, options, as_json, output, csv_literal)
@@ -108,7 +115,7 @@ def _run(
     from maxent.text.terminal import print_json
 
     options = given({name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()})
-    inputs = [data, columns["test"]]
+    inputs = [data, columns["test"], columns["model"]]
     for name, value in options.items():
         if parameters()[name].about.files == "folder":
             options[name] = hierarchy_files(value, [*columns["qi"], *columns["private"]])

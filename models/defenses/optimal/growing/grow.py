@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.defenses.optimal.growing.depth_two import LEAF, Worth
 from maxent.models.defenses.optimal.growing.search import PROVED, Grown, Progress, Search
@@ -127,7 +127,7 @@ def _drafts(training: Training, found: Grown, splits: tuple[Split, ...]) -> list
     return depth_first(drafts)
 
 
-def _goes_first(training: Training, split: Split, rows: IntArray) -> FloatArray:
+def _goes_first(training: Training, split: Split, rows: IntArray) -> BoolArray:
     """Which of the records take the first branch, shape (n_rows,)."""
     column, branch = training.columns[split.attribute][rows], split.branches[0]
     if branch.le is not None:

@@ -167,7 +167,9 @@ def _merged(blocks: tuple[Block, ...], codes: IntArray, counts: FloatArray) -> R
             key = np.unique(key, return_inverse=True)[1]
         key = key * block.size + column
     _, first, row = np.unique(key, return_index=True, return_inverse=True)
-    summed = np.stack([np.bincount(row, people, minlength=len(first)) for people in counts.T], axis=1)
+    summed = np.stack([np.bincount(row, people, minlength=len(first)) for people in counts.T], axis=1).astype(
+        np.float64
+    )
     return Records(blocks, codes[first], summed)
 
 
