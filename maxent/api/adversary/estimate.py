@@ -10,7 +10,6 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from maxent.api.adversary.audit import audit_case
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
@@ -295,6 +294,8 @@ def estimate_case(
 
 def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
     """The summary of the attacks on a case, for the verdict on its estimate."""
+    from maxent.api.adversary.audit import audit_case
+
     with unwarned():
         return audit_case(case, rounding=rounding).summary
 
