@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.worlds.cp_sat import cp_sat
 from maxent.solvers.worlds.model import WorldModel, masses_of
@@ -48,10 +48,15 @@ class Patience:
         """Whether it is time to stop."""
         return self.clock.stop() is not None or time.monotonic() >= self.end
 
+    def left(self, otherwise: float) -> float:
+        """Seconds until the end of all questions, or ``otherwise`` where there is none."""
+        left = self.clock.left()
+        until = min(self.end - time.monotonic(), math.inf if left is None else left)
+        return max(until, 0.01) if math.isfinite(until) else otherwise
+
     def seconds(self) -> float:
         """Seconds for the next question."""
-        left = self.clock.left()
-        return max(min(self.question, self.end - time.monotonic(), math.inf if left is None else left), 0.01)
+        return min(self.question, self.left(self.question))
 
 
 def threads() -> int:
@@ -81,13 +86,6 @@ class Extremes:
         """Whether it matters what lies between what was proved and what was found, shape (2, n_owners, n_classes)."""
         low, high = self.told()
         return np.stack([low < self.least, high > self.most])
-
-    def certain(self) -> BoolArray:
-        """Questions on which somebody's certainty depends: all have a class, or nobody, in every world that was found.
-
-        Shape (2, n_owners, n_classes).
-        """
-        return np.stack([self.least == self.weight[:, None], self.most == 0])
 
     def told(self) -> tuple[IntArray, IntArray]:
         """The bounds, or what is as good for every member."""
@@ -198,6 +196,7 @@ def settle(
     state.possible = solver.any_world() if (state.low <= state.high).all() else False
     tries, asking = np.zeros((2, *asked.shape), np.int64), np.stack([asked, asked])
     together = len(part.owner) * part.n_classes <= SMALL
+    doubt = _doubt(part)
     while state.possible and not patience.ended():
         wanted = asking & state.open()
         if not wanted.any():
@@ -206,9 +205,8 @@ def settle(
         if together:
             found = solver.together(wanted, targets)
         else:
-            first = wanted & state.certain()
-            end, o, x = np.argwhere(first if first.any() else wanted)[0].tolist()
-            found = solver.alone(end, o, x, int(targets[end][o, x]))
+            end, o, x = np.unravel_index(int(np.where(wanted, doubt, np.inf).argmin()), wanted.shape)
+            found = solver.alone(int(end), int(o), int(x), int(targets[end][o, x]))
             wanted = np.zeros(wanted.shape, bool)
             wanted[end, o, x] = True
         if found is False:
@@ -221,6 +219,23 @@ def settle(
             asking[wanted] = False
         tell(state, solver.left_out)
     return solver.left_out
+
+
+def _doubt(part: WholePart) -> FloatArray:
+    """How far from certain the answer of each question looks, shape (2, n_owners, n_classes): the least comes first.
+
+    That somebody has a class looks as likely as the class is frequent among those of any one statement about it.
+    """
+    matrix, k = part.rows.matrix, part.n_classes
+    people = np.maximum(matrix.astype(bool) @ np.repeat(part.weight[part.owner], k), 1)
+    entry = np.repeat(np.arange(len(part.rows)), np.diff(matrix.indptr))
+    others = np.bincount(entry, matrix.data != 1, len(part.rows))
+    share = np.where(others == 0, part.rows.upper / people, 1.0)
+    likely = np.ones((len(part.owners), k))
+    np.minimum.at(likely, (part.owner[matrix.indices // k], matrix.indices % k), share[entry])
+    order = np.sort(likely, axis=1)
+    rest = np.where(likely == order[:, -1:], order[:, -2:-1] if k > 1 else 0.0, order[:, -1:])
+    return np.stack([rest, likely])
 
 
 def two_worlds(part: WholePart, state: Extremes, patience: Patience) -> int:

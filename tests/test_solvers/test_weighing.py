@@ -137,6 +137,21 @@ def test_chains_find_what_counting_does(other: Executor) -> None:
     np.testing.assert_allclose(found.posterior, exact.posterior, atol=0.05)
 
 
+def test_worlds_of_a_leaf_are_counted_whatever_its_size() -> None:
+    people = pd.DataFrame({"A": ["x"] * 6_000 + ["y"] * 30, "B": (["u", "v", "v"] * 2_010)})
+    root = Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",))))
+    nodes = (root, Node("L", counts={"a": 1_000, "b": 5_000}), Node("R", counts={"a": 7, "b": 23}))
+    attributes = Attribute("A", values=("x", "y")), Attribute("B", values=("u", "v"))
+    release = Release(Target("Y", ("a", "b")), attributes, (Tree(nodes),))
+    program = compile_program(release, read_qi(people, release))
+    bounds = prove(program, "closed", Clock()).bounds
+    found = weigh(program, bounds.low, bounds.high, patience())
+    assert found.counted.all()
+    assert found.log_number == pytest.approx(math.log(math.comb(6_000, 1_000)) + math.log(math.comb(30, 7)))
+    at_x = program.table.frame()["A"].to_numpy() == "x"
+    np.testing.assert_allclose(found.posterior[:, 0], np.where(at_x, 1 / 6, 7 / 30), atol=1e-12)
+
+
 def test_agreement_of_independent_and_of_different_chains() -> None:
     rng = np.random.default_rng(0)
     same = rng.standard_normal((4, 500, 2))

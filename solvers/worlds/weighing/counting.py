@@ -70,9 +70,27 @@ def counted(part: WholePart, low: IntArray, high: IntArray, most: int = MOST) ->
         return None
 
 
+def _told(part: WholePart, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """The bounds, tightened by statements about the people of one class of one pooled quasi-identifier."""
+    low, high, matrix, k = low.copy(), high.copy(), part.rows.matrix, part.n_classes
+    groups = np.bincount(part.owner)
+    for r in range(len(part.rows)):
+        unknown = matrix.indices[matrix.indptr[r] : matrix.indptr[r + 1]]
+        if not len(unknown) or (matrix.data[matrix.indptr[r] : matrix.indptr[r + 1]] != 1).any():
+            continue
+        owner, klass = part.owner[unknown // k], unknown % k
+        o, x = owner[0], klass[0]
+        if (owner == o).all() and (klass == x).all() and len(unknown) == groups[o]:
+            low[o, x], high[o, x] = max(low[o, x], part.rows.lower[r]), min(high[o, x], part.rows.upper[r])
+    weight = part.weight[:, None]
+    high = np.minimum(high, weight - (low.sum(axis=1, keepdims=True) - low))
+    return np.maximum(low, weight - (high.sum(axis=1, keepdims=True) - high)), high
+
+
 def _counted(part: WholePart, low: IntArray, high: IntArray, most: int) -> Counted:
     if len(part.owner) * part.n_classes > UNKNOWNS or (low > high).any():
         raise TooMany
+    low, high = _told(part, low, high)
     sums = _Sums(part)
     left = most
     options: list[list[_Option]] = []

@@ -18,6 +18,9 @@ from maxent.solvers.worlds.weighing.counting import MOST, counted
 from maxent.solvers.worlds.weighing.sampling import DRAWS, sampled
 from maxent.solvers.worlds.witness import worlds_of
 
+WHOLE = 60.0
+"""Seconds for chains where there is no limit."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
@@ -56,7 +59,7 @@ def weigh(
     Parameters
     ----------
     low, high : shape (n_quasi_identifiers, n_classes), individuals, proved bounds
-    patience : when to stop; a part that is sampled has the time of a question
+    patience : when to stop; parts that are sampled share what is left
     seed : of the chains
     most : steps up to which a part is counted
     draws : worlds that are kept of each chain
@@ -106,12 +109,13 @@ def _sample(
 ) -> None:
     """Fill in what is sampled."""
     tasks, states = worlds_of(whole, low, high, patience, run, parts)
-    for number, task, state in zip(parts.tolist(), tasks, states, strict=True):
+    for done, (number, task, state) in enumerate(zip(parts.tolist(), tasks, states, strict=True)):
         if not state.worlds:
             continue
         several = np.bincount(task.part.owner, minlength=len(task.part.owners)) > 1
         free = (state.low < state.high).any(axis=1) | several
-        chains = sampled(task.part, state.worlds, free, patience, seed + number, draws)
+        seconds = patience.left(WHOLE) / (len(parts) - done)
+        chains = sampled(task.part, state.worlds, free, seconds, seed + number, draws)
         if chains is None:
             continue
         members = np.flatnonzero(np.isin(whole.like, task.part.owners))

@@ -14,7 +14,6 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.worlds.part import WholePart
-from maxent.solvers.worlds.settle import Patience
 from maxent.solvers.worlds.weighing.moves import moves_of
 from maxent.solvers.worlds.weighing.walk import Walk
 
@@ -23,7 +22,13 @@ DRAWS = 400
 """Worlds that are kept of each chain, after as many that are not."""
 
 PACE = 20
-"""Moves between two worlds that are kept, for each pooled quasi-identifier of which something is open; at least."""
+"""Moves between two worlds that are kept, for each pooled quasi-identifier of which something is open."""
+
+CHUNK = 1 << 10
+"""Quantities that are looked at together, so that intermediate results stay small."""
+
+LOOK = 50
+"""Moves between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,35 +44,40 @@ class Sampled:
 
 
 def sampled(
-    part: WholePart, starts: Sequence[IntArray], free: BoolArray, patience: Patience, seed: int, draws: int = DRAWS
+    part: WholePart, starts: Sequence[IntArray], free: BoolArray, seconds: float, seed: int, draws: int = DRAWS
 ) -> Sampled | None:
-    """Walk from some worlds, and look at what the chains have in common; None where there was no time for half of it.
+    """Walk from some worlds, and look at what the chains have in common; None where no move leads from one to another.
 
     Parameters
     ----------
     starts : worlds of the part, shape (n_groups, n_classes) each; chains begin at them in turn
     free : shape (n_owners,), pooled quasi-identifiers of which something is open
+    seconds : time for all chains; a shorter one means fewer moves between two worlds that are kept
+    seed : of the moves
+    draws : worlds that are kept of each chain
     """
     rng = np.random.default_rng(seed)
+    begin = time.monotonic()
     moves = moves_of(part, free, rng)
     if not len(moves):
         return None
     walks = [Walk(part, moves, starts[i % len(starts)], rng) for i in range(CHAINS)]
     pace = PACE * max(int(free.sum()), 1)
     kept = np.zeros((CHAINS, draws, len(part.owners), part.n_classes), np.float32)
-    begin, share = time.monotonic(), patience.seconds()
     for draw in range(-draws, draws):
+        # What is left of the time for each draw of a chain, in moves at the speed so far.
+        share = (begin + seconds - time.monotonic()) / (draws - draw) / CHAINS
         for chain, walk in enumerate(walks):
-            for _ in range(pace):
+            ends = time.monotonic() + share
+            for number in range(pace):
                 walk.step()
+                if number % LOOK == LOOK - 1 and time.monotonic() > ends:
+                    break
             if draw >= 0:
                 kept[chain, draw] = part.totals(walk.point())
-        if patience.ended() or time.monotonic() - begin > share:
-            if draw < draws // 2:
-                return None
-            kept = kept[:, : draw + 1]
-            break
-    r_hat, effective = agreement(kept.reshape(*kept.shape[:2], -1).astype(np.float64))
+    values = kept.reshape(CHAINS, draws, -1)
+    chunks = [values[:, :, at : at + CHUNK].astype(np.float64) for at in range(0, values.shape[2], CHUNK)]
+    r_hat, effective = (np.concatenate(each) for each in zip(*map(agreement, chunks), strict=True))
     shape = len(part.owners), part.n_classes
     mean: FloatArray = kept.mean(axis=(0, 1), dtype=np.float64)
     return Sampled(mean, r_hat.reshape(shape), effective.reshape(shape))
