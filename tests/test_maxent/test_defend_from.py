@@ -83,3 +83,16 @@ def test_the_command_starts_from_a_file(
     assert main(["defend", "rdt", *call]) == 2
     assert "--from: expected none for rdt" in capsys.readouterr().err
     assert main(["audit", "best.json", "data.csv"]) == 0
+
+
+def test_what_limits_on_leaves_do_not_cover_is_told() -> None:
+    frame = table()
+    told = {}
+    frame = frame.assign(y=np.where(frame["p"] + frame["x"] % 3 > 5, "yes", "no"))
+    for private, more in ((["p"], {}), ([], {"criterion": "stated"}), ([], {})):
+        found = defend(frame, "optimal", target="y", qi=QI, private=private, max_posterior=1.0, **more)
+        told[str(private) + str(more)] = [note for note in found.notes if note.startswith("limits are kept by")]
+    with_private, stated, plain = told.values()
+    assert "private attributes are tested" in with_private[0]
+    assert "what splits were chosen by is stated" in stated[0]
+    assert plain == []

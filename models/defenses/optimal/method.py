@@ -96,13 +96,20 @@ class BestSubtree(InducedTree):
         return self.limits.as_dict()
 
     def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        from maxent.models.trees.predict import tested_attributes
+
         yield from super().notes(training, releases, rows)
         for row in rows:
             yield self._proof(row)
-        if self.criterion == "stated" and self.limits.as_dict().keys() != {"k"}:
+        more = []
+        if self.criterion == "stated":
+            more.append("what splits were chosen by is stated")
+        if any(attribute.role == "private" for release in releases for attribute in tested_attributes(release)):
+            more.append("private attributes are tested")
+        if more and self.limits.as_dict().keys() != {"k"}:
             yield (
-                "limits are kept by what leaves state; what splits were chosen by tells more of single people "
-                "(maxent estimate TREE QI measures it)"
+                f"limits are kept by what leaves state, and {' and '.join(more)}: what is inferred of single people "
+                "can be beyond them (maxent estimate TREE QI measures it)"
             )
 
     def _proof(self, row: Row) -> str:
