@@ -30,6 +30,7 @@ from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
 from maxent.solvers.certainty.levels import level_names
 from maxent.solvers.certainty.linear import search
 from maxent.solvers.certainty.linear.duality import Feasible
+from maxent.solvers.certainty.linear.warm import WarmProgram
 from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
 
@@ -329,3 +330,13 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
         prove(overlapping(), "linear", Clock())
     assert len(heard) == 1
     assert "may need a linear program each" in heard[0]
+
+
+def test_a_program_without_a_point_is_told_from_one_with() -> None:
+    matrix = sparse.csr_matrix(np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    sides = np.array([5.0, 2.0, 1.0])
+    apart = Feasible(matrix, sides, sides, np.zeros(3), np.full(3, 5.0))
+    vertex = WarmProgram(apart, Clock()).largest(np.array([1.0, 0.5, 0.0]))
+    assert vertex is not None
+    assert vertex.point is None
+    assert any(apart.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))

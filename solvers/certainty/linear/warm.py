@@ -44,6 +44,7 @@ class WarmProgram:
         lp.sense_ = highspy.ObjSense.kMaximize
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+        self._optimal = highspy.HighsModelStatus.kOptimal
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
         settings: dict[str, bool | int | str] = {
             "output_flag": False,
@@ -83,7 +84,8 @@ class WarmProgram:
         solution = self._solver.getSolution()
         if self._clock.stop() is not None:
             return None
-        if solution.value_valid and solution.dual_valid:
-            return Vertex(np.array(solution.col_value), np.array(solution.row_dual))
+        prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._solver.getNumRow())
+        if self._solver.getModelStatus() == self._optimal:
+            return Vertex(np.array(solution.col_value), prices)
         ray = self._solver.getDualRay()  # type: ignore[attr-defined]
-        return Vertex(None, -np.array(ray[2]) if ray[1] else np.zeros(self._solver.getNumRow()))
+        return Vertex(None, -np.array(ray[2]) if ray[1] else prices)
