@@ -63,7 +63,7 @@ def compared(
 def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
     """The guessed class of each quasi-identifier, shape (n_qi,): the likeliest; of several alike the predicted one."""
     likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
-    first = likeliest.argmax(axis=1)
+    first: IntArray = np.asarray(likeliest.argmax(axis=1), np.int64)
     if predicted is None:
         return first
     return np.where(likeliest[np.arange(len(first)), predicted], predicted, first)
