@@ -32,7 +32,7 @@ from maxent.models.tables.qi_table import read_qi
 WEIGHTS = st.sampled_from(((1.0, 3.0), (0.1, 1.0), (2.0, 2.0, 2.0), (7.3, 0.4, 1.0), (1.0, 25.0), (0.5, 1.0, 0.5)))
 
 
-@thorough(60)
+@thorough(15)
 @given(case=WEIGHTS.flatmap(lambda w: models(private=1, rules=RULES.map(lambda rule: replace(rule, of_class=w)))))
 def test_the_truth_satisfies_what_values_under_class_weights_say(case: Case) -> None:
     validate_release(case.release)
@@ -129,7 +129,7 @@ def test_numbers_beyond_all_numbers_prove_nothing(value: float) -> None:
 
 def test_a_weighted_sum_bounds_the_number_of_people() -> None:
     random = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(20):
         people = random.integers(1, 4, 4).astype(float)
         weight = random.uniform(0.2, 1, 4)
         truth = np.array([random.integers(0, n + 1) for n in people])
@@ -186,26 +186,26 @@ def test_class_weights_of_scikit_learn_are_found(weights: Any) -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     random = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": random.integers(0, 9, 150), "z": random.normal(size=150).round(1)})
-    y = (frame["x"] + 3 * frame["z"] + random.normal(size=150) * 3 > 6).astype(int)
+    frame = pd.DataFrame({"x": random.integers(0, 9, 120), "z": random.normal(size=120).round(1)})
+    y = (frame["x"] + 3 * frame["z"] + random.normal(size=120) * 3 > 6).astype(int)
     model = HistGradientBoostingClassifier(
-        max_iter=4, min_samples_leaf=5, l2_regularization=0.5, class_weight=weights, early_stopping=False
+        max_iter=3, min_samples_leaf=5, l2_regularization=0.5, class_weight=weights, early_stopping=False
     )
     release = maxent.from_sklearn(model.fit(frame, y), target="Y", X=frame)
     assert release.boosting is not None
-    expected = [150 / (2 * n) for n in np.bincount(y)] if weights == "balanced" else [1.0, weights[1]]
+    expected = [120 / (2 * n) for n in np.bincount(y)] if weights == "balanced" else [1.0, weights[1]]
     assert release.boosting.weights == pytest.approx(dict(zip("01", expected, strict=True)))
     counts, held, sums = satisfied(release, frame, y)
     assert counts >= len(release.trees[0].leaves)
     assert held
     assert sums > 0
     again = HistGradientBoostingClassifier(max_iter=1, l2_regularization=0.5, class_weight=weights)
-    weighed = maxent.from_sklearn(again.fit(frame, y, sample_weight=np.full(150, 2.0)), target="Y", X=frame).boosting
+    weighed = maxent.from_sklearn(again.fit(frame, y, sample_weight=np.full(120, 2.0)), target="Y", X=frame).boosting
     assert weighed is not None
     assert (weighed.rate, weighed.weights) == (None, {})
 
 
-@thorough(25)
+@thorough(5)
 @given(case=WEIGHTS.flatmap(lambda w: models(rules=RULES.map(lambda rule: replace(rule, of_class=w)))))
 def test_proved_bounds_hold_the_truth(case: Case) -> None:
     program = compile_program(case.release, read_qi(case.people.qi, case.release))
