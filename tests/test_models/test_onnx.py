@@ -124,6 +124,13 @@ def test_a_tree_of_two_classes_says_the_probability_of_one(tmp_path: Path) -> No
     assert predict(found.release, NUMBERS).tolist() == ["nö", "nö", "ja", "ja"]
 
 
+def test_a_number_that_signals_to_be_none_is_none(tmp_path: Path) -> None:
+    content = model([trees()], [given("X", 1, 1)])
+    content = content.replace(struct.pack("<f", 1.5), struct.pack("<I", 0x7FA00000))
+    with pytest.raises(InvalidInput, match="expected finite numbers"):
+        read(tmp_path, content, features=("x",))
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

@@ -157,7 +157,9 @@ def _floats(content: int | memoryview) -> npt.NDArray[np.float32]:
     found = _bytes(content)
     if not len(found) or len(found) % 4:
         raise Malformed("a number that is not of four bytes")
-    return np.frombuffer(found, "<f4")
+    numbers = np.frombuffer(found, "<f4")
+    no_number = np.isnan(numbers)  # some of which NumPy warns of where it makes them doubles
+    return np.where(no_number, np.float32(np.nan), numbers) if no_number.any() else numbers
 
 
 def _tensor(message: memoryview) -> tuple[str, Tensor]:
