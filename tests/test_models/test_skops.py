@@ -21,6 +21,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -126,9 +127,8 @@ def test_pipelines_are_undone_with_the_training_table(tmp_path: Path) -> None:
     prepared = make_column_transformer(
         (make_pipeline(StandardScaler()), ["größe"]), (OneHotEncoder(), ["code", "town"]), ("passthrough", ["age"])
     )
-    model = make_pipeline(prepared, RandomForestClassifier(4, bootstrap=False, max_depth=4, random_state=0)).fit(
-        frame, Y
-    )
+    forest = RandomForestClassifier(4, bootstrap=False, max_depth=4, random_state=0)
+    model = make_pipeline(prepared, SelectKBest(k=5), forest).fit(frame, Y)
     path = saved(model, tmp_path / "model.skops")
     with pytest.raises(InvalidInput, match="the training table, which --train gives"):
         read(path)

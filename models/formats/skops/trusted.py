@@ -50,6 +50,8 @@ REGRESSORS = {
 EMPTY = (
     "sklearn._loss.",
     "sklearn.ensemble._gb_losses.",
+    "sklearn.feature_selection._mutual_info.",
+    "sklearn.feature_selection._univariate_selection.",
     "sklearn.metrics.",
     "sklearn.utils.",
     "numpy.random.",
