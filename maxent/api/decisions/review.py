@@ -102,7 +102,8 @@ def review(
     ----------
     model : fitted model, or path
         A model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that ends in one, whose steps are
-        undone (docs/models.md), or a file or folder that a tool wrote, as `maxent.convert` takes it.
+        undone (docs/models.md); a model of XGBoost, LightGBM or CatBoost, read as its tool saves it; or a file or
+        folder that a tool wrote, as `maxent.convert` takes it.
     X : DataFrame, array or path
         The training table, as ``fit`` was given it: strings, categories, numbers, missing values. More columns may be
         there. Columns of an array are called ``x0``, ``x1``...

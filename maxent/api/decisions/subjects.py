@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api.case import Tables
 from maxent.api.decisions.frames import frame_of, with_column
 from maxent.api.releases.convert import converted, wanted_of, with_numbers
+from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
@@ -71,6 +72,10 @@ def subject_of(
     if isinstance(model, (str, PathLike)):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
         return _of_file(model, X, y, stated, reading)
+    if is_boosted_elsewhere(model):
+        stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
+        with saved(model) as path:
+            return _of_file(path, X, y, {**stated, "classes": wanted["classes"] or classes_of(model)}, reading)
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"

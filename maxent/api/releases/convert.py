@@ -1,4 +1,4 @@
-"""Models of other tools as releases: from files, and from models of scikit-learn that are there."""
+"""Models of other tools as releases: from files, and from models that are there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
 from maxent.models.formats.registry import convert_model
@@ -39,7 +40,7 @@ def convert(
     model : path or fitted model
         A file or a folder that a tool wrote, in a format of docs/models.md; or a tree, a forest or a boosted model of
         scikit-learn, as `maxent.from_sklearn` takes it, which has more arguments; or a ``Pipeline`` that ends in one,
-        which needs ``train``.
+        which needs ``train``; or a model of XGBoost, LightGBM or CatBoost, read as the file that its tool saves.
     target : str, optional
         The name of the sensitive attribute; by default what the file says, else ``class``.
     classes : sequence of str, optional
@@ -73,6 +74,11 @@ def convert(
     if isinstance(model, (str, PathLike)):
         wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
         return converted(model, wanted, reading).release
+    if is_boosted_elsewhere(model):
+        named = classes or classes_of(model)
+        wanted = wanted_of(target, named, features, qi, train, with_numbers(parameters, numeric))
+        with saved(model) as path:
+            return converted(path, wanted, reading).release
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
