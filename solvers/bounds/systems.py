@@ -96,7 +96,7 @@ class _Places:
         narrow = sparse.csc_matrix((data, self.indices, self.indptr), shape=(n, n))
         beside = np.bincount(self.beside_at, values[self.beside], n * n_wide).reshape((n_wide, n)).T
         corner = np.bincount(self.corner_at, values[self.corner], n_wide * n_wide).reshape((n_wide, n_wide))
-        return narrow, beside, corner
+        return narrow, np.asarray(beside, np.float64), np.asarray(corner, np.float64)
 
 
 @dataclass(slots=True, eq=False)

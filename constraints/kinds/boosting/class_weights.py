@@ -143,7 +143,7 @@ class WeightedLeaf:
         low, high = low / (size or 1.0), high / (size or 1.0)
         if matrix.sum() < 0:
             matrix, low, high = -matrix, -high, -low
-        return LeafSum(self.tree, self.place, of, matrix.any(axis=0).astype(np.float64), matrix, low, high)
+        return LeafSum(self.tree, self.place, of, np.asarray(matrix.any(axis=0), np.float64), matrix, low, high)
 
 
 def number_of_class(said: LeafSum, klass: int, people: FloatArray) -> tuple[float, float] | None:
