@@ -27,7 +27,7 @@ INSIDE, WITHIN = 0.995, 0.9
 SHORTER, LEAST = 0.8, 1e-6
 """What steps are multiplied by until they are short enough, and how short they become."""
 
-LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e3
+LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e5
 """What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
 between the first and the third; at least the second where equations are off by more than the fourth times that mean."""
 
