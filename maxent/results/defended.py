@@ -30,7 +30,8 @@ class Defended(Shown):
     - ``k``, None for a method without one; ``guarantee``, such as ``{"k": 5}``, None for none;
     - ``leaves_before`` (of the tree as it was grown) and ``leaves`` that are published; ``removed_leaves``, branches
       that end where a leaf was removed, and ``removed_records``, which no published leaf has;
-    - ``pure_leaves`` and ``pure_records``: published leaves whose records all have one class, and the records in them;
+    - ``pure_leaves`` and ``pure_records``: published leaves whose records all have one class, and the records in them
+      (in several trees each record is counted once in every tree);
     - ``train_accuracy`` and ``test_accuracy``, None without a test, of what is published.
 
     And of records:

@@ -79,7 +79,7 @@ class GrownTree(Method):
             "leaves_before": leaves_of(grown),
             "leaves": len(counts),
             "removed_leaves": sum(b.child is None for tree in release.trees for n in tree.nodes for b in n.branches),
-            "removed_records": len(training) - sum(map(sum, counts)),
+            "removed_records": len(training) * len(release.trees) - sum(map(sum, counts)),
             "pure_leaves": len(pure),
             "pure_records": sum(pure),
         }

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from maxent import InvalidInput, defend, estimate
+from maxent import InvalidInput, ReleaseClassifier, defend, estimate
 from maxent.__main__ import main
 
 QI = ["x", "z"]
@@ -55,6 +58,23 @@ def test_forests_are_pruned_tree_by_tree() -> None:
     assert len(found.release.trees) == 3
     assert min(leaf.n or 0 for tree in found.release.trees for leaf in tree.leaves) >= 8
     assert found.release.resampled is None
+    assert found.rows[0]["removed_records"] == 0
+    removed = defend(frame, "prune-leaf", target="y", qi=QI, k=20, model=forest)
+    kept = sum(leaf.n or 0 for tree in removed.release.trees for leaf in tree.leaves)
+    assert removed.rows[0]["removed_records"] == 3 * len(frame) - kept > 0
+
+
+def test_a_defended_pipeline_predicts_in_its_place() -> None:
+    frame = table().assign(c=lambda f: f["p"].map(lambda p: "it's" if p % 3 else "a b"))
+    X, y = frame[["x", "z", "c"]], (frame["y"] == "yes").astype(int)
+    steps = make_column_transformer((OneHotEncoder(), ["c"]), remainder=StandardScaler())
+    pipeline = make_pipeline(steps, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
+    kept = defend(X.assign(y=y), "none", target="y", qi=["x", "z", "c"], model=pipeline)
+    assert (ReleaseClassifier(kept.release, classes=[0, 1]).predict(X) == pipeline.predict(X)).all()
+    found = defend(X.assign(y=y), "prune-parent", target="y", qi=["x", "z"], k=20, model=pipeline)
+    assert min(leaf.n or 0 for leaf in found.release.trees[0].leaves) >= 20
+    with pytest.raises(InvalidInput, match="data: expected a DataFrame as fit was given"):
+        defend("data.csv", "none", target="y", qi=["x", "z"], model=pipeline)
 
 
 def test_what_cannot_be_started_from_is_refused() -> None:

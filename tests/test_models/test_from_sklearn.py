@@ -358,6 +358,10 @@ WAYS_OUT = {
         make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(*TWO),
         "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it",
     ),
+    "pipeline of a regression": (
+        make_pipeline(StandardScaler(), DecisionTreeRegressor()).fit(*TWO),
+        "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it",
+    ),
     "one against the rest": (
         OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
         "give one of its estimators_ that is",

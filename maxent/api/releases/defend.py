@@ -67,9 +67,10 @@ def defend(
         only if what is missing here is missing in the adversary's table.
     test : DataFrame or path, optional
         Other records, for the test accuracy. They may have values and classes that the data have not.
-    model : path, Release or fitted model of scikit-learn, optional
+    model : path, Release, or fitted model or pipeline of scikit-learn, optional
         A tree to start from, in place of one that is grown, see `maxent.convert`; for methods that prune a tree. Its
-        leaves state what the records have in them.
+        leaves state what the records have in them. For a pipeline ``data`` is a DataFrame with the columns that ``fit``
+        was given.
     reading : Reading, optional
         How all tables are read, see `maxent.models.reading.Reading`.
     **options

@@ -14,6 +14,7 @@ from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import methods
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reading
@@ -38,9 +39,9 @@ def starting_tree(
 
     Parameters
     ----------
-    model : path, Release or fitted model of scikit-learn
+    model : path, Release, or fitted model or pipeline of scikit-learn
     data : DataFrame or path
-        The records, for domains that a file lacks.
+        The records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given.
     method, asked, options
         The method, with its parameters, and those that were given.
     named : mapping
@@ -70,12 +71,22 @@ def starting_tree(
         found = model
     elif isinstance(model, (str, PathLike)):
         found = converted(model, wanted_of(target, None, None, None, data, None), reading).release
+    elif is_pipeline(model):
+        found = _undone(model, data, target)
     else:
         found = from_sklearn(model, target=target)
     if found.boosting is not None or found.predicts == "score" or found.target.numbers:
         expected = f"trees whose leaves have classes, for {', '.join(takers)}"
         raise invalid("options", ARGUMENT, "model", expected, "scores or numbers")
     return found
+
+
+def _undone(pipeline: Any, data: Any, target: str) -> Release:
+    """A pipeline of scikit-learn as a release whose splits are in the columns of the records."""
+    if isinstance(data, (str, PathLike)) or not hasattr(data, "columns"):
+        expected = "a DataFrame as fit was given, with which the steps of a pipeline are undone"
+        raise invalid("options", ARGUMENT, "data", expected, shorten(data))
+    return release_of(pipeline, data, target=target)
 
 
 def private_of(model: Release, qi: Sequence[str], private: Sequence[str]) -> list[str]:

@@ -26,7 +26,8 @@ def check_model(source: str, model: object) -> None:
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.utils.validation import check_is_fitted
 
-    if is_model(model) and not isinstance(model, type) and is_regressor(model):
+    piped = type(model).__name__ == "Pipeline"  # has a way of its own, also that of a regression
+    if is_model(model) and not isinstance(model, type) and is_regressor(model) and not piped:
         boosted = " (steps of a boosted one are no means of records)" if hasattr(model, "learning_rate") else ""
         raise invalid(source, "argument", "model", f"{_REGRESSIONS}{boosted}; {_CUT}", _kind(model))
     if not isinstance(model, DecisionTreeClassifier):
