@@ -75,8 +75,8 @@ def convert(
         wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
         return converted(model, wanted, reading).release
     if is_boosted_elsewhere(model):
-        named = classes or classes_of(model)
-        wanted = wanted_of(target, named, features, qi, train, with_numbers(parameters, numeric))
+        kept = classes or classes_of(model)
+        wanted = wanted_of(target, kept, features, qi, train, with_numbers(parameters, numeric))
         with saved(model) as path:
             return converted(path, wanted, reading).release
     wanted = wanted_of(target, classes, features, qi, train, parameters)
