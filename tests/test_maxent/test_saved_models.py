@@ -69,6 +69,8 @@ def test_a_review_knows_the_classes_that_lightgbm_keeps() -> None:
     found = maxent.review(Lightgbm(), X, y, qi=["age"], time_limit=5)
     assert (found.release.target.name, found.release.target.classes) == ("state", ("no", "yes"))
     assert [attribute.role for attribute in found.release.attributes] == ["public", "private", "private"]
+    of_array = maxent.review(Lightgbm(), np.column_stack([age, hours, work == "a"]), y, qi=["x1"], time_limit=5)
+    assert [attribute.name for attribute in of_array.release.attributes] == ["x0", "x1", "x2"]
 
 
 def test_errors_name_the_model() -> None:

@@ -74,8 +74,7 @@ def subject_of(
         return _of_file(model, X, y, stated, reading)
     if is_boosted_elsewhere(model):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
-        with saved(model) as path:
-            return _of_file(path, X, y, {**stated, "classes": wanted["classes"] or classes_of(model)}, reading)
+        return _of_saved(model, X, y, stated, reading)
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
@@ -187,6 +186,15 @@ def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any
     found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
     release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
     return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
+
+
+def _of_saved(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A boosted model of another tool that is there, as its file; tools number the columns of an array otherwise."""
+    is_array = not isinstance(X, (str, PathLike)) and not hasattr(X, "columns")
+    features = list(frame_of(X).columns) if is_array and wanted["features"] is None else wanted["features"]
+    with saved(model) as path:
+        named = {"features": features, "classes": wanted["classes"] or classes_of(model)}
+        return _of_file(path, X, y, {**wanted, **named}, reading)
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
