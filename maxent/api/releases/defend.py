@@ -69,8 +69,8 @@ def defend(
         Other records, for the test accuracy. They may have values and classes that the data have not.
     model : path, Release, or fitted model or pipeline of scikit-learn, optional
         A tree to start from, in place of one that is grown, see `maxent.convert`; for methods that prune a tree. Its
-        leaves state what the records have in them. For a pipeline ``data`` is a DataFrame with the columns that ``fit``
-        was given.
+        leaves state what the records have in them. For a pipeline ``data`` is the DataFrame that ``fit`` was
+        given, with the target.
     reading : Reading, optional
         How all tables are read, see `maxent.models.reading.Reading`.
     **options
