@@ -147,7 +147,7 @@ REFUSED = {
         ["--min-samples-leaf: expected none", "--min-samples-split: expected none"],
     ),
     "rates": (["rdt", "--publish", "rates"], ["--publish: expected one of counts, found 'rates'"]),
-    "kadet": (["rdt", "--l", "2"], ["it is an option of kadet"]),
+    "kadet": (["rdt", "--l", "2"], ["it is an option of optimal, kadet"]),
     "others": (
         [
             *("none", "--trees", "2", "--depth", "2", "--beta", "0.1", "--epsilon", "1", "--vote", "sums"),
