@@ -297,6 +297,12 @@ def test_the_mining_schema_replaces_missing_and_other_values(read: Any) -> None:
     assert list(predict(found.release, rows)) == ["low", "low", "low", "high"]
 
 
+def test_a_replacement_of_another_kind_is_refused(read: Any) -> None:
+    mining = '<MiningField name="Pay" usageType="target"/><MiningField name="Age" missingValueReplacement="Male"/>'
+    with pytest.raises(InvalidInput, match=r"missingValueReplacement: expected a number, not 'Male'"):
+        read(document(tree(leaf(YOUNG, "high") + leaf("<True/>", "low"), mining=mining)))
+
+
 def test_values_of_the_dictionary_may_be_missing_or_not_valid(read: Any) -> None:
     fields = FIELDS.replace(
         '<DataField name="Age" optype="continuous" dataType="double"/>',

@@ -78,5 +78,9 @@ def replaced(found: Expr, mining: Element, kind: str) -> Expr:
     if mining.get("missingValueTreatment") == "returnInvalid":
         instead: Value = Special.INVALID
     else:
-        instead = typed(constant(mining.need("missingValueReplacement")), kind).values[0]
+        text = mining.need("missingValueReplacement")
+        try:
+            instead = typed(constant(text), kind).values[0]
+        except Unknown as error:
+            mining.refuse("missingValueReplacement", str(error), shorten(text))
     return combine([found], lambda v, low, high: [(high, instead if v[0] is None else v[0])])
