@@ -141,7 +141,7 @@ def _of_each_in_file(
 
 
 def _states_others(found: int, targets: Sequence[str], named: Sequence[str] = ()) -> InvalidInput:
-    """The error of a model about other sensitive columns: of those that it does not state nothing follows from it."""
+    """The error of a model about other sensitive columns: nothing follows about a column that it does not state."""
     which = f" ({shorten_list(named)})" if named else ""
     columns = "one sensitive column" if found == 1 else f"{found} sensitive columns, in their order"
     expected = f"the columns whose classes the model states, {columns}{which}: of others nothing follows from it"
@@ -149,7 +149,7 @@ def _states_others(found: int, targets: Sequence[str], named: Sequence[str] = ()
 
 
 def _with_columns(table: DataFrame, targets: Sequence[str], y: Any) -> DataFrame:
-    """A table with the column of each target: those of ``y`` in their order, or those that it has."""
+    """A table with a column for each target: the columns of ``y``, in their order; without ``y``, its own."""
     import numpy as np
     import pandas as pd
 
