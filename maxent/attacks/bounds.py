@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxent.constraints.kinds.moments import COMPUTED, half, in_full
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.release import Release
@@ -58,6 +59,34 @@ class Bounds:
         """The bounds of some of the places."""
         low = self.low[places]
         return Bounds(low, low if self.low is self.high else self.high[places], self.label[places])
+
+
+def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArray) -> Bounds:
+    """Bounds of leaves without the classes whose numbers are too far from the mean for the variance that is stated.
+
+    Of n records with the variance V nobody is further than ``sqrt(n V)`` from the mean. A leaf of one record, or of
+    records that are all alike, shows their class.
+    """
+    numbers = release.target.numbers
+    if numbers is None or release.sampled or release.suppressed_below > 1 or bounds.low is bounds.high:
+        return bounds
+    whole = in_full(node for tree in release.trees for node in tree.nodes)
+    low, high = np.array(numbers, np.float64).T
+    size = float(np.abs(np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]).max(initial=1.0))
+    for i, place in enumerate(leaves.tolist()):
+        node, n = release.trees[number].nodes[place], float(bounds.high[i, -1])
+        if node.mean is None or not (n == 1 or node.variance is not None) or not np.isfinite(n):
+            continue
+        scale = max(size, abs(node.mean))
+        wide = COMPUTED * scale + (0.0 if whole else half(node.mean))
+        spread = 0.0
+        if n > 1 and node.variance is not None:
+            off = COMPUTED * scale**2 + wide**2 + (0.0 if whole else half(node.variance))
+            spread = float(np.sqrt(n * (node.variance + off)))
+        far = (high < node.mean - wide - spread) | (low > node.mean + wide + spread)
+        bounds.high[i, :-1][far] = 0
+    tighten(bounds)
+    return bounds
 
 
 def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: FloatArray | None = None) -> Bounds:

@@ -30,6 +30,7 @@ from maxent.models.release import Release
 from maxent.models.tables.columns.numeric_classes import class_of_numbers
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
+from maxent.models.trees.routing import assign
 
 
 def violation(release: Release, X: pd.DataFrame, y: pd.Series) -> float:
@@ -93,6 +94,34 @@ def test_and_so_where_numbers_were_rounded_for_print(case, digits):
     )
     if np.isfinite(release.target.numbers).all():
         assert violation(replace(release, trees=trees), X, y) < 1e-6
+
+
+@given(regressions())
+@thorough(20)
+def test_what_the_moments_of_a_leaf_show_is_true(case):
+    X, y, model, how = case
+    release = maxent.from_sklearn(model, target="y", X=X, **how)
+    found = maxent.audit_release(release, X).leaves
+    classes = np.array(release.target.classes)[class_of_numbers(y.to_numpy(), release.target.numbers)]
+    columns = [X[attribute.name].to_numpy() for attribute in release.attributes]
+    number = found["tree"] if "tree" in found else pd.Series(1, found.index)
+    for tree, leaf, disclosed in zip(number, found["leaf"], found["disclosed"], strict=True):
+        if isinstance(disclosed, str):
+            (place,) = (i for i, node in enumerate(release.trees[tree - 1].nodes) if node.id == leaf)
+            here = assign(release.trees[tree - 1], release.attributes, columns)
+            assert set(classes[here == place]) == {disclosed}
+
+
+def test_moments_of_a_leaf_show_who_is_alike():
+    X = pd.DataFrame({"a": [0, 1, 1, 2, 2, 2, 3, 3, 3, 3]})
+    y = [0, 1, 1, 2, 2, 4, 2, 2, 2, 2]
+    asked = {"target": "y", "X": X, "values": [0, 1, 2, 4]}
+    model = DecisionTreeRegressor().fit(X, y)
+    found = maxent.audit_release(maxent.from_sklearn(model, **asked), X)
+    assert found.leaves["disclosed"].fillna("").tolist() == ["0", "1", "", "2"]
+    assert found.leaves["attack"].fillna("").tolist() == ["unique", "homogeneity", "", "homogeneity"]
+    means = maxent.from_sklearn(model, **asked, publish="labels")
+    assert maxent.audit_release(means, X).leaves["disclosed"].fillna("").tolist() == ["0", "", "", ""]
 
 
 def test_two_moments_of_three_values_settle_everybody():

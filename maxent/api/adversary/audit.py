@@ -12,7 +12,7 @@ from maxent.api.adversary.audit_records import audit_covering, number_problems
 from maxent.api.by_target import case_of
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
-from maxent.attacks.bounds import Bounds, narrowed, stated_bounds
+from maxent.attacks.bounds import Bounds, narrowed, stated_bounds, within_moments
 from maxent.attacks.differencing import Difference, difference
 from maxent.attacks.findings import TreeAudit, audit_tree
 from maxent.attacks.linking import Links, known_records, link
@@ -243,6 +243,7 @@ def _audited(
     """The attacks on one tree."""
     leaves = places.published
     bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
+    bounds = within_moments(bounds, release, number, leaves)
     bounds = _with_scores(bounds, leaves, scored, number)
     known = None
     if links is not None and facts is not None:
