@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,9 @@ def grow(training: Training, growth: Growth) -> list[Draft]:
         ccp_alpha=growth.ccp_alpha,
         random_state=growth.seed,
     )
-    model.fit(inputs, training.y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater", category=UserWarning)
+        model.fit(inputs, training.y)  # it takes a class per person for a regression; the target says what it is
     found = counts_of(model.tree_)
     assert found is not None, "no weights were given"
     counts = np.zeros((len(found), len(training.target.classes)), np.int64)

@@ -175,3 +175,9 @@ def test_records_have_to_be_in_the_order_that_the_encoding_means():
         induce(training, Growth("cart", encoding="appearance"))
     with pytest.raises(InvalidInput, match="at least one record"):
         induce(training.take(np.array([], int)), Growth("cart"))
+
+
+def test_a_class_for_most_people_is_no_warning_of_scikit_learns():
+    names = [f"p{i}" for i in range(60)]
+    release = cart(pd.DataFrame({"age": range(60), "name": names}), target="name", qi=["age"], max_depth=1)
+    assert set(release.target.classes) == set(names)
