@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -137,5 +138,6 @@ def as_frame(table: Table, dice: Dice) -> Any:
     if dice.chance(0.1):
         frame.index = pd.Index([dice.choice([0, 1, "x"]) for _ in range(len(frame))], dtype=object)
     if dice.chance(0.05):
-        frame = frame.set_index(frame.columns[0]) if len(frame.columns) else frame
+        with suppress(ValueError, TypeError):  # pandas takes no two columns of one name for an index
+            frame = frame.set_index(frame.columns[0]) if len(frame.columns) else frame
     return frame
