@@ -112,7 +112,8 @@ def no_table() -> InvalidInput:
 class Tables:
     """The files or frames about the people: the adversary's table ``qi``, and what goes with it.
 
-    `case` reads them, once for all releases of trees over the same attributes and classes.
+    `case` reads them, once for all releases of trees over the same attributes and classes. ``proved`` says that
+    control people are compared with what is proved of the people, which needs no truth.
     """
 
     qi: Source | None
@@ -124,6 +125,7 @@ class Tables:
     control: Source | None = None
     sensitive: str | Iterable[str] | None = None
     gain: Source | None = None
+    proved: bool = False
     _read: list[Case] = field(default_factory=list, init=False)
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
@@ -185,7 +187,7 @@ class Tables:
         """The control people, if there are any."""
         if self.control is None:
             return None
-        if self.truth is None:
+        if self.truth is None and not self.proved:
             expected = "none without truth=, whose people control people are compared with"
             raise invalid("options", ARGUMENT, "control", expected, shorten(self.control))
         from maxent.evidence.control_people import read_controls

@@ -30,10 +30,12 @@ class Audit(Shown, Findings):
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
     the fields of `maxent.attacks.findings.Findings`. Of several sensitive columns they are about combinations of
-    classes, and ``targets`` has the attacks on each column by its name.
+    classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
+    with, and those of some classes alone, by the keys of the summary.
     """
 
     targets: Mapping[str, Audit] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -44,7 +46,7 @@ class Audit(Shown, Findings):
     @cached_property
     def _summary(self) -> dict[str, Any]:
         alone = {name: found.summary for name, found in self.targets.items()}
-        return summarise(self) | ({"targets": alone} if alone else {})
+        return summarise(self) | dict(self.beside) | ({"targets": alone} if alone else {})
 
     @property
     def leaves(self) -> DataFrame:

@@ -90,7 +90,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     MaxentError
         When the defense, an attack or the estimate refuses what it is given.
     """
-    from maxent.api.adversary.audit import audit_case
+    from maxent.api.adversary.attack import audit_case
     from maxent.api.adversary.estimate import Solving, estimate_case
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge

@@ -73,6 +73,10 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
     if "exposed" in found:
         named = [f"{number} {attack}" for attack, number in found["exposed"].items() if number]
         yield "individuals by the first attack they are open to: " + (", ".join(named) or "nobody")
+    if "control" in found:
+        yield _control(found["control"], title)
+    if "sensitive" in found:
+        yield from _sensitive(found["sensitive"], title)
     yield from _differencing(found, trees)
     if "risk" in found:
         yield from _risk(found["risk"], trees)
@@ -120,6 +124,27 @@ def _spans(spans: Mapping[str, Any], title: str) -> str:
         + (f"the {title} of {_people(spans['exposed'])}" if spans["exposed"] else f"nobody's {title}")
         + " follows from the group"
         + (f"; {_people(spans['unlinked'])} in removed leaves" if spans["unlinked"] else "")
+    )
+
+
+def _sensitive(alone: Mapping[str, Any], title: str) -> Iterator[str]:
+    """What is shown of sensitive classes alone."""
+    classes = ", ".join(alone["classes"])
+    if "exposed" in alone:
+        yield f"{classes} alone: the {title} of {_people(alone['exposed'])} follows from the group"
+    if "control" in alone:
+        yield f"{classes} alone: {_control(alone['control'], title)}"
+
+
+def _control(control: Mapping[str, Any], title: str) -> str:
+    """What attacks show of the people, and what the same would say of control people."""
+    low, high = control["interval"]
+    shown, people = control["shown"]["controls"], control["individuals"]["controls"]
+    return (
+        f"attacks show the {title} of {100 * control['members']:.1f} % of the people in the data; of {people:,} others "
+        f"they would name that of {shown:,}, right for {100 * control['controls']:.1f} % of all others: a difference "
+        f"of {100 * control['difference']:+.1f} points, {100 * low:+.1f} to {100 * high:+.1f} with "
+        f"{100 * control['confidence']:g} % confidence"
     )
 
 

@@ -175,6 +175,38 @@ def test_those_who_are_not_known_to_the_release_are_left_out(tmp_path: Path, cap
     assert "--control: expected none without --truth" in capsys.readouterr().err
 
 
+def test_an_audit_draws_the_same_conclusions_about_control_people(tmp_path: Path, capsys: Any) -> None:
+    branches = [{"le": 1, "child": "p"}, {"gt": 1, "le": 2, "child": "q"}, {"gt": 2, "child": "s"}]
+    path = tree(tmp_path, {"p": {"x": 3, "y": 1}, "q": {"x": 0, "y": 4}, "s": {"x": 2, "y": 0}}, branches)
+    members = pd.DataFrame({"A": [0] * 4 + [2] * 4 + [3] * 2})
+    controls = pd.DataFrame({"A": [0, 0.5, 1.5, 1.5, 9], "T": ["x", "y", "y", "x", "x"]})
+    found = maxent.audit(path, members, control=controls, sensitive="y", confidence=0.9)
+    told = found["control"]
+    assert (told["members"], told["controls"]) == (6 / 10, 2 / 5)
+    assert told["shown"] == {"members": 6, "controls": 3}
+    assert told["individuals"] == {"members": 10, "controls": 5}
+    assert told["interval"] == pytest.approx(newcombe((6, 2), (10, 5), 0.9))
+    assert found["sensitive"]["classes"] == ["y"]
+    assert found["sensitive"]["exposed"] == 4
+    alone = found["sensitive"]["control"]
+    assert (alone["members"], alone["controls"]) == (4 / 10, 1 / 5)
+    for name, frame in (("qi", members), ("control", controls)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    call = ["audit", path, str(tmp_path / "qi.csv"), "--control", str(tmp_path / "control.csv")]
+    assert main([*call, "--confidence", "0.9", "--sensitive", "y", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["control"] == told
+    assert main([*call, "--sensitive", "y"]) == 0
+    said = capsys.readouterr().out
+    assert "of 5 others they would name that of 3, right for 40.0 % of all others" in said
+    assert "y alone: the t of 4 individuals follows from the group" in said.lower()
+    assert main(["audit", path, *call[3:]]) == 2
+    assert "--control: expected the adversary's table" in capsys.readouterr().err
+    with pytest.raises(InvalidInput, match="confidence"):
+        maxent.audit(path, members, control=controls, confidence=1)
+    with pytest.raises(InvalidInput, match="sensitive: expected classes"):
+        maxent.audit(path, sensitive="z")
+
+
 def test_nobody_is_left_and_records_have_no_controls(tmp_path: Path) -> None:
     members = people(np.random.default_rng(0), 20)
     release = maxent.defend(members, target="T", qi=QI, method="none", max_depth=1).release
@@ -182,6 +214,8 @@ def test_nobody_is_left_and_records_have_no_controls(tmp_path: Path) -> None:
         maxent.estimate(release, members[QI], members, control=members.assign(T="neither"))
     with pytest.raises(InvalidInput, match="control"):
         maxent.estimate(members, members[QI], members, target="T", control=members)
+    with pytest.raises(InvalidInput, match="control"):
+        maxent.audit(members, members[QI], target="T", control=members)
 
 
 def test_the_interval_narrows_with_more_people() -> None:

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maxent.api.adversary.audit_records import audit_covering, number_problems
-from maxent.api.by_target import case_of
+from maxent.api.adversary.attack import audit_case, check_options
 from maxent.api.case import Case, Tables, read_case
 from maxent.attacks.audit import Audit
-from maxent.attacks.bounds import Bounds, narrowed, stated_bounds, within_moments
-from maxent.attacks.differencing import Difference, difference
-from maxent.attacks.findings import TreeAudit, audit_tree
-from maxent.attacks.linking import Links, known_records, link
 from maxent.attacks.records import RecordsAudit
-from maxent.attacks.risk import audit_risk
-from maxent.constraints.cells import place_sizes
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts, none, unusable
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.columns import Statements
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.evidence.attacked_controls import attacked_controls
+from maxent.evidence.sensitive import sensitive_codes
 from maxent.models.formats.release_reader import Records
-from maxent.models.nodes import statements_of
 from maxent.models.reading import Reading
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
-from maxent.models.tables.qi_table import QITable
-from maxent.models.tables.truth_and_facts import Fact
-from maxent.models.text.arguments import check_flags, is_one_of
-from maxent.models.trees.places import Places, number_places
-from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
-from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
+from maxent.models.tables.frame import Source
+from maxent.models.text.arguments import check_flags
+from maxent.models.trees.printed_rates import Rounding
 
 
 def audit(
@@ -48,6 +34,9 @@ def audit(
     risk: bool = False,
     target: str | None = None,
     reading: Reading | None = None,
+    control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    confidence: float = 0.99,
 ) -> dict[str, Any]:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
@@ -79,6 +68,12 @@ def audit(
         Of records, the column of the class; by default the only one that ``qi`` lacks.
     reading : Reading, optional
         How the release and all tables are read, see `maxent.models.reading.Reading`.
+    control : DataFrame or path, optional
+        People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.
+    sensitive : str or iterable of str, optional
+        Classes that are counted alone, too.
+    confidence : float
+        Probability of the interval of ``control``.
 
     Returns
     -------
@@ -101,6 +96,9 @@ def audit(
           class (section 4.2), of whatever size. Those in removed leaves, ``unlinked``, are in no span;
         - ``exposed_classes``, given ``qi``: individuals whose span has one class, of each class;
         - ``exposed``, given ``qi``: individuals of the table by the first attack they are open to. Nobody, if sampled;
+        - ``control``, given these: how many of the people an attack shows the class of, and of how many control people
+          the same attack would say the right class, see `maxent.evidence.attacked_controls`; ``sensitive``, given
+          these: individuals ``exposed`` whose span has one class, which is among ``classes``, and their ``control``;
         - ``differencing``: leaves ``removed``, and leaves (removed or not) ``recovered`` from numbers on inner nodes;
           what that adds to ``uniqueness``, ``homogeneity`` and ``background``, whose numbers above are without it; and
           ``groups`` of leaves of one class that are recovered only together;
@@ -144,6 +142,9 @@ def audit(
         risk=risk,
         target=target,
         reading=reading,
+        control=control,
+        sensitive=sensitive,
+        confidence=confidence,
     ).summary
 
 
@@ -159,6 +160,9 @@ def audit_release(
     risk: bool = False,
     target: str | None = None,
     reading: Reading | None = None,
+    control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    confidence: float = 0.99,
 ) -> Audit | RecordsAudit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
@@ -173,177 +177,24 @@ def audit_release(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    check_options(qi, rounding, facts=facts, count=count, min_size=min_size, background=background)
+    wanted = {"facts": facts, "count": count, "control": control, "confidence": confidence}
+    check_options(qi, rounding, **wanted, min_size=min_size, background=background)
     check_flags(risk=risk)
-    tables = Tables(qi, facts=facts, count=count, reading=reading)
-    case = read_case(release, tables, target, facts=facts, risk=risk or None)
-    return audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True)
+    case = read_case(release, tables, target, facts=facts, risk=risk or None, control=control)
+    codes = sensitive_codes(sensitive, case.release.target)
+    found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+    return replace(found, beside=_beside(found, case, codes, confidence)) if isinstance(found, Audit) else found
 
 
-def audit_case(
-    case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
-) -> Audit | RecordsAudit:
-    """The structural attacks on a case; the parameters, and a warning, are those of `audit`.
-
-    Raises
-    ------
-    InvalidInput
-        For options that are wrong.
-    """
-    check_options(case.table, rounding, min_size=min_size, background=background)
-    if case.records is not None:
-        return audit_covering(case, min_size, background)
-    options = {"min_size": min_size, "background": background}
-    found = _audit_trees(case, rounding=rounding, risk=risk, **options)
-    parts = [case_of(case, i) for i in range(len(case.release.target.of))]
-    alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
-    found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
-    if not found.reliable:
-        warn_unreliable(NOT_ABOUT_THEM)
-    return found
-
-
-def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) -> Audit:
-    """The attacks on all trees of a release."""
-    release, people = case.release, case.table
-    links, sizes = None, None
-    if people is not None:
-        links = link(case.cells(), people.counts, [len(tree.nodes) for tree in release.trees])
-        if not release.sampled:  # otherwise the table does not show who is in the sample
-            sizes = place_sizes(case.cells(), people.counts)
-    risks = audit_risk(release, people) if risk else None
-    places = [number_places(tree) for tree in release.trees]
-    said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
-    rates = release_rates(release, sizes, rounding)
-    differences = difference(release, places, said, rates, sizes)
-    scored = _scored(case)
-    trees = tuple(
-        _audited(release, number, p, s, rates, sizes, links, case.facts, d, scored, **options)
-        for number, (p, s, d) in enumerate(zip(places, said, differences, strict=True))
-    )
-    notes = tuple(_notes(release, trees, rates, people, scored))
-    wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
-    given = (int(options["min_size"]), int(options["background"]))
-    return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
-
-
-def _audited(
-    release: Release,
-    number: int,
-    places: Places,
-    said: Statements,
-    rates: RateReader,
-    sizes: Sequence[FloatArray] | None,
-    links: Links | None,
-    facts: Sequence[Fact] | None,
-    found: Difference | None,
-    scored: LeafCounts,
-    **options: int,
-) -> TreeAudit:
-    """The attacks on one tree."""
-    leaves = places.published
-    bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
-    bounds = within_moments(bounds, release, number, leaves)
-    bounds = _with_scores(bounds, leaves, scored, number)
-    known = None
-    if links is not None and facts is not None:
-        possible = np.ones((len(places), len(release.target.classes)), bool)
-        possible[leaves] = bounds.possible
-        known = known_records(facts, links, number, possible)[leaves]
-    return audit_tree(places, leaves, bounds, found, known, **options)
-
-
-def _scored(case: Case) -> LeafCounts:
-    """The counts that the scores of a release prove of the people of a table."""
-    release, people = case.release, case.table
-    if people is not None:
-        return leaf_counts(release, case.cells(), people.counts)
-    if release.boosting is None:
-        return none()
-    return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
-
-
-def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: int) -> Bounds:
-    """Bounds of leaves of a tree, narrowed by what their values prove."""
-    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
-    if not len(mine):
-        return bounds
-    at = np.searchsorted(leaves, scored.place[mine])
-    return narrowed(bounds, at, scored.klass[mine], scored.low[mine], scored.high[mine])
-
-
-def _notes(
-    release: Release,
-    trees: Sequence[TreeAudit],
-    rates: RateReader,
-    people: QITable | None,
-    scored: LeafCounts,
-) -> Iterator[str]:
-    """Notes on how the release was read."""
-    if release.sampling_rate < 1:
-        yield (
-            f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
-            "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
-            "table (maxent estimate takes that in)"
-        )
-    if release.resampled is not None:
-        yield (
-            f"the numbers are those of {release.resampled:,} draws with replacement for each tree: a class that was "
-            "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
-            "prove nothing of the people (maxent estimate takes in what the draws do prove)"
-        )
-    if release.suppressed_below > 1:
-        yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
-    if rates.note:
-        yield rates.note
-    yield from scored.notes
-    for number, tree in enumerate(trees, 1):
-        which = f"tree {number}: " if len(trees) > 1 else ""
-        if tree.difference is not None and tree.difference.contradicted:
-            yield (
-                f"{which}the numbers of inner nodes and leaves do not add up, so nothing is recovered from them; inner "
-                "nodes may have been counted after leaves were removed" + (", or the table be of others" * bool(people))
-            )
-        elif len(tree.recovered) and not tree.recovered_records:
-            yield (
-                f"{which}the recovered leaves have no records; or inner nodes were counted after leaves were removed, "
-                "and tell nothing of them"
-            )
-
-
-def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
-    """Contradictions between a release and the people of the table."""
-    for number, tree in enumerate(trees, 1):
-        which = f"tree {number}: " if len(trees) > 1 else ""
-        stated = tree.bounds.low[:, -1]
-        shown = sizes[number - 1][tree.leaves]
-        different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
-        if different.any():
-            first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
-            yield (
-                f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as individuals "
-                f"of {people.source} reach them"
-            )
-        elif stated.sum() > people.individuals:
-            total = int(stated.sum())
-            yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
-
-
-def check_options(
-    qi: object, rounding: object, *, facts: object = None, count: object = None, **numbers: object
-) -> None:
-    """Refuse options of `audit` that are wrong, or that need a table where there is none.
-
-    Raises
-    ------
-    InvalidInput
-        Naming each of them.
-    """
-    problems = list(number_problems(**numbers))
-    if not is_one_of(rounding, ROUNDINGS):
-        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
-    for name, value in (("facts", facts), ("count", count)):
-        if qi is None and value is not None:
-            problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))
-    if problems:
-        raise InvalidInput("options", problems)
+def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:
+    """The findings on control people, and those about sensitive classes alone, by the keys of the summary."""
+    controls, alone = case.controls, {}
+    beside = {} if controls is None else {"control": attacked_controls(found, controls, confidence)}
+    if not codes:
+        return beside
+    if found.people is not None:
+        alone["exposed"] = found.people_in(np.isin(found.span_classes, codes))
+    if controls is not None:
+        alone["control"] = attacked_controls(found, controls, confidence, codes)
+    return {**beside, "sensitive": {"classes": [case.release.target.classes[code] for code in codes], **alone}}

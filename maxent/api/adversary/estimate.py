@@ -294,7 +294,7 @@ def estimate_case(
 
 def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
     """The summary of the attacks on a case, for the verdict on its estimate."""
-    from maxent.api.adversary.audit import audit_case
+    from maxent.api.adversary.attack import audit_case
 
     with unwarned():
         return audit_case(case, rounding=rounding).summary

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from maxent.api.adversary.audit import audit_case
+from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from maxent.api.adversary.audit import audit_case
+from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case
 from maxent.api.compile import Knowledge

@@ -21,6 +21,15 @@ EXAMPLES = (
 )
 """Calls that its help ends with."""
 
+ControlPeople = Annotated[
+    str | None,
+    panels.measured(
+        "--control",
+        metavar="FILE",
+        help="People who were not in the data, with their classes: how often what attacks show is true of them.",
+    ),
+]
+
 
 @reads_files(without=["report", "title", "purpose"], asked=asked)
 def command(
@@ -48,6 +57,8 @@ def command(
             help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
         ),
     ] = None,
+    control: ControlPeople = None,
+    confidence: opt.Confidence = 0.99,
     sensitive: opt.Sensitive = None,
     reading: Any = None,
     as_json: opt.Json = False,
@@ -66,8 +77,8 @@ def command(
 ) -> Job:
     """Find the people whom single leaves of a release expose.
 
-    QI links people to leaves. --facts and --count need it, and --risk for trees that split numbers. Of the limits, the
-    attacks alone judge --min-k; of the others they can only tell which are not kept: estimate judges these.
+    QI links people to leaves. --facts, --control and --count need it, and --risk for trees that split numbers. Of the
+    limits, the attacks alone judge --min-k; of the others they can only tell which are not kept: estimate judges these.
     """
     options = {
         "min_size": min_size,
@@ -78,10 +89,11 @@ def command(
         "risk": risk,
         "target": target,
         "reading": reading,
+        "control": control,
+        "sensitive": sensitive,
+        "confidence": confidence,
     }
-    return partial(
-        _run, tree, qi, options, as_json, sensitive, {"-o": output, "--as-table": as_table}, asked, csv_literal
-    )
+    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
 
 
 def _run(
@@ -89,7 +101,6 @@ def _run(
     qi: str | None,
     options: dict[str, Any],
     as_json: bool,
-    sensitive: str | None,
     outputs: dict[str, str | None],
     asked: Asked,
     csv_literal: bool,
@@ -98,7 +109,8 @@ def _run(
     from maxent.models.files.result_files import POSTERIOR
     from maxent.text.terminal import print_json, print_lines
 
-    check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, [tree, qi, options["facts"]])
+    inputs = [tree, qi, options["facts"], options["control"]]
+    check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
     limits = asked.limits()
     from maxent.api.adversary.audit import audit_release
     from maxent.attacks.audit import Audit
@@ -111,9 +123,9 @@ def _run(
     found = audit_release(tree, qi, **options)
     tell_noticed(found.noticed)
     row: dict[str, Any] = {"release": Path(tree).stem, **audited(found.summary)}
-    if sensitive is not None:
+    if options["sensitive"] is not None:
         target = found.release.target if isinstance(found, Audit) else found.records.table.target
-        classes = [target.classes[code] for code in sensitive_codes(sensitive, target)]
+        classes = [target.classes[code] for code in sensitive_codes(options["sensitive"], target)]
         row["sensitive"] = {"exposed": exposed_people(found.summary.get("exposed_classes"), classes)}
     verdict = judge_rows(limits, [row])
     if outputs["-o"] is not None:

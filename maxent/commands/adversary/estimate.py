@@ -167,7 +167,7 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
         result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
     row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
     if attacked:
-        from maxent.api.adversary.audit import audit_case
+        from maxent.api.adversary.attack import audit_case
         from maxent.disclosure.registry import audited
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.

@@ -1,0 +1,211 @@
+"""The structural attacks on a case: on the leaves of each tree and, with the adversary's table, on its people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from maxent.api.adversary.audit_records import audit_covering, number_problems
+from maxent.api.by_target import case_of
+from maxent.api.case import Case
+from maxent.attacks.audit import Audit
+from maxent.attacks.bounds import Bounds, narrowed, stated_bounds, within_moments
+from maxent.attacks.differencing import Difference, difference
+from maxent.attacks.findings import TreeAudit, audit_tree
+from maxent.attacks.linking import Links, known_records, link
+from maxent.attacks.records import RecordsAudit
+from maxent.attacks.risk import audit_risk
+from maxent.constraints.cells import place_sizes
+from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts, none, unusable
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.columns import Statements
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.nodes import statements_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import shorten
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.text.arguments import is_number, is_one_of
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
+from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
+
+
+def audit_case(
+    case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
+) -> Audit | RecordsAudit:
+    """The structural attacks on a case; the parameters, and a warning, are those of `audit`.
+
+    Raises
+    ------
+    InvalidInput
+        For options that are wrong.
+    """
+    check_options(case.table, rounding, min_size=min_size, background=background)
+    if case.records is not None:
+        return audit_covering(case, min_size, background)
+    options = {"min_size": min_size, "background": background}
+    found = _audit_trees(case, rounding=rounding, risk=risk, **options)
+    parts = [case_of(case, i) for i in range(len(case.release.target.of))]
+    alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
+    found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
+    if not found.reliable:
+        warn_unreliable(NOT_ABOUT_THEM)
+    return found
+
+
+def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) -> Audit:
+    """The attacks on all trees of a release."""
+    release, people = case.release, case.table
+    links, sizes = None, None
+    if people is not None:
+        links = link(case.cells(), people.counts, [len(tree.nodes) for tree in release.trees])
+        if not release.sampled:  # otherwise the table does not show who is in the sample
+            sizes = place_sizes(case.cells(), people.counts)
+    risks = audit_risk(release, people) if risk else None
+    places = [number_places(tree) for tree in release.trees]
+    said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
+    rates = release_rates(release, sizes, rounding)
+    differences = difference(release, places, said, rates, sizes)
+    scored = _scored(case)
+    trees = tuple(
+        _audited(release, number, p, s, rates, sizes, links, case.facts, d, scored, **options)
+        for number, (p, s, d) in enumerate(zip(places, said, differences, strict=True))
+    )
+    notes = tuple(_notes(release, trees, rates, people, scored))
+    wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
+    given = (int(options["min_size"]), int(options["background"]))
+    return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
+
+
+def _audited(
+    release: Release,
+    number: int,
+    places: Places,
+    said: Statements,
+    rates: RateReader,
+    sizes: Sequence[FloatArray] | None,
+    links: Links | None,
+    facts: Sequence[Fact] | None,
+    found: Difference | None,
+    scored: LeafCounts,
+    **options: int,
+) -> TreeAudit:
+    """The attacks on one tree."""
+    leaves = places.published
+    bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
+    bounds = within_moments(bounds, release, number, leaves)
+    bounds = _with_scores(bounds, leaves, scored, number)
+    known = None
+    if links is not None and facts is not None:
+        possible = np.ones((len(places), len(release.target.classes)), bool)
+        possible[leaves] = bounds.possible
+        known = known_records(facts, links, number, possible)[leaves]
+    return audit_tree(places, leaves, bounds, found, known, **options)
+
+
+def _scored(case: Case) -> LeafCounts:
+    """The counts that the scores of a release prove of the people of a table."""
+    release, people = case.release, case.table
+    if people is not None:
+        return leaf_counts(release, case.cells(), people.counts)
+    if release.boosting is None:
+        return none()
+    return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
+
+
+def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: int) -> Bounds:
+    """Bounds of leaves of a tree, narrowed by what their values prove."""
+    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
+    if not len(mine):
+        return bounds
+    at = np.searchsorted(leaves, scored.place[mine])
+    return narrowed(bounds, at, scored.klass[mine], scored.low[mine], scored.high[mine])
+
+
+def _notes(
+    release: Release,
+    trees: Sequence[TreeAudit],
+    rates: RateReader,
+    people: QITable | None,
+    scored: LeafCounts,
+) -> Iterator[str]:
+    """Notes on how the release was read."""
+    if release.sampling_rate < 1:
+        yield (
+            f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
+            "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
+            "table (maxent estimate takes that in)"
+        )
+    if release.resampled is not None:
+        yield (
+            f"the numbers are those of {release.resampled:,} draws with replacement for each tree: a class that was "
+            "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
+            "prove nothing of the people (maxent estimate takes in what the draws do prove)"
+        )
+    if release.suppressed_below > 1:
+        yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
+    if rates.note:
+        yield rates.note
+    yield from scored.notes
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        if tree.difference is not None and tree.difference.contradicted:
+            yield (
+                f"{which}the numbers of inner nodes and leaves do not add up, so nothing is recovered from them; inner "
+                "nodes may have been counted after leaves were removed" + (", or the table be of others" * bool(people))
+            )
+        elif len(tree.recovered) and not tree.recovered_records:
+            yield (
+                f"{which}the recovered leaves have no records; or inner nodes were counted after leaves were removed, "
+                "and tell nothing of them"
+            )
+
+
+def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
+    """Contradictions between a release and the people of the table."""
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        stated = tree.bounds.low[:, -1]
+        shown = sizes[number - 1][tree.leaves]
+        different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
+        if different.any():
+            first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
+            yield (
+                f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as individuals "
+                f"of {people.source} reach them"
+            )
+        elif stated.sum() > people.individuals:
+            total = int(stated.sum())
+            yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
+
+
+def check_options(
+    qi: object,
+    rounding: object,
+    *,
+    facts: object = None,
+    count: object = None,
+    control: object = None,
+    confidence: object = 0.99,
+    **numbers: object,
+) -> None:
+    """Refuse options of `audit` that are wrong, or that need a table where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        Naming each of them.
+    """
+    problems = list(number_problems(**numbers))
+    if not is_one_of(rounding, ROUNDINGS):
+        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
+    if not (is_number(confidence) and 0 < confidence < 1):
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
+    for name, value in (("facts", facts), ("count", count), ("control", control)):
+        if qi is None and value is not None:
+            problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))
+    if problems:
+        raise InvalidInput("options", problems)
