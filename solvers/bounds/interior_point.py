@@ -194,7 +194,11 @@ def _pattern(problem: Problem) -> Pattern:
     whole = np.arange(size)
     row = [whole, equal_row, equal_column, slope_row, slope_column, np.repeat(bent, n_bent)]
     column = [whole, equal_column, equal_row, slope_column, slope_row, np.tile(bent, n_bent)]
-    return Pattern(size, np.concatenate(row), np.concatenate(column))
+    alone = problem.weight > 0  # masses, but for those that rows bend by
+    for terms in problem.curves:
+        alone[terms.var] = False
+    last = np.arange(n + n_equal, size)
+    return Pattern(size, np.concatenate(row), np.concatenate(column), np.flatnonzero(alone), last)
 
 
 class _Newton:

@@ -1,28 +1,30 @@
 """Newton systems of an interior point method: symmetric, indefinite, all of one pattern.
 
-Rows of many variables, which make factors dense, are left out of these, and come in by their Schur complement.
+Unknowns that meet each other nowhere are eliminated first, by their own pivots; what is left is a third of the system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, ranges
 
-SPARSELY: dict[str, Any] = {"diag_pivot_thresh": 1e-8, "options": {"SymmetricMode": True}}
+SPARSELY: dict[str, Any] = {
+    "diag_pivot_thresh": 1e-8,
+    "relax": 1,
+    "panel_size": 5,
+    "options": {"SymmetricMode": True},
+}
 STABLY: dict[str, Any] = {"permc_spec": "COLAMD", "diag_pivot_thresh": 0.1}
 """How systems are factored: with pivots from the diagonal, or, small ones where that is not accurate, with others."""
 
 LARGE = 4000
 """Rows of a system that would take too long to factor stably."""
-
-WIDE, MANY = 100, 40
-"""Entries of a row that makes factors dense, and how many of them are left out at most."""
 
 REFINEMENTS, REFINED = 4, 1e-8
 """Steps of iterative refinement, and the share of the right side up to which a system counts as solved."""
@@ -32,71 +34,115 @@ Solve = Callable[[FloatArray], FloatArray | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """Where the entries of systems of ``size`` rows are: entry k of their values is added at ``row[k], column[k]``."""
+    """Where the entries of systems of ``size`` rows are: entry k of their values is added at ``row[k], column[k]``.
+
+    The rows ``alone`` have no entries in each other's columns, and positive ones on the diagonal. Many of the ``last``
+    ones meet each other: factors are sparse where these come last.
+    """
 
     size: int
     row: IntArray
     column: IntArray
+    alone: IntArray
+    last: IntArray
 
-    def wide(self) -> IntArray:
-        """The rows that are left out, shape (n_wide,)."""
-        entries = np.bincount(self.row, minlength=self.size)
-        largest = np.argsort(-entries, kind="stable")[:MANY]
-        return np.sort(largest[entries[largest] > WIDE])
+    def product(self, values: FloatArray, x: FloatArray) -> FloatArray:
+        """A matrix of the pattern times a vector."""
+        found: FloatArray = np.bincount(self.row, values * x[self.column], self.size)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where values go: into compressed columns of the narrow rows in an ``order``, and beside them, those of wide ones.
+    """Where values go once rows ``alone`` are eliminated: into compressed columns of the others, in their ``order``.
 
-    ``inside`` are the values of narrow rows and columns, ``beside`` those of narrow rows and wide columns, ``corner``
-    those of wide ones; the ``*_at`` are their places in flat arrays.
+    Those of the others are ``inside``, at ``inside_at`` of the entries. From these the products of the values ``one``
+    and ``other``, of the same row alone, ``of``, are taken, over its ``pivot``, at ``product_at``. What others have in
+    the columns of rows alone is ``beside``.
     """
 
     order: IntArray
-    wide: IntArray
+    alone: IntArray
     indptr: IntArray
     indices: IntArray
+    entries: IntArray  # of the compressed columns, in the order in which places count them
     inside: IntArray
     inside_at: IntArray
+    one: IntArray
+    other: IntArray
+    of: IntArray
+    product_at: IntArray
+    pivot: IntArray
+    pivot_of: IntArray
     beside: IntArray
-    beside_at: IntArray
-    corner: IntArray
-    corner_at: IntArray
+    beside_row: IntArray
+    beside_of: IntArray
 
     @classmethod
-    def of(cls, pattern: Pattern, order: IntArray, wide: IntArray) -> _Places:
-        n, n_wide = len(order), len(wide)
-        number = np.empty(pattern.size, np.int64)
-        number[order], number[wide] = np.arange(n), n + np.arange(n_wide)
-        row, column = number[pattern.row], number[pattern.column]
-        inside = np.flatnonzero((row < n) & (column < n))
-        beside = np.flatnonzero((row < n) & (column >= n))
-        corner = np.flatnonzero((row >= n) & (column >= n))
-        key, inside_at = np.unique(column[inside] * n + row[inside], return_inverse=True)
+    def of_pattern(cls, pattern: Pattern) -> _Places:
+        """The places, in the order in which the pattern has the rows."""
+        rest = np.setdiff1d(np.arange(pattern.size), pattern.alone)
+        n = len(rest)
+        number = np.full(pattern.size, -1)
+        number[rest] = np.arange(n)
+        place = np.full(pattern.size, -1)
+        place[pattern.alone] = np.arange(len(pattern.alone))
+        row, of = number[pattern.row], place[pattern.column]
+        inside = np.flatnonzero((row >= 0) & (of < 0))
+        pivot = np.flatnonzero((row < 0) & (of >= 0))
+        beside = np.flatnonzero((row >= 0) & (of >= 0))
+        beside = beside[np.argsort(of[beside], kind="stable")]
+        begin = np.searchsorted(of[beside], np.arange(len(pattern.alone) + 1))
+        first, behind = begin[of[beside]], begin[of[beside] + 1]
+        one, other = np.repeat(beside, behind - first), beside[ranges(first, behind)]
+        at = np.concatenate([number[pattern.column[inside]] * n + row[inside], row[other] * n + row[one]])
+        key, at = np.unique(at, return_inverse=True)
         columns, indices = np.divmod(key, max(n, 1))
-        indptr = np.searchsorted(columns, np.arange(n + 1))
         return cls(
-            order,
-            wide,
-            indptr.astype(np.int32),
-            indices.astype(np.int32),
-            inside,
-            inside_at,
-            beside,
-            row[beside] + n * (column[beside] - n),
-            corner,
-            (row[corner] - n) * n_wide + column[corner] - n,
+            order=rest,
+            alone=pattern.alone,
+            indptr=np.searchsorted(columns, np.arange(n + 1)).astype(np.int32),
+            indices=indices.astype(np.int32),
+            entries=np.arange(len(key)),
+            inside=inside,
+            inside_at=at[: len(inside)],
+            one=one,
+            other=other,
+            of=of[one],
+            product_at=at[len(inside) :],
+            pivot=pivot,
+            pivot_of=of[pivot],
+            beside=beside,
+            beside_row=row[beside],
+            beside_of=of[beside],
         )
 
-    def blocks(self, values: FloatArray) -> tuple[sparse.csc_matrix, FloatArray, FloatArray]:
-        """The narrow rows and columns, the wide columns beside them, and these in their own rows."""
-        n, n_wide = len(self.order), len(self.wide)
-        data = np.bincount(self.inside_at, values[self.inside], len(self.indices))
-        narrow = sparse.csc_matrix((data, self.indices, self.indptr), shape=(n, n))
-        beside = np.bincount(self.beside_at, values[self.beside], n * n_wide).reshape((n_wide, n)).T
-        corner = np.bincount(self.corner_at, values[self.corner], n_wide * n_wide).reshape((n_wide, n_wide))
-        return narrow, np.asarray(beside, np.float64), np.asarray(corner, np.float64)
+    def ordered(self, order: IntArray) -> _Places:
+        """The places with the rows that are left in another order."""
+        n = len(order)
+        moved = sparse.csc_matrix((self.entries, self.indices, self.indptr), shape=(n, n))[order][:, order].tocsc()
+        moved.sort_indices()
+        number = np.empty(n, np.int64)
+        number[order] = np.arange(n)
+        return replace(
+            self,
+            order=self.order[order],
+            indptr=moved.indptr,
+            indices=moved.indices,
+            entries=moved.data,
+            beside_row=number[self.beside_row],
+        )
+
+    def condensed(self, values: FloatArray) -> tuple[sparse.csc_matrix, sparse.csr_matrix, FloatArray]:
+        """The rows that are left, what they have beside the others' columns, and the pivots of these."""
+        n, n_alone = len(self.order), len(self.alone)
+        pivots = np.bincount(self.pivot_of, values[self.pivot], n_alone)
+        products = values[self.one] * values[self.other] / pivots[self.of]
+        data = np.bincount(self.inside_at, values[self.inside], len(self.entries))
+        data -= np.bincount(self.product_at, products, len(self.entries))
+        left = sparse.csc_matrix((data[self.entries], self.indices, self.indptr), shape=(n, n))
+        beside = sparse.csr_matrix((values[self.beside], (self.beside_row, self.beside_of)), shape=(n, n_alone))
+        return left, beside, pivots
 
 
 @dataclass(slots=True, eq=False)
@@ -108,70 +154,75 @@ class Systems:
 
     def factored(self, values: FloatArray) -> Solve:
         """A function from right sides to the solutions of a system, None where it has none that is accurate."""
-        sparsely = self._sparsely(values)
+        solves = [self._sparsely(values)]
 
         def solved(right: FloatArray) -> FloatArray | None:
-            found = sparsely(right)
+            found = self._refined(solves[0], values, right)
             if found is None and self.pattern.size <= LARGE:
-                places = _Places.of(self.pattern, np.arange(self.pattern.size), np.empty(0, np.int64))
-                found = _factored(places, values, STABLY)[0](right)
+                if len(solves) == 1:
+                    solves.append(self._stably(values))
+                found = self._refined(solves[1], values, right)
             return found
 
         return solved
 
     def _sparsely(self, values: FloatArray) -> Solve:
-        if self._places is not None:
-            return _factored(self._places, values, {"permc_spec": "NATURAL", **SPARSELY})[0]
-        # The order is found once: that takes as long as the factors.
-        wide = self.pattern.wide()
-        narrow = np.setdiff1d(np.arange(self.pattern.size), wide)
-        settings = {"permc_spec": "MMD_AT_PLUS_A", **SPARSELY}
-        solve, order = _factored(_Places.of(self.pattern, narrow, wide), values, settings)
-        if order is not None:
-            self._places = _Places.of(self.pattern, narrow[order], wide)
-        return solve
+        from scipy.sparse.linalg import splu
 
-
-def _factored(places: _Places, values: FloatArray, settings: dict[str, Any]) -> tuple[Solve, IntArray | None]:
-    """Solutions by factors of the narrow rows and columns, and of the Schur complement of the wide ones.
-
-    The second is the order of the factors' columns, None where there are none.
-    """
-    from scipy.sparse.linalg import splu
-
-    narrow, beside, corner = places.blocks(values)
-    n = len(places.order)
-    try:
-        factor = splu(narrow, **settings)
-    except RuntimeError:  # a pivot is exactly 0
-        return lambda right: None, None
-    through: FloatArray = factor.solve(beside) if beside.size else beside
-    complement = corner - beside.T @ through
-    order = np.concatenate([places.order, places.wide])
-
-    def straight(right: FloatArray) -> FloatArray:
-        first: FloatArray = factor.solve(right[:n])
-        if not len(corner):
-            return first
-        last = np.linalg.solve(complement, right[n:] - beside.T @ first)
-        return np.concatenate([first - through @ last, last])
-
-    def solved(right: FloatArray) -> FloatArray | None:
-        right = right[order]
+        if self._places is None:
+            self._places = _ordered(self.pattern, values)
+        places = self._places
+        left, beside, pivots = places.condensed(values)
         try:
-            found = straight(right)
-            for _ in range(REFINEMENTS):
-                inside, outside = found[:n], found[n:]
-                off = right - np.concatenate([narrow @ inside + beside @ outside, beside.T @ inside + corner @ outside])
-                if not np.isfinite(off).all():
-                    return None
-                if np.abs(off).max(initial=0.0) <= REFINED * np.abs(right).max(initial=0.0):
-                    out = np.empty(len(found))
-                    out[order] = found
-                    return out
-                found = found + straight(off)
-        except np.linalg.LinAlgError:  # the complement is singular
-            return None
+            factor = splu(left, permc_spec="NATURAL", **SPARSELY)
+        except RuntimeError:  # a pivot is exactly 0
+            return lambda right: None
+        alone, order = places.alone, places.order
+
+        def straight(right: FloatArray) -> FloatArray:
+            out = np.empty(len(right))
+            out[order] = found = factor.solve(right[order] - beside @ (right[alone] / pivots))
+            out[alone] = (right[alone] - found @ beside) / pivots
+            return out
+
+        return straight
+
+    def _stably(self, values: FloatArray) -> Solve:
+        from scipy.sparse.linalg import splu
+
+        n = self.pattern.size
+        try:
+            factor = splu(sparse.csc_matrix((values, (self.pattern.row, self.pattern.column)), shape=(n, n)), **STABLY)
+        except RuntimeError:
+            return lambda right: None
+        return factor.solve  # type: ignore[no-any-return]
+
+    def _refined(self, straight: Solve, values: FloatArray, right: FloatArray) -> FloatArray | None:
+        """A solution, refined until it is accurate."""
+        found = straight(right)
+        for _ in range(REFINEMENTS):
+            if found is None:
+                return None
+            off = right - self.pattern.product(values, found)
+            if not np.isfinite(off).all():
+                return None
+            if np.abs(off).max(initial=0.0) <= REFINED * np.abs(right).max(initial=0.0):
+                return found
+            more = straight(off)
+            found = None if more is None else found + more
         return None
 
-    return solved, np.argsort(factor.perm_c)
+
+def _ordered(pattern: Pattern, values: FloatArray) -> _Places:
+    """The places, in an order that keeps the factors sparse. It is found once: that takes as long as some factors."""
+    from scipy.sparse.linalg import splu
+
+    places = _Places.of_pattern(pattern)
+    last = np.flatnonzero(np.isin(places.order, pattern.last))
+    others = np.setdiff1d(np.arange(len(places.order)), last)
+    left = places.condensed(values)[0][others][:, others]
+    try:
+        order = np.argsort(splu(left, permc_spec="MMD_AT_PLUS_A", **SPARSELY).perm_c)
+    except RuntimeError:
+        order = np.arange(len(others))
+    return places.ordered(np.concatenate([others[order], last]))
