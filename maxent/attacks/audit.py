@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from maxent.attacks.findings import Findings
 from maxent.attacks.summary import summarise
 from maxent.attacks.tables import anonymised_table, leaf_table, people_table
+from maxent.disclosure.limits import Limits
+from maxent.disclosure.mend import Mend
 from maxent.models.text.display import Display, Shown, counted
 
 if TYPE_CHECKING:
@@ -31,11 +33,12 @@ class Audit(Shown, Findings):
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
     the fields of `maxent.attacks.findings.Findings`. Of several sensitive columns they are about combinations of
     classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
-    with, and those of some classes alone, by the keys of the summary.
+    with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits.
     """
 
     targets: Mapping[str, Audit] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
+    mended: Callable[[Limits], Mend] | None = None
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from maxent.disclosure.mend import Mend
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
@@ -196,6 +197,7 @@ class Judged:
     """The verdict on one release; ``decisive`` unless it is only what the others are compared with.
 
     ``beside``, where ``checks`` are about sensitive classes alone, are the same of all classes, which decide nothing.
+    ``mend`` is what would pass, where a limit is not kept.
     """
 
     release: str
@@ -203,6 +205,7 @@ class Judged:
     status: Status
     checks: tuple[Check, ...]
     beside: tuple[Check, ...] = ()
+    mend: Mend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +225,15 @@ class Verdict:
     def passed(self) -> bool:
         """Whether every limit is kept for sure."""
         return self.status == "pass"
+
+    def mended(self, by: Sequence[Callable[[Limits], Mend] | None]) -> Verdict:
+        """The verdict with what would pass, of each release that it fails; ``by`` has a search for every release."""
+        if self.status != "fail":
+            return self
+        failed = [judged.decisive and judged.status == "fail" for judged in self.releases]
+        both = zip(self.releases, by, failed, strict=True)
+        found = tuple(replace(j, mend=search(self.limits)) if search and beyond else j for j, search, beyond in both)
+        return replace(self, releases=found)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -243,6 +255,7 @@ class Verdict:
                 "status": judged.status,
                 "checks": [check.as_dict() for check in judged.checks],
                 **({"all_classes": [check.as_dict() for check in judged.beside]} if judged.beside else {}),
+                **({} if judged.mend is None else {"would_pass": judged.mend.as_dict()}),
             }
             for judged in self.releases
         ]
@@ -258,6 +271,9 @@ class Verdict:
             alone = ", sensitive classes" if judged.beside else ""
             found += [f"  {told}{alone}: {in_words(check)}" for check in judged.checks]
             found += [f"  {told}, all classes (beside): {in_words(check)}" for check in judged.beside]
+            if judged.mend is not None:
+                price = f", {judged.mend.price}" * bool(judged.mend.price)
+                found.append(f"  {told}: what would pass: {judged.mend.change}{price}")
         return found
 
 

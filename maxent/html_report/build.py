@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from maxent.disclosure.limits import Verdict
 from maxent.html_report.gather import release_view
+from maxent.html_report.provenance import provenance
 from maxent.html_report.trees import DRAWN
 from maxent.html_report.view import Provenance, ReleaseView, ReportView
+from maxent.models.files.output import check_outputs, write_text
+from maxent.models.files.result_files import REPORT
 from maxent.results.solved import Solved
 
 
@@ -54,6 +60,29 @@ class Gatherer:
                 provenance=provenance,
             )
         )
+
+
+def save_report(
+    path: str | PathLike[str],
+    gatherer: Gatherer,
+    verdict: Verdict,
+    call: str,
+    notes: Sequence[str] = (),
+    *,
+    interrupted: bool = False,
+    title: str = "",
+    purpose: str = "",
+) -> None:
+    """Write the report on what a call from Python gathered; parameters are those of `Gatherer.report`."""
+    stated = {"title": title or None, "purpose": purpose or None, **verdict.limits.as_dict()}
+    source = replace(provenance([], stated, (), gatherer.backends), command=call)
+    text = gatherer.report(verdict, source, notes, interrupted=interrupted, title=title, purpose=purpose)
+    write_text(path, text)
+
+
+def check_report(path: str | PathLike[str]) -> None:
+    """Refuse a place where no report can be written, with an InvalidInput."""
+    check_outputs({"report": (os.fspath(path), REPORT)})
 
 
 def _title(releases: Sequence[ReleaseView]) -> str:

@@ -68,6 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": words.percent, "nats": words.nats, "people": words.people, "shown": words.shown}
+    environment.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {
         "draw": drawing.draw,
         "legend": drawing.legend,

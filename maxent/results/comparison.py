@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from os import PathLike
@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Verdict, limits_of
+from maxent.disclosure.limits import Limits, Verdict, limits_of
+from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
+from maxent.results.reliability import unwarned
 from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ class Comparison(Shown):
 
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
-    while releases and tables were read.
+    while releases and tables were read. ``mended`` has for each row a search for what would pass limits, and ``again``
+    makes its estimate once more, which is not kept.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -60,6 +63,8 @@ class Comparison(Shown):
     interrupted: bool = False
     people: tuple[Individuals, ...] = ()
     noticed: Noticed = NOTHING
+    mended: tuple[Callable[[Limits], Mend] | None, ...] = ()
+    again: tuple[Callable[[], Estimate], ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -71,7 +76,31 @@ class Comparison(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
         """
-        return judge_rows(limits_of(limits), self.rows)
+        return self.judged(limits_of(limits))
+
+    def judged(self, limits: Limits, of: int | None = None) -> Verdict:
+        """The same; ``of`` is how many releases there were to be, if some were not reached."""
+        found = judge_rows(limits, self.rows, of)
+        return found.mended(self.mended) if self.mended else found
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a report for whoever decides: one .html file, for any browser.
+
+        The estimates, which are not kept, are made once more.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
+        """
+        from maxent.html_report.build import Gatherer, check_report, save_report
+
+        verdict = self.verdict(**limits)
+        check_report(path)
+        gatherer = Gatherer(max((len(row["most_disclosed"]) for row in self.rows), default=0))
+        with unwarned():
+            for again, row in zip(self.again, self.rows, strict=True):
+                gatherer(again(), row)
+        notes = [*self.noticed.notes, *self.notes]
+        call = "maxent.compare(...).report(...)"
+        save_report(path, gatherer, verdict, call, notes, interrupted=self.interrupted, title=title, purpose=purpose)
 
     @property
     def changes(self) -> tuple[Mapping[str, float | None], ...]:

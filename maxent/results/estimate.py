@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -129,6 +129,8 @@ class Estimate(Shown, Solved):
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, by the estimate and the attacks on the same release.
 
+        Where a limit is not kept, ``releases[0].mend`` is what would pass, or why no change is offered.
+
         Parameters
         ----------
         **limits
@@ -140,7 +142,7 @@ class Estimate(Shown, Solved):
         InvalidInput
             For a limit that there is not, or that is out of its range.
         """
-        return judge_rows(limits_of(limits), [self.numbers])
+        return judge_rows(limits_of(limits), [self.numbers]).mended([self.mended])
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a report for whoever decides: one .html file, for any browser.
@@ -158,22 +160,15 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written, and for wrong limits.
         """
-        import os
-
-        from maxent.html_report.build import Gatherer
-        from maxent.html_report.provenance import provenance
-        from maxent.models.files.output import check_outputs, write_text
-        from maxent.models.files.result_files import REPORT
+        from maxent.html_report.build import Gatherer, check_report, save_report
 
         verdict = self.verdict(**limits)
-        check_outputs({"report": (os.fspath(path), REPORT)})
+        check_report(path)
         gatherer = Gatherer()
         gatherer(self, self.numbers)
-        stated = {"title": title or None, "purpose": purpose or None, **verdict.limits.as_dict()}
-        source = replace(provenance([], stated, (), gatherer.backends), command="maxent.estimate(...).report(...)")
         interrupted = self.outcome.status == "interrupted"
-        text = gatherer.report(verdict, source, title=title, purpose=purpose, interrupted=interrupted)
-        write_text(path, text)
+        call = "maxent.estimate(...).report(...)"
+        save_report(path, gatherer, verdict, call, interrupted=interrupted, title=title, purpose=purpose)
 
     def plot(self, kind: str = "leaves", *, ax: Axes | None = None, tree: int = 0) -> Axes:
         """Draw what is disclosed.

@@ -122,7 +122,8 @@ class Review(Shown):
             For a limit that there is not, or that is out of its range.
         """
         stated = limits_of(limits) if limits else self.limits
-        return judge_rows(stated, [self.row])
+        mended = None if self.weaker or self.estimate is None else self.estimate.mended
+        return judge_rows(stated, [self.row]).mended([mended])
 
     @cached_property
     def row(self) -> Mapping[str, Any]:

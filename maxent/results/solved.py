@@ -12,6 +12,8 @@ import numpy as np
 from maxent.constraints.program import Contradiction
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
+from maxent.disclosure.limits import Limits
+from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import audited
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.leakage import Leakage
@@ -37,7 +39,8 @@ class Solved(Inference):
     by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`, ``wp216`` those of
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
-    release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case.
+    release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case, ``mended``
+    searches for what would pass limits.
     """
 
     outcome: Outcome
@@ -56,6 +59,7 @@ class Solved(Inference):
     sensitive: Sensitive | None = None
     wp216: Risks | None = None
     attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
+    mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
 
     @property
     def reliable(self) -> bool:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from maxent.api.adversary.attack import audit_case, check_options
+from maxent.api.adversary.estimate import Solving, mending
 from maxent.api.case import Case, Tables, read_case
+from maxent.api.compile import Knowledge
 from maxent.attacks.audit import Audit
 from maxent.attacks.records import RecordsAudit
 from maxent.evidence.attacked_controls import attacked_controls
@@ -184,7 +186,11 @@ def audit_release(
     case = read_case(release, tables, target, facts=facts, risk=risk or None, control=control)
     codes = sensitive_codes(sensitive, case.release.target)
     found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
-    return replace(found, beside=_beside(found, case, codes, confidence)) if isinstance(found, Audit) else found
+    if not isinstance(found, Audit):
+        return found
+    judged = replace(case, sensitive=codes, controls=None)
+    search = mending(judged, Knowledge(rounding=rounding), Solving(), None)
+    return replace(found, beside=_beside(found, case, codes, confidence), mended=search)
 
 
 def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:

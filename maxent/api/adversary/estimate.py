@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from typing import Any
 
 from maxent.api.adversary.measured import measured
+from maxent.api.adversary.mending import mended
+from maxent.api.adversary.number_options import check_numbers
 from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.case import Case, Tables, read_case
@@ -18,12 +19,13 @@ from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_i
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.disclosure.limits import Limits
+from maxent.disclosure.mend import Mend
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
-from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import LARGEST_COUNT, check_flags, check_functions, is_number, is_whole, up_to_largest
+from maxent.models.tables.frame import Source
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
@@ -66,7 +68,7 @@ class Solving:
     solver: Backend = field(init=False)
 
     def __post_init__(self) -> None:
-        _check_numbers({name: getattr(self, name) for name in _NUMBERS})
+        check_numbers(self)
         check_flags(presolve=self.presolve, single_optimum=self.single_optimum)
         if self.bounds is not None:
             check_level("bounds", self.bounds)
@@ -285,11 +287,24 @@ def estimate_case(
         targets=inferences(case, program, masses, posterior, top=how.top, error=error),
         proof=proof,
         attacks=partial(_attacks, case, known.rounding),
+        mended=mending(case, known, how, found["baseline"].base_rate),
         **found,
     )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
+    """The search for what of a case would pass limits; everything that the release then states is known."""
+    again = partial(_numbers, replace(case), replace(known, knowledge=None), how)
+    return partial(mended, replace(case), again, base_rate)
+
+
+def _numbers(case: Case, known: Knowledge, how: Solving, release: Release) -> Mapping[str, Any]:
+    """The numbers of another release about the same people."""
+    with unwarned():
+        return estimate_case(replace(case, release=release), known, how).numbers
 
 
 def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
@@ -307,28 +322,3 @@ def _used(outcome: Outcome) -> str:
         if outcome.closed_form
         else "+".join(name for name in outcome.backends if name != PRESOLVE) or "auto"
     )
-
-
-def _check_numbers(options: Mapping[str, object]) -> None:
-    problems = []
-    for name, value in options.items():
-        expected, fits = _NUMBERS[name]
-        if value is None and name in ("starts", "time_limit"):
-            continue
-        kind = is_whole(value, -LARGEST_COUNT) if expected.startswith("a whole") else is_number(value)
-        if not (kind and fits(value)):
-            problems.append(Problem(ARGUMENT, name, up_to_largest(expected, value), shorten(value)))
-    if problems:
-        raise InvalidInput("options", problems)
-
-
-_NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "tolerance": ("a number between 0 and 1", lambda x: 0 < x < 1),
-    "starts": ("a whole number of at least 1", lambda x: x >= 1),
-    "seed": ("a whole number of at least 0", lambda x: x >= 0),
-    "top": ("a whole number of at least 1", lambda x: x >= 1),
-    "time_limit": ("a positive number of seconds", lambda x: 0 < x < inf),
-    "jobs": ("a whole number other than 0", lambda x: x != 0),
-    "floor": ("a probability from 0 to 0.01", lambda x: 0 <= x <= 0.01),
-}
-"""Options that are numbers: what is expected, and whether a number is that."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from itertools import count as count_from
 from os import PathLike
@@ -19,6 +20,8 @@ from maxent.api.opening import open_published
 from maxent.attacks.risk import bits_to_identify
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals
+from maxent.disclosure.limits import Limits
+from maxent.disclosure.mend import Mend
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
@@ -153,6 +156,7 @@ def compare(
     noticed = reader.noticed
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
+    mended: list[Callable[[Limits], Mend] | None] = []
     interrupted = False
     for i, (name, (case, attacks, scores)) in enumerate(zip(loaded, found, strict=True)):
         within = _within(told, f"{name} ({i + 1} of {len(found)})")
@@ -171,11 +175,14 @@ def compare(
         if each is not None:
             each(result, rows[-1])
         people.append(Individuals.of(result))
+        mended.append(result.mended)
         noticed = noticed.joined(result.noticed)
         notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
-    return Comparison(tuple(rows), tuple(dict.fromkeys(notes)), interrupted, tuple(people), noticed)
+    again = tuple(partial(estimate_case, replace(case), known, how) for case, _, _ in found[: len(rows)])
+    each_once = tuple(dict.fromkeys(notes))
+    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again)
 
 
 # --- The releases ------------------------------------------------------------------------------------------------

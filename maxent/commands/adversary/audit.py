@@ -127,7 +127,7 @@ def _run(
         target = found.release.target if isinstance(found, Audit) else found.records.table.target
         classes = [target.classes[code] for code in sensitive_codes(options["sensitive"], target)]
         row["sensitive"] = {"exposed": exposed_people(found.summary.get("exposed_classes"), classes)}
-    verdict = judge_rows(limits, [row])
+    verdict = judge_rows(limits, [row]).mended([found.mended if isinstance(found, Audit) else None])
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:

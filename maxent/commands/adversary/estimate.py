@@ -103,7 +103,7 @@ def _run(
     report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
     result, row = _estimated(tree, qi, options, attacked=limits.stated or asked.report is not None)
     tell_noticed(result.noticed)
-    verdict = judge_rows(limits, [row])
+    verdict = judge_rows(limits, [row]).mended([result.mended])
     if report.each is not None:
         report.each(result, row)
     if kind is not None and output is not None:

@@ -123,7 +123,6 @@ def _run(
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
     from maxent.api.comparisons.compare import compare
-    from maxent.disclosure.judging import judge_rows
     from maxent.text.comparison import print_comparison
 
     report = ReportFile(asked, ["compare", *trees, qi], options)
@@ -132,7 +131,7 @@ def _run(
     with progress() as told:
         result = compare(trees, qi, progress=told, interruptible=True, each=report.each, **options)
     tell_noticed(result.noticed)
-    verdict = judge_rows(limits, result.rows, of=len(trees))
+    verdict = result.judged(limits, of=len(trees))
     if output is not None and kind is None:
         result.save(output, csv_literal=csv_literal)
     report.write(verdict, [*result.noticed.notes, *result.notes], interrupted=result.interrupted)
