@@ -81,7 +81,7 @@ def compile_program(
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
-    if noise == "likelihood" and release.resampled is None:
+    if noise == "likelihood" and (release.resampled is None or release.target.numbers is not None):
         expected = "intervals, since the release has no counts of a bootstrap (release.resampled)"
         raise invalid("options", ARGUMENT, "noise", expected, noise)
     if knowledge is not None and "marginal" in known and marginal is None:
@@ -193,6 +193,7 @@ def implied_marginal(release: Release) -> FloatArray:
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling and suppression of the published counts."""
+    what = "count" if context.release.target.numbers is None else "mean"
     if context.noise == "likelihood":
         yield (
             f"counts are of {context.release.resampled:,} draws with replacement for each tree: what they prove is "
@@ -201,7 +202,7 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
         )
     elif context.release.resampled is not None:
         yield (
-            f"counts are of {context.release.resampled:,} draws with replacement for each tree: each true count is "
+            f"{what}s are of {context.release.resampled:,} draws with replacement for each tree: each true {what} is "
             "in an interval; all intervals, those of all nodes that the trees could have had, hold together with a "
             f"probability of at least {confidence:g}"
         )

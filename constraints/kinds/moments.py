@@ -7,18 +7,14 @@ A class stands for the numbers from ``a_x`` to ``b_x``. With the mean M of a nod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
+from collections.abc import Iterator
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.printed_numbers import printed_moments
 from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
-from maxent.models.release import Node
-
-FULL = 15
-"""Significant digits of a number that was not rounded for print."""
 
 COMPUTED = 1e-10
 """Relative error of a mean, and of a sum of squares, as programs compute them in double precision."""
@@ -34,17 +30,17 @@ def moments(context: Context) -> Iterator[Linear]:
         return  # of a sample, or of draws, these are not the population's
     low, high = np.array(numbers, np.float64).T
     finite = np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]
-    whole = in_full(node for _, _, node in context.nodes())
+    means, variances = printed_moments(node for _, _, node in context.nodes())
     for t, place, node in context.nodes():
         if node.mean is None:
             continue
         scale = max(1.0, *np.abs(finite), abs(node.mean))
-        wide = COMPUTED * scale if whole else half(node.mean) + COMPUTED * scale
+        wide = COMPUTED * scale + means.off(node.mean)
         unit = float(np.ptp(finite)) or 1.0
         rows = [_rows(low - node.mean, high - node.mean, wide, unit)]
         says = f"mean {node.mean:.10g}"
         if node.variance is not None:
-            off = (COMPUTED * scale**2 if whole else half(node.variance) + COMPUTED * scale**2) + wide**2
+            off = COMPUTED * scale**2 + variances.off(node.variance) + wide**2
             nearest = np.maximum(np.maximum(low - node.mean, node.mean - high), 0.0)
             farthest = np.maximum(np.abs(low - node.mean), np.abs(high - node.mean))
             rows.append(_rows(nearest**2 - node.variance, farthest**2 - node.variance, off, unit**2))
@@ -62,18 +58,6 @@ def _rows(least: FloatArray, most: FloatArray, off: float, unit: float) -> tuple
     rows += [((most + off) / unit, 0.0, np.inf)] if np.isfinite(most).all() else []
     coef = np.array([row for row, _, _ in rows]).reshape(-1, len(least))
     return coef, np.array([low for _, low, _ in rows]), np.array([high for _, _, high in rows])
-
-
-def in_full(nodes: Iterable[Node]) -> bool:
-    """Whether some number of a release has so many digits that none was rounded for print."""
-    stated = (x for node in nodes for x in (node.mean, node.variance) if x is not None)
-    return any(len(Decimal(repr(float(x))).as_tuple().digits) >= FULL for x in stated)
-
-
-def half(number: float) -> float:
-    """Half a unit of the last digit of a number as it is printed."""
-    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
-    return 0.5 * 10.0 ** (exponent if isinstance(exponent, int) else 0)
 
 
 KIND = Kind(

@@ -7,7 +7,7 @@ from collections import Counter
 from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, moments, rate, size
 from maxent.constraints.kinds.boosting import linear
 from maxent.constraints.kinds.boosting import statements as boosting
-from maxent.constraints.kinds.bootstrap import resampled
+from maxent.constraints.kinds.bootstrap import drawn_moments, resampled
 from maxent.constraints.kinds.context import Kind
 from maxent.constraints.kinds.splits import split_choice
 from maxent.constraints.program import Program
@@ -27,6 +27,7 @@ KINDS: dict[str, Kind] = {
         class_rates.KIND,
         counts.KIND,
         resampled.KIND,
+        drawn_moments.KIND,
         boosting.KIND,
         linear.KIND,
         moments.KIND,

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxent.constraints.kinds.moments import COMPUTED, half, in_full
+from maxent.constraints.kinds.moments import COMPUTED
+from maxent.constraints.printed_numbers import printed_moments
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.release import Release
@@ -70,7 +71,7 @@ def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArr
     numbers = release.target.numbers
     if numbers is None or release.sampled or release.suppressed_below > 1 or bounds.low is bounds.high:
         return bounds
-    whole = in_full(node for tree in release.trees for node in tree.nodes)
+    means, variances = printed_moments(node for tree in release.trees for node in tree.nodes)
     low, high = np.array(numbers, np.float64).T
     size = float(np.abs(np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]).max(initial=1.0))
     for i, place in enumerate(leaves.tolist()):
@@ -78,10 +79,10 @@ def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArr
         if node.mean is None or not (n == 1 or node.variance is not None) or not np.isfinite(n):
             continue
         scale = max(size, abs(node.mean))
-        wide = COMPUTED * scale + (0.0 if whole else half(node.mean))
+        wide = COMPUTED * scale + means.off(node.mean)
         spread = 0.0
         if n > 1 and node.variance is not None:
-            off = COMPUTED * scale**2 + wide**2 + (0.0 if whole else half(node.variance))
+            off = COMPUTED * scale**2 + wide**2 + variances.off(node.variance)
             spread = float(np.sqrt(n * (node.variance + off)))
         far = (high < node.mean - wide - spread) | (low > node.mean + wide + spread)
         bounds.high[i, :-1][far] = 0

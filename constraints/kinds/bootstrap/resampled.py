@@ -27,7 +27,7 @@ from maxent.constraints.program import Linear
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import statements_of
-from maxent.models.release import Tree
+from maxent.models.release import Release, Tree
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.places import Places
 
@@ -38,8 +38,8 @@ UNKNOWN = -1
 def resampled(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node is within what the draws of it leave; see the module's text."""
     release, n_classes = context.release, context.n_classes
-    if release.resampled is None:
-        return
+    if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
+        return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap.drawn_moments`
     check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
     each = np.eye(n_classes)
     intervals = context.noise == "intervals"
@@ -78,6 +78,11 @@ def resampled(context: Context) -> Iterator[Linear]:
             coef = each if len(rows) == n_classes else each[rows]
             origin = context.origin(t, tree.nodes[place])
             yield Linear("resampled", origin, context.region(t, place), coef, lower, upper, says)
+
+
+def counted(tree: Tree, release: Release) -> bool:
+    """Whether some node of a tree states counts."""
+    return bool(statements_of(tree.nodes, release.target.classes).counted.any())
 
 
 def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:

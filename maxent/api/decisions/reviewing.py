@@ -25,7 +25,7 @@ from maxent.solvers.clock import LAST, Clock, OutOfTime, Watch, in_time
 
 def noise_of(release: Release) -> Noise:
     """How a review reads counts unless the call says it: draws by their likelihood."""
-    return "intervals" if release.resampled is None else "likelihood"
+    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
 
 
 def review_subject(

@@ -151,9 +151,8 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     ]
     trees = [tree.tree_ for tree in model.estimators_]
     known = getattr(model, "_n_samples", None)
-    asked = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None) or known
     weights = {float(tree.weighted_n_node_samples[0]) for tree in trees}
-    drawn = int(asked) if asked is not None else int(min(weights)) if getattr(model, "max_samples", 0) is None else -1
+    drawn = drawn_rows(model, trees)
     part = not model.bootstrap and known is not None and drawn < int(known)
     plain = not part and not any(tree.class_weight is not None or is_monotonic(tree) for tree in model.estimators_)
     weighted = getattr(model, "_sample_weight", None) is not None
@@ -171,6 +170,16 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     if balanced:
         return _answering(counted)
     return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
+
+
+def drawn_rows(model: Any, trees: Sequence[Any]) -> int:
+    """How many rows each ``tree_`` of a forest or bag was given, -1 where the model does not keep it."""
+    known = getattr(model, "_n_samples", None)
+    asked = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None) or known
+    if asked is not None:
+        return int(asked)
+    least = min(float(tree.weighted_n_node_samples[0]) for tree in trees)
+    return int(least) if getattr(model, "max_samples", 0) is None else -1
 
 
 def is_monotonic(tree: Any) -> bool:

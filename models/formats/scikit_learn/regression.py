@@ -11,7 +11,7 @@ import numpy as np
 from maxent.models.columns import NOTHING
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, is_monotonic
+from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, drawn_rows, is_monotonic
 from maxent.models.formats.scikit_learn.nodes.states import bare, stated
 from maxent.models.formats.scikit_learn.splits import Splits, exact, splits_of
 from maxent.models.nodes import Nodes
@@ -44,17 +44,16 @@ def regression_of(source: str, model: Any) -> Ensemble:
     Raises
     ------
     InvalidInput
-        For several targets, trees of draws or of some of the records, weights, and values that are no means.
+        For several targets, trees of some of the records, weights, and values that are no means.
     """
     trees = [(model, None)] if hasattr(model, "tree_") else list(_members(model))
     if model.n_outputs_ != 1 if hasattr(model, "n_outputs_") else False:
         raise invalid(source, "model", "outputs", "one target", str(model.n_outputs_))
-    if getattr(model, "bootstrap", False) and trees[0][0] is not model:
-        expected = "trees that were grown from all records: bootstrap=False"
-        raise invalid(source, "model", "bootstrap", expected, "draws, whose means are not those of the records")
     # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
+    forest = trees[0][0] is not model
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
-    drawn = getattr(model, "_sample_weight", None) is not None
+    draws = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest and model.bootstrap else None
+    weighed = getattr(model, "_sample_weight", None) is not None
     members = []
     for tree, features in trees:
         if tree.criterion not in MEANS:
@@ -64,14 +63,15 @@ def regression_of(source: str, model: Any) -> Ensemble:
             expected = "no constraints, which clip means to those of the nodes above"
             raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
         grown = tree.tree_
-        rows = np.asarray(grown.n_node_samples, np.int64)
-        if drawn or rows[0] != given or not np.array_equal(rows, grown.weighted_n_node_samples):
+        rows, records = (np.asarray(n, np.float64) for n in (grown.n_node_samples, grown.weighted_n_node_samples))
+        whole = np.array_equal(records, np.rint(records)) if draws is not None else np.array_equal(rows, records)
+        if weighed or not whole or records[0] != (given if draws is None else draws):
             raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
         splits = splits_of(grown)
         splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
         known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
-        members.append(Member(splits, known, np.empty(0, np.int64), rows=rows, tree=tree))
-    return Ensemble(tuple(members), "mean" if len(members) > 1 else None)
+        members.append(Member(splits, known, np.empty(0, np.int64), rows=rows.astype(np.int64), tree=tree))
+    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws)
 
 
 def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
@@ -107,8 +107,12 @@ def numeric_nodes(
     publish: Publish,
     *,
     inner: bool,
+    draws: bool,
 ) -> Nodes:
-    """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance."""
+    """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance.
+
+    ``draws``: they are of draws, and n counts these; ``distinct`` says of how many records.
+    """
     tree = member.tree
     assert tree is not None  # regression_of has it
     assert member.rows is not None
@@ -117,10 +121,13 @@ def numeric_nodes(
     full = shown & (publish != "labels")
     mean = np.asarray(tree.tree_.value[:, 0, 0], np.float64)[order.order]
     spread = np.maximum(np.asarray(tree.tree_.impurity, np.float64), 0.0)[order.order]
+    rows = member.rows[order.order]
+    drawn = np.asarray(tree.tree_.weighted_n_node_samples, np.float64)[order.order].astype(np.int64) if draws else rows
+    said = stated(len(nodes), n=np.where(full, drawn, NOTHING))
     return Nodes(
         replace(
             nodes,
-            statements=stated(len(nodes), n=np.where(full, member.rows[order.order], NOTHING)),
+            statements=replace(said, distinct=np.where(full, rows, NOTHING)) if draws else said,
             mean=np.where(shown, mean, np.nan),
             variance=np.where(full, spread, np.nan) if tree.criterion in VARIANCES else None,
         )

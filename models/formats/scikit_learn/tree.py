@@ -166,18 +166,17 @@ def from_sklearn(
         )
         for name, feature in by_attribute.items()
     )
-    trees = []
+    trees, draws = [], ensemble.draws is not None
     for member in members:
         own = [coding[i] for i in member.features.tolist()]
         induction = Induction("cart")
         # Of some of the columns, which attributes a tree could compare is its own.
         alike = len(own) == len(coding) and own == coding
-        if alike and ensemble.predicts != "score" and ensemble.draws is None and member.tree is not None:
+        if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
         if numeric is not None:
-            trees.append(Tree(numeric_nodes(member, own, attributes, names, publish, inner=inner_counts)))
+            trees.append(Tree(numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)))
             continue
-        draws = ensemble.draws is not None
         nodes = nodes_of(member, own, attributes, names, publish, inner_counts=inner_counts, draws=draws)
         of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]
         trees.append(Tree(nodes, induction, member.weight, of))
