@@ -81,12 +81,12 @@ def _certain(node: Node, low: FloatArray, high: FloatArray, wide: float, spread:
     """What the draws of a node prove, whatever was drawn; see the module's text."""
     mean, least, most = node.mean or 0.0, float(low.min()), float(high.max())
     under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
-    there = float(node.distinct or 1)
-    rows: list[_Row] = [
-        (((high >= under) & (low <= over)).astype(np.float64), there, math.inf),
-        ((high >= mean - wide).astype(np.float64), 1.0, math.inf),
-        ((low <= mean + wide).astype(np.float64), 1.0, math.inf),
-    ]
+    there, among = float(node.distinct or 1), (high >= under) & (low <= over)
+    rows: list[_Row] = [(among.astype(np.float64), there, math.inf)]
+    if among.sum() == 1:
+        return rows  # all else follows
+    rows.append(((high >= mean - wide).astype(np.float64), 1.0, math.inf))
+    rows.append(((low <= mean + wide).astype(np.float64), 1.0, math.inf))
     if node.n is not None and node.distinct is not None and least < most < math.inf and least > -math.inf:
         total, off, again, unit = node.n * mean, node.n * wide, node.n - node.distinct, most - least
         rows.append(((low - most) / unit, -math.inf, (total + off - again * under - there * most) / unit))
