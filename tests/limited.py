@@ -1,4 +1,4 @@
-"""Limits on leaves and on all of them together, by their definitions, and random ones."""
+"""Limits on leaves and on all of them together, by their definitions, random ones, and random trees."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
+from maxent.models.tables.training import Training
 
 CLASSES = ("yes", "no", "perhaps")
 
@@ -58,3 +60,62 @@ def random_limits(random: np.random.Generator) -> Limits:
         max_right_guesses=one_of(None, None, 0.6, 0.8),
         objective=one_of("accuracy", "impurity"),
     )
+
+
+Shape = list[Any]
+"""A tree of counts: a leaf is an array, an inner node a list of trees."""
+
+
+def random_tree(random: np.random.Generator, leaves: int) -> Shape:
+    """A tree with random counts, of branches two or three."""
+    trees: list[Any] = [
+        random.integers(0, 7, len(CLASSES)) * (random.random(len(CLASSES)) < 0.7) for _ in range(leaves)
+    ]
+    while len(trees) > 1:
+        many = min(len(trees), int(random.integers(2, 4)))
+        at = int(random.integers(0, len(trees) - many + 1))
+        trees[at : at + many] = [trees[at : at + many]]
+    return trees[0] if isinstance(trees[0], list) else trees
+
+
+def as_release(shape: Shape) -> Release:
+    """A release whose numeric attributes are as many as its tree has inner nodes."""
+    nodes: list[Node] = []
+    attributes: list[Attribute] = []
+
+    def place(tree: Any) -> str:
+        name = f"N{len(nodes)}"
+        if not isinstance(tree, list):
+            nodes.append(Node(name, counts=dict(zip(CLASSES, map(int, tree), strict=True))))
+            return name
+        nodes.append(Node(name))
+        at = len(nodes) - 1
+        values = tuple("abcdefghijklmno"[: len(tree)])
+        attributes.append(Attribute(f"x{at}", "categorical", values))
+        below = tuple(Branch(place(child), values=(v,)) for child, v in zip(tree, values, strict=True))
+        nodes[at] = Node(name, f"x{at}", below)
+        return name
+
+    place(shape)
+    return Release(Target("y", CLASSES), tuple(attributes), (Tree(tuple(nodes), Induction("cart", "gini", "unused")),))
+
+
+def held(shape: Any) -> Any:
+    return sum(map(held, shape)) if isinstance(shape, list) else shape
+
+
+def gini(leaf: Any) -> float:
+    n = sum(leaf)
+    return float(n - sum(c * c for c in leaf) / n) if n else 0.0
+
+
+def leaves_of(shape: Any) -> list[Any]:
+    return [leaf for child in shape for leaf in leaves_of(child)] if isinstance(shape, list) else [shape]
+
+
+def training(release: Release, leaves: list[Any]) -> Training:
+    """People of whom the leaf is the only attribute."""
+    leaf = np.repeat(np.arange(len(leaves)), [int(sum(x)) for x in leaves])
+    y = np.concatenate([np.repeat(np.arange(3), x) for x in leaves])
+    values = tuple(f"L{i}" for i in range(len(leaves)))
+    return Training(release.target, (Attribute("leaf", "categorical", values),), (leaf,), y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class OptimalSubtree(PlainTree):
     criterion : {"unstated", "stated"}
         Whether the release states what splits were chosen by, see
         `maxent.models.defenses.optimal.subtree.optimal_subtree`.
+    remove : bool
+        Whether leaves may be removed, see the same.
     inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
         See `PlainTree`.
     reading : Reading, optional
@@ -46,9 +49,10 @@ class OptimalSubtree(PlainTree):
 
     k: int
     grow: bool
+    remove: bool
     criterion: Criterion
 
-    __init__ = constructor(PlainTree, Limits, grow=False, criterion="unstated")
+    __init__ = constructor(PlainTree, Limits, grow=False, remove=False, criterion="unstated")
 
     def _limits(self) -> Limits:
         found: Limits = picked(Limits, self)
@@ -57,7 +61,7 @@ class OptimalSubtree(PlainTree):
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         yield from problems_of(self._limits())
-        yield from grown_conflicts(self.grow, self._limits(), self.criterion)
+        yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
@@ -68,5 +72,6 @@ class OptimalSubtree(PlainTree):
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
         grown = induce(training, growth, publish="counts")
-        found = optimal_subtree(grown, self._limits(), training, criterion=self.criterion)
+        asked: Any = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}
+        found = optimal_subtree(grown, self._limits(), training, **asked)
         return restate(found.release, self.publish)

@@ -40,6 +40,7 @@ class BestSubtree(InducedTree):
     grow: bool = parameter(
         False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
     )
+    remove: bool = parameter(False, "Allow removed leaves, of which nothing is stated.")
     criterion: Criterion = parameter(
         "unstated", "Whether the release states what splits were chosen by.", group="output"
     )
@@ -65,7 +66,7 @@ class BestSubtree(InducedTree):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from self.limits.conflicts()
-        yield from grown_conflicts(self.grow, self.limits, self.criterion)
+        yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove)
 
     def stated(self) -> Row:
         return {} if self.grow else super().stated()
@@ -90,7 +91,8 @@ class BestSubtree(InducedTree):
             return optimal_tree(training, replace(self.limits, k=least), self.max_depth)
         from maxent.models.defenses.optimal.subtree import optimal_subtree
 
-        return optimal_subtree(grown, self.limits, training, criterion=self.criterion)
+        asked: dict[str, Any] = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}
+        return optimal_subtree(grown, self.limits, training, **asked)
 
     def guarantee(self) -> Mapping[str, Any]:
         return self.limits.as_dict()
@@ -116,7 +118,10 @@ class BestSubtree(InducedTree):
         """What is known of other trees, in words."""
         measure = "a smaller Gini impurity" if self.objective == "impurity" else "the right label for more records"
         limits = f"the limits (k = {row['k']})"
-        others = "tree of this depth, of such splits," if self.grow else "subtree of the grown tree"
+        others = (
+            "subtree of the grown tree, with or without removed leaves," if self.remove else "subtree of the grown tree"
+        )
+        others = "tree of this depth, of such splits," if self.grow else others
         if row["reached"] == row["best_possible"]:
             return f"proved: no {others} that keeps {limits} has {measure}"
         if self.grow:

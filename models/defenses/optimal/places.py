@@ -43,6 +43,14 @@ class Candidates:
         Those limits.
     names : tuple of str
         Their parameters.
+    answer : shape (n_places,)
+        What a leaf answers for removed ones, a number below ``n_answers``: the class predicted for their people.
+    held : shape (n_places, n_answers)
+        What it adds to the answer that leaves give together, see `answer_of`; (n_places, 0) where there is but one.
+    removable : shape (n_places,)
+        Whether it may be a removed leaf.
+    removed_worth, removed_costs : shape (n_places, n_answers), (n_places, n_limits)
+        The same of a removed leaf, by the answer that is given for it.
     """
 
     places: Places
@@ -53,6 +61,15 @@ class Candidates:
     most: FloatArray
     names: tuple[str, ...]
     objective: Objective
+    answer: IntArray
+    held: FloatArray
+    removable: BoolArray
+    removed_worth: FloatArray
+    removed_costs: FloatArray
+
+    def answer_of(self, held: FloatArray) -> IntArray:
+        """What leaves answer that hold this together, the first of the largest; for shape (n, n_answers), (n,)."""
+        return np.zeros(len(held), np.int64) if not held.shape[1] else np.asarray(held.argmax(axis=1))
 
     def better(self, worth: float) -> float:
         """The least worth of a tree that is better: a record more, or `SAME_IMPURITY` less; with the error of sums."""
@@ -106,6 +123,11 @@ def candidates(release: Release, tree: int, limits: Limits, training: Training |
         np.array(most, np.float64),
         tuple(names),
         limits.objective,
+        np.zeros(len(places), np.int64),
+        np.zeros((len(places), 0)),
+        np.zeros(len(places), bool),
+        np.zeros((len(places), 1)),
+        np.zeros((len(places), len(costs))),
     )
 
 

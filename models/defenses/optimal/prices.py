@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxent.models.arrays import BoolArray, FloatArray
-from maxent.models.defenses.optimal.best import Best, best, leaves_of, outside
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.optimal.best import Best, best, outside, tree_of
 from maxent.models.defenses.optimal.places import Candidates
+from maxent.models.defenses.optimal.removed import answered
 
 HALVINGS = 30
 """Steps of looking for the price of one limit."""
@@ -19,9 +21,13 @@ TURNS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A tree within limits: whether each place splits, its worth and costs, and the most that any is worth."""
+    """A tree within limits, its worth and costs, and the most that any is worth.
+
+    ``splits`` and ``gone``, shape (n_places,), say whether a place splits, or is a removed leaf.
+    """
 
     splits: BoolArray
+    gone: BoolArray
     worth: float
     costs: FloatArray
     most: float
@@ -36,16 +42,31 @@ class Found:
 class Bound:
     """A bound on the worth of every tree within limits, from one set of prices, shape (n_limits,).
 
-    ``rest``, shape (n_places,), is the best value of what is not below each place.
+    ``rest`` is the best value of what is not below each place, by the answer of what is, and ``either`` that of each
+    place by the answer of the node above; shape (n_places, n_answers) both.
     """
 
     prices: FloatArray
     rest: FloatArray
+    either: FloatArray
     allowance: float
 
-    def at(self, place: int, worth: FloatArray, costs: FloatArray) -> FloatArray:
-        """The most that trees with these below a place can be worth, shape (n,)."""
-        return np.asarray(worth - costs @ self.prices + self.rest[place] + self.allowance)
+    def at(self, place: int, answer: IntArray, worth: FloatArray, costs: FloatArray) -> FloatArray:
+        """The most that trees with these below a place, and this answer there, can be worth, shape (n,)."""
+        return np.asarray(worth - costs @ self.prices + self.rest[place, answer] + self.allowance)
+
+    def before(
+        self, place: int, to_come: Sequence[int], due: FloatArray, worth: FloatArray, costs: FloatArray
+    ) -> FloatArray:
+        """The same of some branches of a place, before those ``to_come``.
+
+        ``due``, shape (n, n_answers), is what the removed among them are worth by the answer of the place.
+        """
+        others = self.either[list(to_come)].sum(axis=0) + self.rest[place]
+        most = np.full(len(worth), -np.inf)
+        for answer, more in enumerate(others.tolist()):
+            most = np.maximum(most, due[:, answer] + more)
+        return np.asarray(worth - costs @ self.prices + most + self.allowance)
 
 
 def first_found(candidates: Candidates) -> tuple[Found | None, list[Bound]]:
@@ -57,7 +78,7 @@ def first_found(candidates: Candidates) -> tuple[Found | None, list[Bound]]:
     if known is None:
         return None, bounds
     if keeps(candidates, known.costs):
-        return replace(known, most=known.worth), bounds
+        return replace(known, most=float(free.value[0].max())), bounds
     known = None
     apart = np.ptp(candidates.costs, axis=0)
     scale = np.ptp(candidates.worth) / np.where(apart > 0, apart, 1.0)
@@ -80,8 +101,9 @@ def first_found(candidates: Candidates) -> tuple[Found | None, list[Bound]]:
 
 def cheapest(candidates: Candidates, limit: int) -> float:
     """The least of what one limit is about that any tree has."""
-    alone = replace(candidates, worth=-candidates.costs[:, limit])
-    return -float(best(alone, np.zeros(len(candidates.names))).value[0])
+    removed = np.broadcast_to(-candidates.removed_costs[:, [limit]], candidates.removed_worth.shape)
+    alone = replace(candidates, worth=-candidates.costs[:, limit], removed_worth=removed)
+    return -float(best(alone, np.zeros(len(candidates.names))).value[0].max())
 
 
 def keeps(candidates: Candidates, costs: FloatArray) -> bool:
@@ -90,13 +112,16 @@ def keeps(candidates: Candidates, costs: FloatArray) -> bool:
 
 
 def _bound(candidates: Candidates, prices: FloatArray, chosen: Best) -> Bound:
-    return Bound(prices, outside(candidates.places, chosen), float(prices @ candidates.kept))
+    return Bound(prices, outside(candidates, chosen), chosen.either, float(prices @ candidates.kept))
 
 
 def _tree(candidates: Candidates, chosen: Best) -> Found | None:
     """The tree of the best values, None where there is none."""
-    if chosen.value[0] == -np.inf:
+    if chosen.value[0].max() == -np.inf:
         return None
-    leaves = leaves_of(candidates.places, chosen.splits)
-    worth, costs = candidates.worth[leaves].sum(), candidates.costs[leaves].sum(axis=0)
-    return Found(chosen.splits, float(worth), costs, np.inf)
+    return found_of(candidates, *tree_of(candidates, chosen))
+
+
+def found_of(candidates: Candidates, splits: BoolArray, gone: BoolArray) -> Found:
+    """A tree with its worth and costs, and nothing known of others."""
+    return Found(splits, gone, *answered(candidates, splits, gone), np.inf)

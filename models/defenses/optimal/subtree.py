@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.leaf_pruning import new_leaf
-from maxent.models.defenses.optimal.best import leaves_of
+from maxent.models.defenses.optimal.best import best, leaves_of
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.limits import Criterion, Limits
 from maxent.models.defenses.optimal.places import Candidates, candidates, truth_entropy
 from maxent.models.defenses.optimal.prices import Found, cheapest
+from maxent.models.defenses.optimal.removed import with_removed
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Defense, Induction, Node, Release, Tree
 from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.places import Places
 
 NAME = "optimal"
 
@@ -40,7 +43,13 @@ class Searched:
 
 
 def optimal_subtree(
-    release: Release, limits: Limits, training: Training | None = None, *, criterion: Criterion = "unstated"
+    release: Release,
+    limits: Limits,
+    training: Training | None = None,
+    *,
+    criterion: Criterion = "unstated",
+    remove: bool = False,
+    publish: Publish = "counts",
 ) -> Searched:
     """The best subtree within limits of a tree whose leaves state counts.
 
@@ -58,6 +67,12 @@ def optimal_subtree(
     criterion : {"unstated", "stated"}
         Whether the release states what splits were chosen by. Where it does, and where private attributes are tested,
         an adversary infers more of single people than the counts of their leaf: `maxent.estimate` says how much.
+    remove : bool
+        Whether leaves may be removed: nothing is stated of them, so that every class is inferred to be as likely, and
+        what is predicted for their people is what the leaves below the nearest node above with any say together. As to
+        right guesses, all people of their most frequent class count; as to impurity, they have the largest.
+    publish : {"labels", "rates", "counts"}
+        What leaves are to state in the end, from which removed ones are predicted.
 
     Returns
     -------
@@ -75,11 +90,13 @@ def optimal_subtree(
     if len(release.trees) != 1:
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
     found = candidates(release, 0, limits, training)
+    if remove:
+        found = with_removed(found, release, limits, publish)
     chosen = within_limits(found)
     if chosen is None:
         raise InvalidInput("options", [_unreachable(found, limits, training)])
     kept = {**limits.as_dict(), "objective": limits.objective}
-    best = replace(
+    published = replace(
         release,
         trees=(_subtree(release, found, chosen, criterion),),
         defense=Defense(NAME, {**_before(release), **kept}),
@@ -87,15 +104,16 @@ def optimal_subtree(
     n, better = int(found.counts[0].sum()), found.better(chosen.worth)
     if limits.objective == "impurity":
         reached = 1 - chosen.worth / n
-        return Searched(best, reached, reached if chosen.most < better else 1 - chosen.most / n)
-    hits = int(found.counts[leaves_of(found.places, chosen.splits)].max(axis=1).sum())
-    return Searched(best, hits / n, hits / n if chosen.most < better else found.records(chosen.most) / n)
+        return Searched(published, reached, reached if chosen.most < better else 1 - chosen.most / n)
+    hits = found.records(chosen.worth)
+    return Searched(published, hits / n, hits / n if chosen.most < better else found.records(chosen.most) / n)
 
 
 def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:
     """The tree that splits where it was chosen to."""
     tree, places, classes = release.trees[0], found.places, release.target.classes
     leaves = leaves_of(places, chosen.splits)
+    leaves = leaves[~chosen.gone[leaves]]
     stated = {name for leaf in tree.leaves for name in ("label", "error_rate", "n", "counts") if _has(leaf, name)}
     nodes: dict[int, Node] = {
         place: tree.nodes[place]
@@ -107,9 +125,24 @@ def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Crit
     above[0] = True
     for level in places.levels[1:]:
         above[level] = (above & chosen.splits)[places.parent[level]]
-    nodes |= {place: tree.nodes[place] for place in np.flatnonzero(above & chosen.splits).tolist()}
+    hollow = chosen.gone.copy()  # above a removed leaf, of which a node's own counts would tell
+    for level in reversed(places.levels[1:]):
+        hollow[places.parent[level][hollow[level]]] = True
+    for place in np.flatnonzero(above & chosen.splits).tolist():
+        node = tree.nodes[place]
+        nodes[place] = node if not hollow[place] else _hollow(places, place, chosen.gone)
     induction = tree.induction if criterion == "stated" else Induction(tree.induction.algorithm)
     return replace(tree, nodes=tuple(nodes[place] for place in sorted(nodes)), induction=induction)
+
+
+def _hollow(places: Places, place: int, gone: BoolArray) -> Node:
+    """A node above removed leaves, without its own counts."""
+    node = places.tree.nodes[place]
+    branches = tuple(
+        replace(branch, child=None) if gone[child] else branch
+        for branch, child in zip(node.branches, places.children[place], strict=True)
+    )
+    return Node(node.id, node.attribute, branches)
 
 
 def _has(leaf: Node, name: str) -> bool:
@@ -126,7 +159,7 @@ def _before(release: Release) -> Mapping[str, int | float | str]:
 
 def _unreachable(found: Candidates, limits: Limits, training: Training | None) -> Problem:
     """Why no subtree keeps the limits."""
-    if not found.allowed[0]:
+    if best(found, np.zeros(len(found.names))).value[0].max() == -np.inf:
         whole = found.counts[0]
         told = f"the whole table as one leaf has {whole.sum():,} records, of which {whole.max():,} are of one class"
         return Problem("limits", "leaves", "limits that at least the tree without a split keeps", told)
