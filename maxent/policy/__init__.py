@@ -1,0 +1,1 @@
+"""Policies: what a release may disclose, in writing; checks of it, and the record of them."""

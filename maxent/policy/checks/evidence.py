@@ -1,0 +1,77 @@
+"""Checks 3xx: what a release gives away about its people beyond what it teaches about others."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from maxent.evidence.intervals import Interval
+from maxent.policy.checks.inference import UNRELIED
+from maxent.policy.checks.matter import SHARE, Check, Finding, Matter, unknown, within
+
+NO_CONTROL = "there are no control people (--truth and --control)"
+WP216 = "Article 29 Working Party, Opinion 05/2014 (WP216), section 2.2.1; Giomi et al., Anonymeter (2023)"
+FIX = "As for the checks 2xx. More control people make the interval narrower."
+
+
+def _beyond(name: str, interval: Interval | None, of: Matter, limit: float) -> Finding:
+    """A finding about a difference: beyond the limit, or within it, only if the whole interval is."""
+    if interval is None:
+        return unknown(name, of.review.unsolved or NO_CONTROL)
+    low, high = interval
+    why = "as the limit is inside the interval" if of.reliable else UNRELIED
+    return within(name, low, high, limit, bound="at most", sure=of.reliable, why=why)
+
+
+def _control(of: Matter, limit: float) -> Finding:
+    estimate = of.review.estimate
+    found = None if estimate is None else estimate.control
+    name = "hit rate of members above that of control people"
+    return _beyond(name, None if found is None else found.interval, of, limit)
+
+
+def _risk(key: str, name: str, of: Matter, limit: float) -> Finding:
+    estimate = of.review.estimate
+    found = None if estimate is None or estimate.wp216 is None else estimate.wp216.named[key].interval
+    return _beyond(f"{name} of members above that of control people", found, of, limit)
+
+
+_TWO = (
+    " The limit is on the difference, an interval of it: the check passes if all of it is within, fails if all of it "
+    "is beyond, and cannot be told otherwise."
+)
+
+CHECKS = (
+    Check(
+        "MX301", "max_beyond_control", "hit rate of members above that of control people", SHARE, _control,
+        "How much more often the same guesses are right about the people of the release than about people like them "
+        f"who were not in the data. Needs --truth and --control.{_TWO}",
+        "What is not beyond other people the release teaches about everybody: it is what models are for.",
+        "Jayaraman and Evans (2022); docs/evidence.md.",
+        FIX,
+    ),
+    Check(
+        "MX302", "max_singling_out", "singling out, above control people", SHARE,
+        partial(_risk, "singling_out", "singling out"),
+        f"The share of people who are alone in their group. Needs --truth and --control.{_TWO}",
+        "Who is alone can be pointed at, whatever else is known of them.",
+        WP216,
+        FIX,
+    ),
+    Check(
+        "MX303", "max_linkability", "linkability, above control people", SHARE,
+        partial(_risk, "linkability", "linkability"),
+        f"The expected share of people who are linked with their own record. Needs --truth and --control.{_TWO}",
+        "Records that can be linked add up.",
+        WP216,
+        FIX,
+    ),
+    Check(
+        "MX304", "max_inference", "inference, above control people", SHARE,
+        partial(_risk, "inference", "right guesses"),
+        f"The share of people whose class is guessed right. Needs --truth and --control.{_TWO}",
+        "It is the third risk that anonymisation has to rule out.",
+        WP216,
+        FIX,
+    ),
+)  # fmt: skip
+"""The checks of this family."""

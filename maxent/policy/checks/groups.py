@@ -1,0 +1,246 @@
+"""Checks 1xx: leaves, groups and cells by themselves, as rules on frequency tables have them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.nodes import each
+from maxent.policy.checks.matter import (
+    GROUP,
+    LEAVES,
+    PEOPLE,
+    Check,
+    Finding,
+    Limit,
+    Matter,
+    by_limit,
+    is_number,
+    is_whole,
+    unknown,
+    within,
+)
+
+ACRO = "ACRO's default.yaml (github.com/AI-SDC/ACRO)"
+SACRO_ML = "structural attack of SACRO-ML (github.com/AI-SDC/SACRO-ML)"
+HANDBOOK = "SDAP, Handbook on Statistical Disclosure Control for Outputs (2019)"
+BLUNT = (
+    "Prune or grow with a larger minimum: `maxent defend prune-parent --k`, `maxent defend optimal`, or the "
+    "`min_samples_leaf` of the tool that grew the tree."
+)
+
+
+def _sizes(of: Matter) -> tuple[FloatArray, FloatArray]:
+    """Fewest and most records of every published leaf of all trees."""
+    found = [tree.bounds for tree in of.review.audit.trees]
+    return np.concatenate([b.low[:, -1] for b in found]), np.concatenate([b.high[:, -1] for b in found])
+
+
+def _smallest(low: FloatArray, high: FloatArray) -> tuple[float, float] | None:
+    """The smallest positive number at the least and at the most; None where all are 0."""
+    there = high > 0
+    if not there.any():
+        return None
+    sure = low >= 1
+    most = float(high[sure].min()) if sure.any() else inf
+    return float(np.maximum(low[there], 1).min()), most
+
+
+def _min_leaf(of: Matter, limit: int) -> Finding:
+    smallest = _smallest(*_sizes(of))
+    if smallest is None:
+        return unknown("records of the smallest leaf", "no leaf has any")
+    return within("records of the smallest leaf", *smallest, limit, bound="at least", why=_UNSIZED)
+
+
+_UNSIZED = "as leaves do not state how many records they have"
+_UNCOUNTED = "as leaves do not state all of their counts"
+
+
+def _cells(of: Matter) -> tuple[FloatArray, FloatArray]:
+    """Fewest and most records of every class in every published leaf."""
+    found = [tree.bounds for tree in of.review.audit.trees]
+    low = np.concatenate([b.low[:, :-1].ravel() for b in found])
+    return low, np.concatenate([b.high[:, :-1].ravel() for b in found])
+
+
+def _min_cell(of: Matter, limit: int) -> Finding:
+    smallest = _smallest(*_cells(of))
+    if smallest is None:
+        return unknown("smallest count of a class in a leaf", "there is none")
+    name = "smallest count of a class in a leaf, zeros apart,"
+    return within(name, *smallest, limit, bound="at least", why=_UNCOUNTED)
+
+
+def _max_zeros(of: Matter, limit: int) -> Finding:
+    low, high = _cells(of)
+    sure, possible = int((high == 0).sum()), int((low == 0).sum())
+    return within("counts of 0 of a class in a leaf", sure, possible, limit, bound="at most", why=_UNCOUNTED)
+
+
+def _max_pure(of: Matter, limit: int) -> Finding:
+    sure = possible = 0
+    for tree in of.review.audit.trees:
+        low, high = tree.bounds.low, tree.bounds.high
+        alone = (only_class(tree.bounds) != NO_CLASS) & (low[:, -1] >= 1)
+        sure += int(alone.sum())
+        possible += int((((low[:, :-1] > 0).sum(axis=1) <= 1) & (high[:, -1] >= 1)).sum())
+    return within("leaves whose people all have one class", sure, possible, limit, bound="at most", why=_UNCOUNTED)
+
+
+def _states_means(of: Matter) -> bool:
+    """Whether leaves state means of numbers, which people contribute to with different weight."""
+    return any(node.mean is not None for tree in of.review.release.trees for node in each(tree.nodes))
+
+
+_MEANS = "leaves state means, and what each person contributes to them is not published"
+
+
+def _dominance(of: Matter, limit: Any) -> Finding:
+    name = f"share of the {limit['n']} largest contributors to a leaf"
+    if _states_means(of):
+        return unknown(name, _MEANS)
+    smallest = _smallest(*_sizes(of))
+    if smallest is None:
+        return unknown(name, "no leaf has any records")
+    low, high = smallest
+    top = float(limit["n"])
+    return within(name, min(top / high, 1.0), min(top / low, 1.0), limit["k"], bound="at most", why=_UNSIZED)
+
+
+def _p_ratio(of: Matter, limit: float) -> Finding:
+    name = "contributions of a leaf but the two largest, as a multiple of the largest,"
+    if _states_means(of):
+        return unknown(name, _MEANS)
+    smallest = _smallest(*_sizes(of))
+    if smallest is None:
+        return unknown(name, "no leaf has any records")
+    low, high = smallest
+    return within(name, max(low - 2, 0.0), max(high - 2, 0.0), limit, bound="at least", why=_UNSIZED)
+
+
+def _max_recovered(of: Matter, limit: int) -> Finding:
+    name = "leaves that other numbers of the release give back"
+    trees = of.review.audit.trees
+    if any(tree.difference is not None and tree.difference.contradicted for tree in trees):
+        return unknown(name, "the numbers of inner nodes and leaves do not add up")
+    found = sum(len(tree.recovered) for tree in trees)
+    return within(name, found, found, limit, bound="at most")
+
+
+def _max_background(of: Matter, limit: int) -> Finding:
+    name = f"people whom {of.background} known members of their leaf give away"
+    found, open_ = 0, False
+    for tree in of.review.audit.trees:
+        attacked = background_knowledge(tree.bounds, of.background)
+        found = max(found, attacked.n_individuals)
+        unclear: BoolArray = ~attacked.leaves & ~tree.bounds.known
+        open_ |= bool(unclear.any())
+    return within(name, found, None if open_ else found, limit, bound="at most", why=_UNCOUNTED)
+
+
+def _min_dof(of: Matter, limit: int) -> Finding:
+    name = "residual degrees of freedom"
+    review = of.review
+    classes = len(review.release.target.classes)
+    fitted = 0
+    for tree in review.audit.trees:
+        inner = tree.places.n_nodes - len(tree.leaves)
+        fitted += len(tree.leaves) * (classes - 1) + inner
+    sampled = review.release.sampled
+    records = max((tree.records for tree in review.audit.trees), default=0) if sampled else review.individuals
+    found = records - fitted
+    most = review.individuals - fitted if sampled and not records else found
+    return within(name, found, most, limit, bound="at least", why="as the release does not state how many were drawn")
+
+
+_DOMINANCE = Limit(
+    "a table of n (people) and k (a share), such as { n = 2, k = 0.9 }",
+    lambda v: isinstance(v, dict) and v.keys() == {"n", "k"} and is_whole(1)(v["n"]) and is_number(0, 1)(v["k"]),
+    {"n": 2, "k": 0.9},
+)
+
+CHECKS = (
+    Check(
+        "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
+        "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103.",
+        "A leaf is a group of people of whom the same is published. Of few people it speaks almost by name.",
+        f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
+        BLUNT,
+    ),
+    Check(
+        "MX102", "min_cell", "smallest count of a class in a leaf", GROUP, _min_cell,
+        "The fewest records of a class in a published leaf, zeros apart: the leaves are the rows of a frequency "
+        "table, the classes its columns.",
+        "A count of one or two in a table tells those whom it counts apart from everybody else.",
+        f"safe_threshold of {ACRO}, which is about every cell of a table: 10.",
+        f"{BLUNT} Or publish labels in place of counts: `--publish labels`.",
+    ),
+    Check(
+        "MX103", "max_zeros", "counts of 0 of a class in a leaf", LEAVES, _max_zeros,
+        "Cells, a leaf and a class, that have no records.",
+        "A zero says of everybody in the leaf that they do not have the class.",
+        f"zeros_are_disclosive of {ACRO}: true; class disclosure of {HANDBOOK}.",
+        "Merge the leaf with its sibling (`maxent defend prune-parent`), or `maxent defend optimal`, which limits "
+        "what a leaf gives away.",
+    ),
+    Check(
+        "MX104", "max_pure", "leaves whose people all have one class", LEAVES, _max_pure,
+        "Published leaves that have people of one class only.",
+        "Whoever knows that a person is there knows the answer, without any computation.",
+        f"class disclosure of {HANDBOOK} and of the {SACRO_ML}; homogeneity: Machanavajjhala et al. (2007).",
+        "As for MX103.",
+    ),
+    Check(
+        "MX105", "nk_dominance", "share of the n largest contributors to a leaf", _DOMINANCE, _dominance,
+        "The largest share that n people have in what a leaf states. To a count each contributes 1.",
+        "Where few people make up a number, each of them can work out the others.",
+        f"safe_nk_n = 2, safe_nk_k = 0.9 of {ACRO}; dominance rule of {HANDBOOK}.",
+        f"{BLUNT} Means of leaves of a regression cannot be judged: publish classes of bins instead (`bins=`).",
+    ),
+    Check(
+        "MX106", "p_ratio", "contributions but the two largest, as a multiple of the largest",
+        Limit("a number from 0 to 1", is_number(0, 1), 0.1), _p_ratio,
+        "What all but the two largest contributors of a leaf contribute together, as a multiple of the largest one.",
+        "Otherwise the second largest contributor can estimate the largest one closely.",
+        f"safe_pratio_p = 0.1 of {ACRO}; p% rule of {HANDBOOK}.",
+        "As for MX105.",
+    ),
+    Check(
+        "MX107", "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
+        "The fewest people of the adversary's table whom the release does not tell apart: those in the same leaf, of "
+        "several trees in the same leaves.",
+        "This is k-anonymity as an adversary meets it: several trees divide people further than each of them does.",
+        "Sweeney (2002), k-anonymity; Friedman et al. (2006), of decision trees.",
+        f"{BLUNT} Of forests, publish fewer trees.",
+    ),
+    Check(
+        "MX108", "max_recovered", "leaves that other numbers give back", LEAVES, _max_recovered,
+        "Leaves, removed or published, of which inner nodes or other trees tell more than the leaf itself states.",
+        "A number that was suppressed protects nobody where it follows from the others.",
+        "UK LLC, Statistical Disclosure Control (30 January 2026): masked counts must not be derivable; secondary "
+        f"suppression of {HANDBOOK}.",
+        "Publish no numbers on inner nodes, or remove leaves in pairs.",
+    ),
+    Check(
+        "MX109", "max_background", "people whom known members of their leaf give away", PEOPLE, _max_background,
+        "People in leaves where the classes of `background` members (table [adversary], default 1) settle those of "
+        "the others. Of several trees, in the one that gives away most.",
+        "Members of a small group know themselves, and often each other.",
+        "Wakabayashi et al. (2024), section 3.",
+        BLUNT,
+    ),
+    Check(
+        "MX110", "min_dof", "residual degrees of freedom", GROUP, _min_dof,
+        "Records less the numbers that were fitted: a share of each class but one in every leaf, and a test at every "
+        "inner node, of all trees.",
+        "A model with about as many parameters as records can return the records.",
+        f"safe_dof_threshold of {ACRO}: 10; degrees of freedom of the {SACRO_ML}.",
+        "Grow fewer or shallower trees.",
+    ),
+)  # fmt: skip
+"""The checks of this family."""

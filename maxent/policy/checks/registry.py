@@ -1,0 +1,23 @@
+"""The registry of checks: the one place where they are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from maxent.policy.checks import evidence, groups, inference, model_files, reliability
+from maxent.policy.checks.matter import Check
+
+FAMILIES: Mapping[str, tuple[str, tuple[Check, ...]]] = {
+    "1": ("Leaves and groups", groups.CHECKS),
+    "2": ("Inference", inference.CHECKS),
+    "3": ("Evidence", evidence.CHECKS),
+    "4": ("The model's file", model_files.CHECKS),
+    "5": ("Reliability", reliability.CHECKS),
+}
+"""First digit of an id -> what its checks are about, and these."""
+
+CHECKS: Mapping[str, Check] = {check.id: check for _, checks in FAMILIES.values() for check in checks}
+"""Id -> check, in order."""
+
+BY_KEY: Mapping[str, Check] = {check.key: check for check in CHECKS.values()}
+"""Key of a limit -> check."""

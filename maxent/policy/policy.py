@@ -1,0 +1,332 @@
+"""Policies: read from TOML, from ACRO's YAML, or by the name of one that is shipped; checked before anything runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any, get_args
+
+from maxent.constraints.kinds.context import Noise
+from maxent.constraints.kinds.registry import knowledge
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.input_files import read_input
+from maxent.models.files.json_files import unusable_file
+from maxent.models.release import Impurity
+from maxent.models.tables.frame import shorten
+from maxent.models.text.hints import close_to
+from maxent.models.text.sizes import size_text
+from maxent.models.trees.printed_rates import ROUNDINGS
+from maxent.policy.acro import SUFFIXES, acro_policy
+from maxent.policy.checks.registry import BY_KEY, CHECKS
+from maxent.solvers.certainty.levels import level_names
+from maxent.studies.toml_lines import line_numbers, syntax_problem
+from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
+
+MOST_BYTES = 1_000_000
+"""Bytes of a policy file."""
+
+DEEPEST = 5
+"""Policies that extend each other."""
+
+RULES = ("suppression", "perturbation", "model_requirements", "risk_appetite")
+"""Keys of the table ``[rules]``: what SATRE 3.3.09 wants in a record beside thresholds, in words."""
+
+_TOP = ("name", "version", "source", "about")
+_TABLES = ("limits", "off", "roles", "sensitive", "adversary", "rules")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A file of a policy: its name, and the SHA-256 of its bytes."""
+
+    name: str
+    sha256: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A policy: limits by the keys of checks, checks that are off with the reason, and what the adversary is.
+
+    ``content`` is the whole of it, as a document; ``files`` are those that it was read from, the policy that it
+    extends before it; ``left_out`` are sentences on what of a file does not apply to trees.
+    """
+
+    content: Mapping[str, Any]
+    files: tuple[PolicyFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+    folder: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.content.get("name", ""))
+
+    @property
+    def limits(self) -> Mapping[str, Any]:
+        """Key of a check -> limit, in the order of the registry."""
+        stated = self.content.get("limits", {})
+        return {key: stated[key] for key in BY_KEY if key in stated}
+
+    @property
+    def off(self) -> Mapping[str, str]:
+        """Id of a check that is off -> the reason."""
+        return dict(self.content.get("off", {}))
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Attribute -> ``public`` or ``private``."""
+        return {name: role for role, names in self.content.get("roles", {}).items() for name in names}
+
+    @property
+    def public(self) -> list[str] | None:
+        """The quasi-identifiers; None where the policy names none."""
+        found = self.content.get("roles", {}).get("public")
+        return None if found is None else list(found)
+
+    @property
+    def sensitive(self) -> list[str] | None:
+        """The sensitive classes; None for all of them."""
+        found = self.content.get("sensitive", {}).get("classes")
+        return None if found is None else list(found)
+
+    @property
+    def adversary(self) -> Mapping[str, Any]:
+        """What the adversary knows and does."""
+        return dict(self.content.get("adversary", {}))
+
+    @property
+    def proof(self) -> str | None:
+        """The level of proof that its checks need; None for none."""
+        return str(self.adversary.get("proof", "auto")) if "max_certain_proved" in self.limits else None
+
+    def rule(self, key: str) -> str:
+        """What it says in words about one of `RULES`; empty for nothing."""
+        return str(self.content.get("rules", {}).get(key, ""))
+
+    def file_of(self, key: str) -> str | None:
+        """The path of a file that the adversary has: from the folder of the policy."""
+        name = self.adversary.get(key)
+        return None if name is None else os.path.join(self.folder, name)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of `content`, as JSON with sorted keys and no blanks."""
+        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def with_limits(self, limits: Mapping[str, Any]) -> Policy:
+        """The same with further limits, in the place of its own."""
+        if not limits:
+            return self
+        content = {**self.content, "limits": {**self.content.get("limits", {}), **limits}}
+        return Policy(content, self.files, self.left_out, self.folder)
+
+
+def presets() -> dict[str, str]:
+    """Name of every policy that is shipped -> its text."""
+    folder = files("maxent.policy") / "presets"
+    found = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
+    return {each.name.removesuffix(".toml"): each.read_text(encoding="utf-8") for each in found}
+
+
+def read_policy(given: str | PathLike[str] | Mapping[str, Any] | None) -> Policy:
+    """Read a policy.
+
+    Parameters
+    ----------
+    given : path, name or mapping
+        A TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a file
+        says. None for a policy without limits.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file, and every unknown key, id and unsuitable value with its line.
+    """
+    if given is None:
+        return Policy({"name": "limits of the call"})
+    if isinstance(given, Mapping):
+        return _checked(_whole(dict(given), "policy", "", None, {}, 1), "policy")
+    if not isinstance(given, (str, PathLike)):
+        expected = "the path of a policy, or the name of one that is shipped"
+        raise invalid("options", ARGUMENT, "policy", expected, shorten(given))
+    return _checked(_read(os.fspath(given), 1), os.fspath(given))
+
+
+def _read(path: str, depth: int, base: str = "") -> Policy:
+    """A policy by its name or path, with those that it extends."""
+    shipped = presets()
+    if path in shipped:
+        source, text, name, folder = f"policy {path}", shipped[path], path, ""
+        file = PolicyFile(name, hashlib.sha256(text.encode()).hexdigest())
+    else:
+        full = os.path.join(base, path)
+        content = _bytes(full, shipped)
+        source, folder = full, str(Path(full).parent)
+        file = PolicyFile(os.path.basename(full), hashlib.sha256(content).hexdigest(), full)
+        try:
+            text = content.decode("utf-8-sig")
+        except ValueError:
+            raise invalid(source, "file", "content", "text in UTF-8", "bytes that are not UTF-8") from None
+    if path.lower().endswith(SUFFIXES):
+        document, left_out = acro_policy(text, source)
+        return Policy(document, (file,), left_out, folder)
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise invalid(source, *syntax_problem(error)) from None
+    return _whole(document, source, folder, file, line_numbers(text), depth)
+
+
+def _whole(
+    document: dict[str, Any],
+    source: str,
+    folder: str,
+    file: PolicyFile | None,
+    lines: Mapping[tuple[str, ...], int],
+    depth: int,
+) -> Policy:
+    """What a document says, with what it extends."""
+    own = Policy(_document(document, source, lines), () if file is None else (file,), (), folder)
+    below = document.get("extends")
+    if below is None:
+        return own
+    if depth == DEEPEST:
+        raise invalid(source, "file", "extends", f"at most {DEEPEST} policies that extend each other", "more")
+    return _extended(_read(below, depth + 1, folder), own)
+
+
+def _bytes(path: str, shipped: Mapping[str, str]) -> bytes:
+    """The content of a file."""
+    known = f"a policy file, or one of {', '.join(shipped)}"
+    try:
+        content = read_input(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        refusal = unusable_file(path, known, error)
+        hint = close_to(path, shipped)
+        if hint and refusal.problems:
+            first = refusal.problems[0]
+            raise invalid(path, first.where, first.field, first.expected, f"{first.found}{hint}") from None
+        raise refusal from None
+    if content is None:
+        raise invalid(path, "file", "size", f"at most {size_text(MOST_BYTES)}", "a larger one")
+    return content
+
+
+def _extended(base: Policy, own: Policy) -> Policy:
+    """A policy with what another one adds to it, or states in its place."""
+    content: dict[str, Any] = {**base.content, **own.content}
+    for table in _TABLES:
+        merged = {**base.content.get(table, {}), **own.content.get(table, {})}
+        if merged:
+            content[table] = merged
+    for key in ("facts", "marginal"):  # names in a policy are from its own folder
+        if key in base.adversary and key not in own.adversary:
+            content["adversary"][key] = os.path.relpath(str(base.file_of(key)), own.folder or ".")
+    return Policy(content, (*base.files, *own.files), base.left_out, own.folder)
+
+
+def _checked(policy: Policy, source: str) -> Policy:
+    """A policy whose switched-off checks are its own."""
+    limited = [BY_KEY[key].id for key in policy.limits]
+    problems = [
+        Problem("[off]", id_, f"a check that the policy has a limit for ({', '.join(limited) or 'none'})", "another")
+        for id_ in policy.off
+        if id_ not in limited
+    ]
+    if problems:
+        raise InvalidInput(source, problems)
+    return policy
+
+
+def _document(document: dict[str, Any], source: str, lines: Mapping[tuple[str, ...], int]) -> dict[str, Any]:
+    """What one document says, without what it extends."""
+    problems: list[Problem] = []
+    top = Table(document, (), lines, problems)
+    content: dict[str, Any] = {}
+    for key in _TOP:
+        content[key] = top.take(key, "a text", is_text)
+    top.take("extends", "the name of a policy, or its file", is_text)
+    taken = {
+        "limits": _limits(top.table("limits")),
+        "off": _off(top.table("off")),
+        "roles": _roles(top.table("roles")),
+        "sensitive": _closed(top.table("sensitive"), {"classes": ("a list of classes", are_texts)}),
+        "adversary": _closed(top.table("adversary"), _ADVERSARY),
+        "rules": _closed(top.table("rules"), dict.fromkeys(RULES, ("a text", is_text))),
+    }
+    top.close()
+    if problems:
+        raise InvalidInput(source, dict.fromkeys(problems))
+    content |= {name: table for name, table in taken.items() if table}
+    return {key: value for key, value in content.items() if value is not None}
+
+
+def _limits(table: Table) -> dict[str, Any]:
+    """The limits, by the keys of checks."""
+    found = {}
+    for key, check in BY_KEY.items():
+        if key in table.content:
+            found[key] = table.take(key, f"{check.limit.expected} ({check.id})", check.limit.fits)
+    for key in table.content:
+        if key not in BY_KEY:
+            hint = f": the limit of {key} is {CHECKS[key].key}" if key in CHECKS else close_to(key, BY_KEY)
+            table.note(key, "the key of a check (maxent check --list)", f"an unknown key{hint}")
+    return found
+
+
+def _off(table: Table) -> dict[str, str]:
+    """The checks that are off, each with its reason."""
+    found = {}
+    for id_ in table.content:
+        if id_ in CHECKS:
+            found[id_] = table.take(id_, "the reason, a text", lambda v: isinstance(v, str) and bool(v.strip()))
+        else:
+            hint = f": {id_} has the id {BY_KEY[id_].id}" if id_ in BY_KEY else close_to(id_, CHECKS)
+            table.note(id_, "the id of a check (maxent check --list)", f"an unknown id{hint}")
+    return found
+
+
+def _roles(table: Table) -> dict[str, list[str]]:
+    """Public and private attributes, no name twice."""
+    found = _closed(table, dict.fromkeys(("public", "private"), ("a list of columns", are_texts)))
+    if both := set(found.get("public", ())) & set(found.get("private", ())):
+        table.note("private", "other columns than public", shorten(min(both)))
+    return found
+
+
+def _closed(table: Table, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of some keys; other keys are noted."""
+    found = {key: table.take(key, *rule) for key, rule in keys.items()}
+    table.close()
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _one_of(names: tuple[str, ...]) -> tuple[str, Any]:
+    return f"one of {', '.join(names)}", lambda value: value in names
+
+
+_KINDS = tuple(knowledge())
+_ADVERSARY: Mapping[str, Any] = {
+    "knowledge": (
+        f"a list of kinds of statements ({', '.join(_KINDS)})",
+        lambda v: are_texts(v) and bool(v) and all(each in _KINDS for each in v),
+    ),
+    "impurity": _one_of(get_args(Impurity)),
+    "rounding": _one_of(tuple(ROUNDINGS)),
+    "confidence": ("a probability above 0 and below 1", lambda v: isinstance(v, float) and 0 < v < 1),
+    "noise": _one_of(get_args(Noise)),
+    "facts": ("the name of a file", is_text),
+    "marginal": ("the name of a file", is_text),
+    "background": ("a number of members of at least 0", lambda v: is_whole(v) and 0 <= v < 2**31),
+    "proof": _one_of((*level_names(), "auto")),
+}
+"""Keys of the table ``[adversary]``: what is expected, and whether a value is that."""

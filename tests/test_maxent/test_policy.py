@@ -1,0 +1,134 @@
+"""Policies: what files say, and everything that is wrong with them, with file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maxent.models.errors import InvalidInput
+from maxent.policy.policy import read_policy
+
+POLICY = """
+extends = "base.toml"
+name = "own"
+
+[limits]
+min_leaf = 20
+[off]
+MX201 = "agreed"
+[adversary]
+knowledge = ["label", "rate"]
+background = 2
+[sensitive]
+classes = ["ill"]
+"""
+BASE = """
+name = "base"
+version = "1"
+[limits]
+min_leaf = 10
+max_posterior = 0.9
+[roles]
+public = ["age"]
+private = ["pay"]
+[adversary]
+facts = "facts.csv"
+background = 1
+[rules]
+risk_appetite = "low"
+"""
+
+
+def test_a_policy_extends_another(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(BASE, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    policy = read_policy(tmp_path / "policy.toml")
+    assert (policy.name, policy.content["version"]) == ("own", "1")
+    assert policy.limits == {"min_leaf": 20, "max_posterior": 0.9}
+    assert policy.off == {"MX201": "agreed"}
+    assert policy.roles == {"age": "public", "pay": "private"}
+    assert policy.sensitive == ["ill"]
+    assert policy.adversary == {"knowledge": ["label", "rate"], "facts": "facts.csv", "background": 2}
+    assert policy.file_of("facts") == str(tmp_path / "facts.csv")
+    assert policy.rule("risk_appetite") == "low"
+    assert [each.name for each in policy.files] == ["base.toml", "policy.toml"]
+    again = read_policy({key: value for key, value in policy.content.items()})
+    assert again.sha256 == policy.sha256
+    assert policy.with_limits({"min_k": 3}).sha256 != policy.sha256
+
+
+def test_what_it_says_of_the_adversary_counts(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "base.toml").write_text(BASE, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text('extends = "sub/base.toml"\n', encoding="utf-8")
+    found = read_policy(tmp_path / "policy.toml").file_of("facts")
+    assert found is not None
+    assert Path(found).resolve() == (tmp_path / "sub" / "facts.csv").resolve()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[limits]\nmin_leaff = 3", "line 2, [limits]: min_leaff: expected the key of a check (maxent check --list), "
+         "found an unknown key; did you mean 'min_leaf'?"),
+        ("[limits]\nMX101 = 3", "found an unknown key: the limit of MX101 is min_leaf"),
+        ("[limits]\nmin_leaf = 0", "min_leaf: expected a number of individuals of at least 1 (MX101), found 0"),
+        ("[limits]\nmax_posterior = true", "max_posterior: expected a probability from 0 to 1 (MX201), found True"),
+        ("[limits]\nnk_dominance = { n = 2 }", "nk_dominance: expected a table of n (people) and k (a share)"),
+        ("[off]\nMX999 = 'x'", "line 2, [off]: MX999: expected the id of a check"),
+        ("[off]\nmin_leaf = 'x'", "found an unknown id: min_leaf has the id MX101"),
+        ("[limits]\nmin_leaf = 3\n[off]\nMX101 = ' '", "line 4, [off]: MX101: expected the reason, a text, found ' '"),
+        ("[limits]\nmin_leaf = 3\n[off]\nMX102 = 'x'", "[off]: MX102: expected a check that the policy has a limit "
+         "for (MX101), found another"),
+        ("[roles]\npublic = ['a']\nprivate = ['a']", "line 3, [roles]: private: expected other columns than public"),
+        ("[adversary]\nknowledge = ['labels']", "knowledge: expected a list of kinds of statements (label, rate"),
+        ("[adversary]\nproof = 'best'", "proof: expected one of closed, linear, convex, integer, auto, found 'best'"),
+        ("[adversry]", "adversry: expected one of"),
+        ("extends = 'nowhere.toml'", "expected a policy file, or one of ehds, satre, uk-llc, found no such file"),
+        ("extends = 'policy.toml'", "extends: expected at most 5 policies that extend each other, found more"),
+        ("limits = 3", "limits: expected a table, found 3"),
+        ("x = ", "expected a TOML document"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as error:
+        read_policy("policy.toml")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("safe_treshold: 10", "line 1: safe_treshold: expected one of safe_threshold"),
+        ("safe_threshold: ten", "line 1: safe_threshold: expected a whole number of at least 1, found 'ten'"),
+        ("safe_threshold: 1\nsafe_threshold: 2", "line 2: safe_threshold: expected each key once"),
+        ("safe_nk_n: 2", "safe_nk_k: expected both safe_nk_n and safe_nk_k, or neither, found nothing"),
+        ("safe_nk_k: 2\nsafe_nk_n: 2", "safe_nk_k: expected a share from 0 to 1, found '2'"),
+        ("zeros_are_disclosive: 2", "zeros_are_disclosive: expected True or False, found '2'"),
+        ("- a", "line 1: content: expected a key, a colon and a value, as ACRO's default.yaml has"),
+        ("# nothing", "content: expected keys of ACRO"),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_of_acro(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "own.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as error:
+        read_policy(tmp_path / "own.yml")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("given", [{"limits": {"min_leaf": "3"}}, {"limit": {}}, {"off": {"MX101": 3}}])
+def test_mappings_are_policies_too(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="policy: "):
+        read_policy(given)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\xff")
+    for path, said in ((tmp_path / "bytes.toml", "text in UTF-8"), (tmp_path, "a directory"), ("a\0b", "policy file")):
+        with pytest.raises(InvalidInput) as error:
+            read_policy(path)
+        assert said in str(error.value)
