@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.estimate import estimate as estimate
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
+    from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from maxent.models.reading import Reading as Reading
     from maxent.models.release import Release as Release
     from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
+    from maxent.policy.checked import Checked as Checked
     from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.bounds import ProvedBounds as ProvedBounds
     from maxent.results.comparison import Comparison as Comparison
@@ -53,6 +55,8 @@ _HOME = {
     "bench": "maxent.api.comparisons.bench",
     "bounds": "maxent.api.adversary.bounds",
     "ProvedBounds": "maxent.results.bounds",
+    "Checked": "maxent.policy.checked",
+    "check": "maxent.api.decisions.check",
     "Comparison": "maxent.results.comparison",
     "compare": "maxent.api.comparisons.compare",
     "convert": "maxent.api.releases.convert",

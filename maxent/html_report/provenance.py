@@ -44,7 +44,7 @@ def provenance(
     return Provenance(
         created=now.strftime("%Y-%m-%d %H:%M:%S UTC"),
         command=shown_command(command, given),
-        versions=tuple(_versions(backends)),
+        versions=tuple(versions(backends)),
         options=tuple((name.replace("_", " "), shown(value)) for name, value in given.items()),
         inputs=tuple(inputs),
     )
@@ -77,7 +77,7 @@ def shown_command(command: Sequence[str], given: Mapping[str, object]) -> str:
     return " ".join(shown(word) for word in words)
 
 
-def _versions(backends: Iterable[str]) -> Iterator[tuple[str, str]]:
+def versions(backends: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Names and versions of what computed the numbers."""
     from maxent import __version__
     from maxent.solvers.registry import backend_names, load_backend

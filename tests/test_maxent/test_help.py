@@ -144,6 +144,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("tree.json", "qi.csv", "truth.csv", "model.txt"):
         shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text("[limits]\nmin_leaf = 2\n", encoding="utf-8")
     (tmp_path / "data").mkdir()
     (tmp_path / "data/adult.csv").write_text("age,class\n39,<=50K\n", encoding="utf-8")
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))

@@ -52,7 +52,7 @@ def command(
         panels.read(
             "--param",
             metavar="NAME=VALUE",
-            help="Further parameters that MODEL lacks, such as base_score=0.5 (docs/models.md).",
+            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
     evidence: Any = None,

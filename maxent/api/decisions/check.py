@@ -1,0 +1,217 @@
+"""A release against a written policy: review it, and judge every check of the policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from maxent.api.adversary.estimate import Progress, Solving
+from maxent.api.case import Tables, taken
+from maxent.api.compile import Knowledge
+from maxent.api.decisions.review import TIME
+from maxent.api.decisions.reviewing import noise_of, review_subject
+from maxent.api.decisions.subjects import Subject
+from maxent.api.releases.convert import converted, wanted_of
+from maxent.disclosure.limits import Limits
+from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import open_published
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.text.arguments import check_functions
+from maxent.models.text.hints import close_to
+from maxent.policy.checked import Checked
+from maxent.policy.checks.matter import Matter
+from maxent.policy.checks.registry import BY_KEY
+from maxent.policy.inputs import hashed
+from maxent.policy.policy import Policy, read_policy
+from maxent.policy.rows import Asked, Row
+from maxent.results import review as results
+
+SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
+"""Options of solving that a record keeps."""
+
+
+def check(
+    release: Any,
+    qi: Source,
+    policy: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    truth: Source | None = None,
+    control: Source | None = None,
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    private: Sequence[str] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    sensitive: str | Sequence[str] | None = None,
+    count: str | None = None,
+    backend: str = "auto",
+    tolerance: float = 1e-8,
+    seed: int = 0,
+    time_limit: float | None = TIME,
+    jobs: int = 1,
+    reading: Reading | None = None,
+    title: str = "",
+    purpose: str = "",
+    progress: Progress | None = None,
+    **limits: Any,
+) -> Checked:
+    """Check a release against a written policy.
+
+    Parameters
+    ----------
+    release : path or Release
+        A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release.
+    qi : DataFrame, path or pattern
+        The adversary's table.
+    policy : path, str or mapping, optional
+        A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``), or what such a
+        file says: docs/policies.md.
+    truth, control : DataFrame or path, optional
+        The people with their classes, and people who were not in the data, as for `maxent.estimate`.
+    target, classes, features, parameters
+        What a file of another tool lacks, as for `maxent.convert`. Domains are those of ``truth``, or of ``qi``.
+    private : sequence of str, optional
+        Attributes that the adversary's table does not have, beside those of the policy.
+    sensitive : comma-separated string or sequence of str, optional
+        Classes that limits are about, in the place of those of the policy.
+    count, backend, tolerance, seed, jobs, reading, progress
+        As for `maxent.estimate`.
+    time_limit : float, optional
+        As for `maxent.review`.
+    title, purpose : str
+        Of the record: a title, and what the release is for.
+    **limits
+        Limits by the keys of checks, in the place of those of the policy.
+
+    Returns
+    -------
+    Checked
+        ``.status``, ``.exit_status``, ``.rows``, ``.record(path)``, ``.save(path)``, ``.review``.
+
+    Warns
+    -----
+    UnreliableResult
+        When the estimate or the audit is not to be relied on.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the policy, the release or a table, naming the file and the place.
+    """
+    check_functions(progress=progress)
+    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs)
+    wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
+    tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
+    said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose}
+    chosen = read_policy(policy).with_limits(checked_limits(limits))
+    words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
+    return check_release(release, chosen, said, solving, reading, words, progress=progress)
+
+
+def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits of a call by the keys of checks.
+
+    Raises
+    ------
+    InvalidInput
+        For a key that no check has, or a limit that it does not take.
+    """
+    for key, limit in limits.items():
+        if key not in BY_KEY:
+            expected = f"the key of a check ({', '.join(BY_KEY)})"
+            raise invalid("limits", ARGUMENT, key, expected, f"{shorten(limit)}{close_to(key, BY_KEY)}")
+        if not BY_KEY[key].limit.fits(limit):
+            raise invalid("limits", ARGUMENT, key, BY_KEY[key].limit.expected, shorten(limit))
+    return dict(limits)
+
+
+def check_release(
+    release: Any,
+    policy: Policy,
+    said: Mapping[str, Any],
+    solving: Solving,
+    reading: Reading | None,
+    words: results.Asked,
+    *,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> Checked:
+    """The check of a release; ``said`` has the arguments of `check` by their names, which has the errors."""
+    if not policy.limits:
+        keys = ", ".join(list(BY_KEY)[:3])
+        raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
+    paths = {
+        "release": release,
+        "table": said["qi"],
+        **{name: said[name] for name in ("truth", "control")},
+        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
+    }
+    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    found = _converted(release, said, policy, reading)
+    tables = Tables(
+        said["qi"],
+        said["truth"],
+        paths["facts"],
+        paths["marginal"],
+        said["count"],
+        reading,
+        said["control"],
+        said["sensitive"] or policy.sensitive,
+    )
+    adversary = policy.adversary
+    known = taken(Knowledge, adversary)
+    known = replace(known, noise=adversary.get("noise") or noise_of(found.release))
+    name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
+    active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
+    limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
+    how = replace(solving, bounds=policy.proof)
+    review = review_subject(Subject(name, found, tables), known, how, limits, words, interruptible, progress)
+    matter = Matter(review, policy.roles, int(adversary.get("background", 1)))
+    rows = tuple(
+        Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
+        for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
+    )
+    options = {
+        **{name: said[name] for name in ("target", "classes", "features", "parameters", "private", "count")},
+        "sensitive": said["sensitive"],
+        **{name: getattr(solving, name) for name in SOLVING},
+        "reading": None if reading is None else reading.stated(),
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
+    asked = Asked(paths, stated, said["title"], said["purpose"])
+    return Checked(policy, rows, review, asked, tuple(inputs))
+
+
+def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: Reading | None) -> Converted:
+    """What is checked, as a release whose attributes have the roles of the policy and of the call."""
+    given = {name: said[name] for name in ("target", "classes", "features", "parameters")}
+    if isinstance(release, (str, os.PathLike)):
+        train = said["qi"] if said["truth"] is None else said["truth"]
+        wanted = wanted_of(given["target"], given["classes"], given["features"], None, train, given["parameters"])
+        found = converted(release, wanted, reading)
+    else:
+        check_unused("files, and this is a release", **given)
+        opened = open_published(release, reader_of(reading))
+        if not isinstance(opened, Release):
+            expected = "a release of trees: a file, a folder, or a Release"
+            raise invalid("options", ARGUMENT, "release", expected, shorten(release))
+        found = Converted(opened, "maxent", format="maxent/1")
+    roles: dict[str, Any] = {**policy.roles, **dict.fromkeys(said["private"] or (), "private")}
+    names = [attribute.name for attribute in found.release.attributes]
+    for name in said["private"] or ():
+        if name not in names:
+            expected = f"attributes of the model ({shorten(', '.join(names))})"
+            raise invalid("options", ARGUMENT, "private", expected, f"{name}{close_to(name, names)}")
+    attributes = tuple(replace(each, role=roles.get(each.name, each.role)) for each in found.release.attributes)
+    return replace(found, release=replace(found.release, attributes=attributes))
+
+
+def _named(release: Any) -> str:
+    return repr(os.fspath(release)) if isinstance(release, (str, os.PathLike)) else "release"

@@ -1,0 +1,213 @@
+"""``maxent check``: a release against a written policy, with a record."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.parsing import split_names
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.reading_options import reads_files
+from maxent.command_line.verdict import Asked, as_options, asked
+
+EXAMPLES = (
+    "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
+    "maxent check --explain MX101",
+)
+"""Calls that its help ends with."""
+
+
+def completed_policy(incomplete: str) -> list[str]:
+    """Policies that a shell offers."""
+    from maxent.policy.policy import presets
+
+    return list(presets())
+
+
+def completed_check(incomplete: str) -> list[str]:
+    """Checks that a shell offers."""
+    from maxent.policy.checks.registry import CHECKS
+
+    return list(CHECKS)
+
+
+@reads_files(solving=opt.solving, asked=asked)
+def command(
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RELEASE", help="The release: a maxent/1 file, or a model of another tool (docs/models.md)."
+        ),
+    ] = None,
+    qi: Annotated[
+        str | None,
+        typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet."),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        panels.limit(
+            metavar="POLICY",
+            help="The policy: a .toml file, a .yaml file of ACRO, or satre, uk-llc or ehds (docs/policies.md).",
+            autocompletion=completed_policy,
+        ),
+    ] = None,
+    truth: opt.Truth = None,
+    control: opt.Control = None,
+    sensitive: opt.Sensitive = None,
+    target: Annotated[
+        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that RELEASE names.")
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
+    ] = None,
+    private: Annotated[
+        list[str] | None,
+        panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        panels.read(
+            "--param",
+            metavar="NAME=VALUE",
+            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
+        ),
+    ] = None,
+    count: opt.Count = None,
+    backend: opt.Backend = "auto",
+    solving: Any = None,
+    reading: Any = None,
+    record: Annotated[
+        str | None,
+        panels.output(metavar="FILE", help="Write a record that others can verify: one .json file (docs/policies.md)."),
+    ] = None,
+    listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
+    explain: Annotated[
+        str | None,
+        panels.output(
+            metavar="ID", help="Explain a check, such as MX101, and nothing else.", autocompletion=completed_check
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+    output: opt.Output = None,
+    csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
+) -> Job:
+    """Check a release against a written policy: a finding for each of its checks, a verdict, and a record.
+
+    Exit status: 0 within all limits, 3 beyond one, 4 where one cannot be told. Without --time-limit, compiling and
+    solving take at most 120 seconds.
+    """
+    if listed or explain is not None:
+        return partial(_tell_checks, explain, as_json)
+    said = {
+        "truth": truth,
+        "control": control,
+        "sensitive": split_names("sensitive", [sensitive]) if sensitive else None,
+        "target": target,
+        "classes": split_names("classes", classes) if classes else None,
+        "features": split_names("features", features) if features else None,
+        "private": split_names("private", private) if private else None,
+        "parameters": parameters or [],
+        "count": count,
+        "title": asked.title or "",
+        "purpose": asked.purpose or "",
+    }
+    written = {"record": record, "output": output, "csv_literal": csv_literal}
+    return partial(_run, release, qi, policy, said, {**solving, "backend": backend}, reading, as_json, written, asked)
+
+
+def _run(
+    release: str | None,
+    qi: str | None,
+    policy: str | None,
+    said: dict[str, Any],
+    solving: dict[str, Any],
+    reading: Any,
+    as_json: bool,
+    written: dict[str, Any],
+    asked: Asked,
+) -> int:
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+    if release is None or qi is None:
+        lacking = [name for name, value in (("RELEASE", release), ("QI", qi)) if value is None]
+        raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, REPORT
+
+    read = [release, qi, said["truth"], said["control"], policy]
+    outputs = {"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}
+    check_outputs({**outputs, "--report": (asked.report, REPORT)}, read)
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.case import taken
+    from maxent.api.decisions.check import check_release
+    from maxent.api.decisions.review import TIME
+    from maxent.commands.releases.convert import read_parameters
+    from maxent.disclosure.limits import WORDS, Limits
+    from maxent.html_report.provenance import read_inputs
+    from maxent.policy.policy import read_policy
+    from maxent.results import review as results
+    from maxent.text.terminal import print_json, print_lines
+
+    stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
+    chosen = read_policy(policy).with_limits(stated)
+    how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
+    named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
+    inputs = read_inputs([*named, ("policy", policy)]) if asked.report is not None else ()
+    shown = {name: value for name, value in said.items() if value} | {"policy": policy, "reading": None}
+    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
+    call = results.Asked(["check", release, qi], shown | solving | as_options(reading), inputs)
+    arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
+    with progress() as told:
+        found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
+    tell_noticed(found.review.noticed)
+    if asked.report is not None and found.review.solved:
+        found.review.report(asked.report, **asked.texts)
+    if written["output"] is not None:
+        found.save(written["output"], csv_literal=written["csv_literal"])
+    if written["record"] is not None:
+        found.record(written["record"])
+    if as_json:  # after all files: where one cannot be written, the object on standard output says that
+        print_json(found.summary)
+    else:
+        print_lines([found.title, *found.lines])
+    if asked.report is not None and not found.review.solved:
+        tell("no report is written: there is no estimate")
+    if found.exit_status == UNRELIABLE:
+        tell(found.review.trouble)
+    elif found.exit_status != DONE:
+        tell(f"checked against {found.policy.name or 'the policy'}: {WORDS[found.status]}")
+    return found.exit_status
+
+
+def _tell_checks(explain: str | None, as_json: bool) -> int:
+    """Print all checks, or one of them with everything that is known of it."""
+    from maxent.policy.checks.page import explained, listed_checks
+    from maxent.policy.checks.registry import CHECKS
+    from maxent.text.terminal import print_json, print_lines, print_table
+
+    if explain is not None:
+        from maxent.models.errors import ARGUMENT, invalid
+        from maxent.models.text.hints import close_to
+
+        if explain not in CHECKS:
+            expected = "the id of a check (maxent check --list)"
+            raise invalid("options", ARGUMENT, "explain", expected, f"{explain!r}{close_to(explain, CHECKS)}")
+        if as_json:
+            print_json(explained(CHECKS[explain]))
+        else:
+            print_lines(f"{name}: {text}" for name, text in explained(CHECKS[explain]).items())
+    elif as_json:
+        print_json({"checks": [explained(check) for check in CHECKS.values()]})
+    else:
+        print_table(("id", "key", "what is limited"), listed_checks(), (False, False, False))
+    return DONE

@@ -1,0 +1,143 @@
+"""Result of a check: every check of a policy with what was found, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from maxent.disclosure.limits import STATUS_WORDS, WORDS, Status, worst
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.text.display import Display, Shown
+from maxent.policy.inputs import Hashed
+from maxent.policy.policy import Policy
+from maxent.policy.rows import Asked, Row
+from maxent.results.review import Review
+
+EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
+"""Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1."""
+
+UNRELIABLE = 1
+
+_BESIDE = ("control", "wp216", "baseline")
+"""Keys of the summary of an estimate that are in that of a check, too."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked(Shown):
+    """A release that was checked against a policy.
+
+    Attributes
+    ----------
+    policy : Policy
+    rows : tuple of Row
+        The checks of the policy, in the order of the registry.
+    review : Review
+        Attacks and estimate.
+    asked : Asked
+    inputs : tuple of Hashed
+        The files that were read.
+    """
+
+    policy: Policy
+    rows: tuple[Row, ...]
+    review: Review
+    asked: Asked
+    inputs: tuple[Hashed, ...] = field(default=())
+
+    @property
+    def status(self) -> Status:
+        """``pass``, ``fail`` or ``cannot_tell``: the worst of the checks that count."""
+        found = worst([row.status for row in self.rows if not row.off])
+        return "pass" if found == "not stated" else found
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check that counts is within its limit for sure, and the result can be relied on."""
+        return self.exit_status == 0
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the result can be relied on."""
+        return self.review.reliable
+
+    @property
+    def exit_status(self) -> int:
+        """Exit status of ``maxent check``: 0 within, 1 not to be relied on, 3 beyond a limit, 4 cannot tell."""
+        return EXIT[self.status] if self.reliable else UNRELIABLE
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``maxent check --json``: plain numbers, strings, lists, dictionaries; a copy."""
+        own: dict[str, Any] = {
+            "release": self.review.name,
+            "policy": {"name": self.policy.name, "sha256": self.policy.sha256, "left_out": list(self.policy.left_out)},
+            "reliable": self.reliable,
+            "exit": self.exit_status,
+            "verdict": {"status": self.status, "checks": [row.as_dict() for row in self.rows]},
+        }
+        if not self.reliable:
+            own["trouble"] = self.review.trouble
+        beside = {} if self.review.estimate is None else self.review.estimate.summary
+        return deepcopy(own | {key: beside[key] for key in _BESIDE if key in beside})
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The verdict and every check, for people to read."""
+        found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}", *(f"  {row.line}" for row in self.rows)]
+        if not self.reliable:
+            found.append(self.review.trouble)
+        return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
+
+    @property
+    def title(self) -> str:
+        """What was checked against what."""
+        return f"{self.review.name}, checked against {self.policy.name or 'a policy'}"
+
+    def record(self, path: str | PathLike[str] | None = None) -> dict[str, Any]:
+        """The record of the check, as ``maxent check --record`` writes it.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write it: a .json file. Paths in it are from its folder.
+
+        Raises
+        ------
+        InvalidInput
+            Where something was checked that is no file, and so has no hash; for a place that cannot be written.
+        """
+        from maxent.policy.record import save_record
+
+        given = {hashed.role for hashed in self.inputs}
+        if missing := [role for role, value in self.asked.paths.items() if value is not None and role not in given]:
+            expected = "files: a record has their hashes"
+            raise invalid("record", ARGUMENT, missing[0], expected, "something that is no file")
+        return save_record(self, path)
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the summary (.json), or a row for each check (.csv, .parquet), atomically.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
+        """
+        from maxent.models.files.result_files import save_frame
+
+        def document(rows: list[dict[str, Any]]) -> dict[str, Any]:
+            return self.summary
+
+        save_frame(path, self.frame(), document, csv_literal=csv_literal)
+
+    def frame(self) -> Any:
+        """A DataFrame with a row for each check: id, key, limit, found, status, said, off."""
+        import pandas as pd
+
+        names = ("id", "key", "limit", "found", "status", "said", "off")
+        cells = [{name: row.as_dict()[name] for name in names} for row in self.rows]
+        texts = [{k: None if v is None else str(v) for k, v in row.items()} for row in cells]
+        return pd.DataFrame(texts, columns=list(names), dtype=object)
+
+    def _display(self) -> Display:
+        rows = [[row.check.id, row.check.title, f"off: {row.off}" if row.off else row.status] for row in self.rows]
+        return Display(self.title, self.lines, ("check", "what", "status"), rows, [self.lines[0]])

@@ -1,0 +1,139 @@
+"""Records of checks: everything that whoever decides, and whoever asks later, needs to know; SATRE 2, 3.3.09."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.resources import files
+from os import PathLike
+from typing import Any, Protocol
+
+from maxent.html_report.provenance import versions
+from maxent.models.files.json_text import as_json_text
+from maxent.models.files.output import check_outputs, write_text
+from maxent.policy.inputs import Hashed, relative
+from maxent.policy.policy import Policy
+from maxent.policy.rows import Asked, Row
+from maxent.results.review import Review
+
+FORMAT = "maxent-record/1"
+
+RECORD = (".json",)
+"""Suffixes of the files that a record can be written to."""
+
+UNDECIDED: Mapping[str, str] = {"decided_by": "", "role": "", "decision": "", "reason": "", "decided_at": ""}
+"""What is left blank for whoever decides."""
+
+
+class Checked(Protocol):
+    """The recorded parts of `maxent.Checked`."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def rows(self) -> tuple[Row, ...]: ...
+    @property
+    def review(self) -> Review: ...
+    @property
+    def asked(self) -> Asked: ...
+    @property
+    def inputs(self) -> tuple[Hashed, ...]: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def exit_status(self) -> int: ...
+    @property
+    def reliable(self) -> bool: ...
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of records."""
+    text = (files("maxent.policy") / "record.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def save_record(checked: Checked, path: str | PathLike[str] | None) -> dict[str, Any]:
+    """The record of a check, written to a file unless ``path`` is None; see `Checked.record`."""
+    if path is not None:
+        check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
+    folder = "" if path is None else os.path.dirname(os.path.abspath(path))
+    text = as_json_text(_record(checked, folder)) + "\n"
+    if path is not None:
+        write_text(path, text)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def now() -> str:
+    """The time, or that of the environment variable ``SOURCE_DATE_EPOCH`` (seconds, UTC), if it is set."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _record(checked: Checked, folder: str) -> dict[str, Any]:
+    review, policy, asked = checked.review, checked.policy, checked.asked
+    release = review.release
+    estimate = review.estimate
+    used = [] if estimate is None else [name for name in estimate.outcome.backends if name != "presolve"]
+    inputs = [hashed.as_dict(folder) for hashed in checked.inputs]
+    told = dict(versions(used))
+    return {
+        "format": FORMAT,
+        "created": now(),
+        "title": asked.title,
+        "purpose": asked.purpose,
+        "output": {
+            "name": review.name,
+            "files": [each for each in inputs if each["role"] == "release"],
+            "format": review.converted.format,
+            "tool": review.converted.tool,
+            "lost": list(review.converted.lost),
+            "target": release.target.name,
+            "classes": list(release.target.classes),
+            "attributes": {attribute.name: attribute.role for attribute in release.attributes},
+            "trees": len(release.trees),
+            "individuals": review.individuals,
+        },
+        "inputs": inputs,
+        "versions": told,
+        "criteria": {
+            "thresholds": dict(policy.limits),
+            "suppression": {
+                "policy": policy.rule("suppression"),
+                "counts_suppressed_below": release.suppressed_below,
+                "leaves_removed": review.audit.summary["differencing"]["removed"],
+            },
+            "perturbation": {"policy": policy.rule("perturbation"), "sampling_rate": release.sampling_rate},
+            "model_requirements": policy.rule("model_requirements"),
+            "risk_appetite": policy.rule("risk_appetite"),
+            "tool": {"name": "maxent", "version": told["maxent"], "configuration_sha256": policy.sha256},
+        },
+        "policy": {
+            "name": policy.name,
+            "version": policy.content.get("version", ""),
+            "source": policy.content.get("source", ""),
+            "sha256": policy.sha256,
+            "files": [{"name": each.name, "sha256": each.sha256} for each in policy.files],
+            "left_out": list(policy.left_out),
+            "content": dict(policy.content),
+        },
+        "call": {
+            "paths": {
+                role: relative(os.fspath(path), folder) for role, path in asked.paths.items() if path is not None
+            },
+            "options": dict(asked.options),
+        },
+        "checks": [row.as_dict() for row in checked.rows],
+        "overrides": [{"id": row.check.id, "reason": row.off} for row in checked.rows if row.off],
+        "verdict": {
+            "status": checked.status,
+            "exit": checked.exit_status,
+            "reliable": checked.reliable,
+            "trouble": review.trouble,
+        },
+        "decision": dict(UNDECIDED),
+    }

@@ -1,0 +1,390 @@
+"""Checks of policies: each one seen passing, failing and not to be told; verdicts, exit statuses and files."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.models.formats.registry import load_release
+from maxent.models.release import Release
+from maxent.policy.checks.matter import Matter
+from maxent.policy.checks.page import PAGE, page
+from maxent.policy.checks.registry import BY_KEY, CHECKS, FAMILIES
+from maxent.policy.policy import presets
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+DOCUMENT = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+PEOPLE = pd.read_csv(D1 / "truth.csv")
+QI = PEOPLE[["Education", "Country", "Gender"]]
+
+
+def released(folder: Path, change: Callable[[dict[str, Any]], object] = lambda document: None) -> Release:
+    """The release of the example, changed."""
+    document = json.loads(json.dumps(DOCUMENT))
+    change(document)
+    (folder / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    return load_release(folder / "tree.json")
+
+
+def only_labels(document: dict[str, Any]) -> None:
+    for node in document["trees"][0]["nodes"]:
+        node.pop("error_rate", None), node.pop("n", None)
+
+
+def sampled(document: dict[str, Any]) -> None:
+    only_labels(document)
+    document["release"] = {"sampling_rate": 0.5}
+
+
+def of_others(document: dict[str, Any]) -> None:
+    document["trees"][0]["nodes"][-1]["n"] = 4
+
+
+def adding_up_wrongly(document: dict[str, Any]) -> None:
+    """A leaf is removed, and the node above was counted afterwards: the table has more people there."""
+    with_inner_numbers(document)
+    nodes = {node["id"]: node for node in document["trees"][0]["nodes"]}
+    nodes["N3"]["counts"] = {"<=50K": 1, ">50K": 1}
+
+
+def stating_means(document: dict[str, Any]) -> None:
+    only_labels(document)
+    document["target"] = {"name": "Salary", "classes": ["0", "1"], "numbers": [0, 1]}
+    for node in document["trees"][0]["nodes"]:
+        if node.pop("label", None) is not None:
+            node["mean"] = 0.5
+
+
+def with_inner_numbers(document: dict[str, Any]) -> None:
+    """A leaf is removed, which the node above gives back."""
+    nodes = {node["id"]: node for node in document["trees"][0]["nodes"]}
+    nodes["N3"]["counts"] = {"<=50K": 1, ">50K": 4}
+    nodes["N3"]["branches"][0]["child"] = None
+    document["trees"][0]["nodes"].remove(nodes["L4"])
+
+
+def memorised(folder: Path) -> Any:
+    """A tree with a leaf for everybody, and control people with the same numbers and other classes."""
+    dice, names = np.random.default_rng(0), [f"x{i}" for i in range(60)]
+    members = pd.DataFrame({"x": names, "ill": np.tile(["no", "yes"], 30)})
+    others = pd.DataFrame({"x": dice.choice(names, 60), "ill": dice.choice(["no", "yes"], 60)})
+    leaves = [{"id": x, "counts": {ill: 1}} for x, ill in zip(members["x"], members["ill"], strict=True)]
+    root = {"id": "root", "attribute": "x", "branches": [{"in": [x], "child": x} for x in names]}
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "ill", "classes": ["no", "yes"]},
+        "attributes": [{"name": "x", "type": "categorical", "values": names}],
+        "trees": [{"nodes": [root, *leaves]}],
+    }
+    (folder / "memorised.json").write_text(json.dumps(document), encoding="utf-8")
+    return maxent.check(folder / "memorised.json", members, truth=members, control=others, min_leaf=1).review
+
+
+class Matters:
+    """Reviewed releases by name, each made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cache  # noqa: B019 (one instance)
+    def reviewed(self, name: str) -> Any:
+        changes = {
+            "labels": only_labels,
+            "sampled": sampled,
+            "of others": of_others,
+            "wrong sums": adding_up_wrongly,
+            "inner numbers": with_inner_numbers,
+            "means": stating_means,
+        }
+        truth, control = (PEOPLE, PEOPLE.iloc[::-1].iloc[:8]) if name in ("plain", "controlled") else (None, None)
+        given: dict[str, Any] = {"truth": truth, "control": control if name == "controlled" else None}
+        release = released(self.folder, changes.get(name, lambda document: None))
+        if name == "memorised":
+            return memorised(self.folder)
+        policy: dict[str, Any] = {"limits": {"min_leaf": 1}}
+        if name == "plain":
+            policy = {"limits": {"max_certain_proved": 0}, "adversary": {"proof": "linear"}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return maxent.check(release, QI, policy, **given).review
+
+    def __getitem__(self, name: str) -> Matter:
+        roles = dict.fromkeys(QI.columns, "public")
+        match name:
+            case "unnamed":
+                return Matter(self.reviewed("plain"))
+            case "half named":
+                return Matter(self.reviewed("plain"), {"Gender": "public"})
+            case "unsolved":
+                return Matter(replace(self.reviewed("plain"), estimate=None, unsolved="there was no time"), roles)
+            case "unreliable":
+                return Matter(replace(self.reviewed("controlled"), weaker=True), roles)
+            case "rounded" | "lost":
+                found = self.reviewed("plain")
+                how: dict[str, Any] = {"exact": False} if name == "rounded" else {"lost": ("the counts",)}
+                return Matter(replace(found, converted=replace(found.converted, **how)), roles)
+            case "not placed":
+                found = self.reviewed("plain")
+                return Matter(replace(found, audit=maxent.audit_release(found.release)), roles)
+            case "local" | "violated":
+                found = self.reviewed("plain")
+                worse: dict[str, Any] = {"duality_gap": np.inf} if name == "local" else {"violation": 0.01}
+                outcome = replace(found.estimate.outcome, **worse)
+                return Matter(replace(found, estimate=replace(found.estimate, outcome=outcome)), roles)
+            case "three known":
+                return Matter(self.reviewed("plain"), roles, background=3)
+            case _:
+                return Matter(self.reviewed(name), roles)
+
+
+@pytest.fixture(scope="module")
+def matters(tmp_path_factory: pytest.TempPathFactory) -> Matters:
+    return Matters(tmp_path_factory.mktemp("matters"))
+
+
+Case = tuple[str, Any]
+CASES: dict[str, tuple[Case, Case, Case]] = {
+    "MX101": (("plain", 2), ("plain", 3), ("sampled", 3)),
+    "MX102": (("plain", 1), ("plain", 2), ("labels", 2)),
+    "MX103": (("plain", 2), ("plain", 1), ("labels", 0)),
+    "MX104": (("plain", 2), ("plain", 1), ("labels", 0)),
+    "MX105": (("plain", {"n": 1, "k": 0.5}), ("plain", {"n": 2, "k": 0.9}), ("means", {"n": 2, "k": 0.9})),
+    "MX106": (("plain", 0), ("plain", 0.1), ("means", 0.1)),
+    "MX107": (("plain", 1), ("plain", 100), ("not placed", 1)),
+    "MX108": (("plain", 0), ("inner numbers", 0), ("wrong sums", 0)),
+    "MX109": (("plain", 11), ("three known", 3), ("sampled", 11)),
+    "MX110": (("plain", 2), ("plain", 3), ("sampled", 1)),
+    "MX201": (("plain", 1.0), ("plain", 0.9), ("labels", 0.9)),
+    "MX202": (("plain", 11), ("plain", 0), ("unsolved", 11)),
+    "MX203": (("plain", 7), ("plain", 4), ("controlled", 7)),
+    "MX204": (("plain", 1.0), ("plain", 0.5), ("labels", 0.9)),
+    "MX205": (("plain", 1.0), ("plain", 0.1), ("labels", 0.1)),
+    "MX206": (("plain", 0), ("plain", 9), ("labels", 0)),
+    "MX207": (("plain", 1), ("plain", 0.1), ("unreliable", 1)),
+    "MX208": (("plain", 1), ("plain", 1.5), ("unreliable", 1)),
+    "MX301": (("controlled", 1), ("memorised", 0), ("labels", 1)),
+    "MX302": (("controlled", 1), ("memorised", 0), ("plain", 1)),
+    "MX303": (("controlled", 1), ("memorised", 0), ("plain", 1)),
+    "MX304": (("controlled", 1), ("memorised", 0), ("plain", 1)),
+    "MX401": (("plain", True), ("rounded", True), ("lost", True)),
+    "MX402": (("plain", ["labels", "rates", "n"]), ("plain", ["labels"]), ("lost", ["labels", "rates", "n"])),
+    "MX403": (("plain", True), ("half named", True), ("unnamed", True)),
+    "MX404": (("plain", "allowed"), ("plain", "refused"), ("plain", "by decision")),
+    "MX501": (("plain", True), ("of others", True), ("unreliable", True)),
+    "MX502": (("plain", "global"), ("local", "gap"), ("unreliable", "global")),
+    "MX503": (("plain", 1e-6), ("violated", 1e-6), ("unsolved", 1e-6)),
+    "MX504": (("plain", True), ("of others", True), ("sampled", True)),
+    "MX505": (("controlled", ["beyond_control"]), ("plain", ["beyond_control"]), ("unsolved", ["beyond_control"])),
+}
+"""Id -> what it is judged of and against, so that it passes, fails, and cannot be told."""
+
+STATUSES = ("pass", "fail", "cannot_tell")
+
+
+def test_every_check_has_its_cases() -> None:
+    assert list(CASES) == list(CHECKS)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("id_", CHECKS)
+def test_each_check_passes_fails_and_cannot_be_told(matters: Matters, id_: str, status: str) -> None:
+    name, limit = CASES[id_][STATUSES.index(status)]
+    check = CHECKS[id_]
+    assert check.limit.fits(limit)
+    found = check.judge(matters[name], limit)
+    assert found.status == status, found.said
+    assert found.said
+    assert not found.said.endswith(".")
+    if status == "fail":
+        assert found.figure is not None or "interval" in check.what
+
+
+def every_limit() -> dict[str, Any]:
+    return {check.key: check.limit.example for check in CHECKS.values()}
+
+
+@pytest.fixture(scope="module")
+def checked(matters: Matters) -> Any:
+    """The example against a policy with every check."""
+    policy = {
+        "name": "all",
+        "limits": every_limit(),
+        "adversary": {"proof": "linear"},
+        "off": {"MX404": "by the board"},
+    }
+    return maxent.check(D1 / "tree.json", D1 / "qi.csv", policy, truth=D1 / "truth.csv", control=D1 / "truth.csv")
+
+
+def test_a_policy_may_have_every_check(checked: Any) -> None:
+    assert [row.check.id for row in checked.rows] == list(CHECKS)
+    assert {row.status for row in checked.rows} == set(STATUSES)
+    assert [row.check.id for row in checked.rows if row.off] == ["MX404"]
+    assert (checked.status, checked.exit_status, checked.passed) == ("fail", 3, False)
+    assert len(checked.frame()) == len(CHECKS)
+    summary = checked.summary
+    assert [row["id"] for row in summary["verdict"]["checks"]] == list(CHECKS)
+    assert {"control", "wp216", "baseline"} <= summary.keys()
+    assert "<td>MX101</td>" in checked._repr_html_()
+    assert repr(checked).startswith("tree, checked against all")
+
+
+def test_ids_are_of_their_family_and_keys_are_different() -> None:
+    assert {digit: {check.id[2] for check in checks} for digit, (_, checks) in FAMILIES.items()} == {
+        digit: {digit} for digit in FAMILIES
+    }
+    assert len(BY_KEY) == len(CHECKS)
+    for check in CHECKS.values():
+        assert check.limit.fits(check.limit.example)
+        assert not check.limit.fits("?")
+        assert not check.limit.fits(None)
+        for text in (check.what, check.why, check.source, check.fix):
+            assert text.endswith((".", ")")) or text == check.source
+
+
+def test_the_page_is_that_of_the_registry() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()  # python -m maxent.policy.checks.page writes it
+
+
+ACRO = """---
+# frequency and degrees-of-freedom thresholds
+safe_threshold: {threshold}
+safe_dof_threshold: 1
+safe_nk_n: 1
+safe_nk_k: 0.90
+safe_pratio_p: {p}
+check_missing_values: False
+survival_safe_threshold: 10
+zeros_are_disclosive: {zeros}
+...
+"""
+
+
+@pytest.mark.parametrize(
+    ("threshold", "p", "zeros", "status"), [(10, 0.1, True, 3), (1, 0, False, 0)], ids=["beyond", "within"]
+)
+def test_the_configuration_of_acro_is_a_policy(
+    tmp_path: Path, capsys: Any, threshold: int, p: float, zeros: bool, status: int
+) -> None:
+    policy = tmp_path / "default.yaml"
+    policy.write_text(ACRO.format(threshold=threshold, p=p, zeros=zeros), encoding="utf-8")
+    call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", str(policy)]
+    assert main([*call, "--truth", str(D1 / "truth.csv"), "--json"]) == status
+    found = json.loads(capsys.readouterr().out)
+    assert found["exit"] == status
+    stated = {row["key"]: row["limit"] for row in found["verdict"]["checks"]}
+    zero = {"max_zeros": 0} if zeros else {}
+    assert stated == {
+        **{"min_leaf": threshold, "min_cell": threshold, "nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
+        **{"min_dof": 1, **zero},
+    }
+    assert [text.split()[0] for text in found["policy"]["left_out"]] == [
+        "check_missing_values",
+        "survival_safe_threshold",
+    ]
+
+
+@pytest.mark.parametrize(("name", "status"), [("satre", 3), ("uk-llc", 3), ("ehds", 3)])
+def test_policies_that_are_shipped(name: str, status: int, capsys: Any) -> None:
+    assert name in presets()
+    assert main(["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", name]) == status
+    printed = capsys.readouterr()
+    assert "verdict: FAIL" in printed.out
+    assert "beyond the stated limits" in printed.err
+
+
+LIMITS = "[limits]\nmin_leaf = {leaf}\nmax_pure = {pure}\n[off]\n{off}\n"
+
+
+@pytest.mark.parametrize(
+    ("leaf", "pure", "off", "status"),
+    [
+        (2, 2, "", 0),
+        (3, 2, "", 3),
+        (3, 2, 'MX101 = "agreed by the panel"', 0),
+        (3, 1, 'MX101 = "agreed by the panel"', 3),
+    ],
+)
+def test_exit_statuses_and_checks_that_are_off(
+    tmp_path: Path, capsys: Any, leaf: int, pure: int, off: str, status: int
+) -> None:
+    (tmp_path / "policy.toml").write_text(LIMITS.format(leaf=leaf, pure=pure, off=off), encoding="utf-8")
+    call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", str(tmp_path / "policy.toml")]
+    assert main(call) == status
+    assert ("MX101 off (agreed by the panel): " in capsys.readouterr().out) == bool(off)
+
+
+def test_what_cannot_be_told_is_4_and_what_is_not_to_be_relied_on_1(tmp_path: Path, capsys: Any) -> None:
+    released(tmp_path, only_labels)
+    call = [str(tmp_path / "tree.json"), str(D1 / "qi.csv")]
+    assert main(["check", *call, "--max-lift", "0.1", "--enforce"]) == 4
+    released(tmp_path, of_others)
+    assert main(["check", *call, "--max-posterior", "1"]) == 1
+    assert "the statements contradict each other" in capsys.readouterr().err
+
+
+def test_roles_of_the_policy_and_of_the_call(capsys: Any, tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(
+        '[limits]\nattributes_named = true\n[roles]\npublic = ["Education", "Country"]\nprivate = ["Gender"]\n',
+        encoding="utf-8",
+    )
+    QI[["Education", "Country"]].to_csv(tmp_path / "qi.csv", index=False)
+    call = ["check", str(D1 / "tree.json"), str(tmp_path / "qi.csv"), "--json"]
+    assert main([*call, "--policy", str(tmp_path / "policy.toml")]) == 0
+    assert main([*call, "--private", "Gender", "--min-k", "1"]) == 0
+    capsys.readouterr()
+    assert main([*call, "--private", "Gendr", "--min-k", "1"]) == 2
+    assert "--private: expected attributes of the model" in capsys.readouterr().err
+
+
+def test_files_of_a_check(tmp_path: Path, capsys: Any) -> None:
+    call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--min-k", "1"]
+    files = [("-o", "out.csv"), ("-o", "out.json"), ("--report", "report.html"), ("--record", "record.json")]
+    for option, name in files:
+        assert main([*call, option, str(tmp_path / name)]) == 0
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107"]
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["verdict"]["status"] == "pass"
+    assert "min k" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*call, "--record", str(tmp_path / "record.txt")]) == 2
+    assert "--record: expected a file name that ends in .json" in capsys.readouterr().err
+
+
+def test_the_list_of_checks_and_what_is_known_of_one(capsys: Any) -> None:
+    assert main(["check", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == list(CHECKS)
+    assert main(["check", "--list", "--json"]) == 0
+    assert [each["id"] for each in json.loads(capsys.readouterr().out)["checks"]] == list(CHECKS)
+    assert main(["check", "--explain", "MX203"]) == 0
+    assert "max_certain_proved = 0" in capsys.readouterr().out
+    assert main(["check", "--explain", "MX103", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["key"] == "max_zeros"
+    assert main(["check", "--explain", "MX999"]) == 2
+    assert "--explain: expected the id of a check" in capsys.readouterr().err
+
+
+def test_calls_that_are_wrong(capsys: Any) -> None:
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err.count("expected a value, found nothing") == 2
+    assert main(["check", str(D1 / "tree.json"), str(D1 / "qi.csv")]) == 2
+    assert "--policy: expected a policy with limits" in capsys.readouterr().err
+    assert main(["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", "satr"]) == 2
+    assert "did you mean 'satre'?" in capsys.readouterr().err
+    with pytest.raises(maxent.InvalidInput, match="min_lea: expected the key of a check"):
+        maxent.check(D1 / "tree.json", QI, min_lea=3)
+    with pytest.raises(maxent.InvalidInput, match="min_leaf: expected a number of individuals of at least 1, found 0"):
+        maxent.check(D1 / "tree.json", QI, min_leaf=0)
+    with pytest.raises(maxent.InvalidInput, match="release: expected a release of trees"):
+        maxent.check(QI, QI, min_leaf=1)
+    with pytest.raises(maxent.InvalidInput, match="policy: expected the path of a policy"):
+        maxent.check(D1 / "tree.json", QI, 3)  # type: ignore[arg-type]
