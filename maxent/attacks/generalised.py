@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 
 import numpy as np
 
@@ -79,8 +80,11 @@ def path_in_words(places: Places, place: int, attributes: Iterable[Attribute]) -
     return ", ".join(tests) or "everybody"
 
 
-def condition_in_words(attribute: Attribute, reach: Reach) -> str:
-    """Values of an attribute for people to read: ``Age > 37.5``, ``Country = France|Spain|... (31 of 41 values)``."""
+def condition_in_words(attribute: Attribute, reach: Reach, number: Callable[[float], str] | None = None) -> str:
+    """Values of an attribute for people to read: ``24.5 < Age <= 28.5``, ``Country = France|... (31 of 41 values)``.
+
+    ``number`` writes the ends of an interval, by default with all their digits; where it writes both alike, so do we.
+    """
     if attribute.values is not None and LISTED < len(reach) < len(attribute.values):
         inside = frozenset(reach)
         rest = tuple(value for value in attribute.values if value not in inside)
@@ -89,9 +93,24 @@ def condition_in_words(attribute: Attribute, reach: Reach) -> str:
         first = in_words(attribute, tuple(map(str, reach[:2])))
         return f"{attribute.name} = {first}|... ({len(reach)} of {len(attribute.values)} values)"
     words = in_words(attribute, reach)
+    if attribute.values is None and reach[:2] != EVERYWHERE and float(reach[0]) < float(reach[1]):
+        return _interval(attribute.name, cast("Numbers", reach), number or _number)
     if attribute.values is not None or words in (NOTHING, MISSING, ANY_NUMBER):
         return f"{attribute.name} = {words or 'nothing'}"
-    return f"{attribute.name} {words}" if words[0] in "<>" else f"{attribute.name} in {words}"
+    return f"{attribute.name} = {words}"
+
+
+def _interval(name: str, reach: Numbers, number: Callable[[float], str]) -> str:
+    """Numbers that are neither none nor all, for people to read."""
+    low, high, missing = reach
+    least, most = number(low), number(high)
+    if least == most:
+        least, most = _number(low), _number(high)
+    if low == -np.inf:
+        words = f"{name} <= {most}"
+    else:
+        words = f"{name} > {least}" if high == np.inf else f"{least} < {name} <= {most}"
+    return f"{words} or {MISSING}" if missing else words
 
 
 def generalised(release: Release, places: Places) -> Mapping[str, list[str]]:

@@ -77,6 +77,7 @@ def _tree(tree: TreeView, pool: Pool) -> dict[str, Any]:
         "kind": [KINDS.index(node.kind) for node in nodes],
         "id": pool.all(node.name for node in nodes),
         "children": [list(node.children) for node in nodes],
+        "attribute": pool.all(node.attribute for node in nodes),
         "condition": pool.all(node.condition for node in nodes),
         "title": pool.all(node.title for node in nodes),
         "people": [node.disclosed.individuals for node in nodes],

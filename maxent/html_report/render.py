@@ -12,6 +12,7 @@ from maxent.disclosure import limits
 from maxent.html_report import summaries, words
 from maxent.html_report import tree_layout as drawing
 from maxent.html_report.gather import MISLED
+from maxent.html_report.overview import overview
 from maxent.html_report.packed import packed
 from maxent.html_report.view import ReportView
 
@@ -71,6 +72,7 @@ def _environment() -> Environment:
     environment.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {
         "draw": drawing.draw,
+        "overview": overview,
         "legend": drawing.legend,
         "size": drawing,
         "listed": summaries.listed,

@@ -91,7 +91,8 @@ def glance(view: ReportView) -> Glance:
     known = {measure.key: measure for measure in release.measures}
     five = [known[key] for key in GLANCE if key in known][:FIGURES]
     base = release.row.get("base_rate")
-    blind = f"base rate {percent(base)}" if isinstance(base, float) else f"uniform guess {percent(release.baseline)}"
+    known_rate = f"base rate {percent(base)}, " if isinstance(base, float) else ""
+    blind = f"{known_rate}uniform guess {percent(1 / len(release.classes))}"
     five = [replace(m, text=f"{m.text}; {blind}") if m.key == "bayes_vulnerability" else m for m in five]
     return Glance(release.name, tuple(five), tuple(_price(view, known)), tuple(_assumed(view, release)))
 
@@ -103,7 +104,9 @@ def _price(view: ReportView, known: dict[str, Number]) -> Iterator[str]:
     for key, whom in (("test_accuracy", "other people"), ("train_accuracy", "the people of the training data")):
         if key in known:
             yield f"The release is right about {known[key].text} of {whom}."
-    if not {"test_accuracy", "train_accuracy"} & known.keys():
+    mends = [judged.mend for judged in view.verdict.releases if judged.mend is not None and judged.mend.price]
+    yield from (f"What would pass: {mend.price}." for mend in mends)
+    if not mends and not {"test_accuracy", "train_accuracy"} & known.keys():
         yield "Not known: compare the release with one without protection, with the truth or a test."
 
 
@@ -113,6 +116,8 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
         f"The adversary knows {', '.join(release.attributes)} of exactly these {people(release.individuals)}, and "
         f"everything that is published: {', '.join(kind for kind, _, _ in release.constraints if kind != 'qi')}."
     )
+    if release.sensitive[0]:
+        yield f"Sensitive, and what the limits are about: {release.sensitive[0]}."
     given = [name for name, _ in view.provenance.options if name in ("facts", "marginal")]
     yield f"Further knowledge: {', '.join(given) or 'none'}."
     yield (
@@ -166,11 +171,12 @@ def listed(release: ReleaseView) -> tuple[Listed, ...]:
 
 
 def way(tree: TreeView, place: int) -> str:
-    """The conditions on the way to a place, the last ones of a long way."""
-    steps: list[str] = []
-    while place > 0 and len(steps) <= STEPS_SHOWN:
-        steps.append(tree.nodes[place].condition)
+    """The conditions on the way to a place, one for each attribute, the last ones of a long way."""
+    steps: dict[str, str] = {}
+    while place > 0:  # upwards: of each attribute the first condition says all that the way does
+        steps.setdefault(tree.nodes[place].attribute, tree.nodes[place].condition)
         place = tree.nodes[place].parent
-    if len(steps) > STEPS_SHOWN:
-        steps[-1] = "\N{HORIZONTAL ELLIPSIS}"
-    return ", ".join(reversed(steps)) or "everybody"
+    told = list(steps.values())
+    if len(told) > STEPS_SHOWN:
+        told[STEPS_SHOWN:] = ["\N{HORIZONTAL ELLIPSIS}"]
+    return ", ".join(reversed(told)) or "everybody"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from maxent.api.adversary.explain import place_of, says
-from maxent.attacks.generalised import condition_in_words, everything, narrowed
+from maxent.attacks.generalised import Reach, condition_in_words, everything, narrowed
 from maxent.constraints.program import Internal, Linear, Program
 from maxent.disclosure.nodes import disclosed_by_node, people_by_place, sums_by_place
 from maxent.html_report.tree_layout import LINE, clip
 from maxent.html_report.view import NodeView, Said, TreeView
-from maxent.html_report.words import plural, shown
+from maxent.html_report.words import plural, rounded, shown
 from maxent.models.arrays import IntArray
 from maxent.models.release import Node
 from maxent.models.trees.places import Places
@@ -83,7 +83,7 @@ def _tree_view(
     counts = program.table.counts.astype(np.float64)
     masses = np.column_stack([sums_by_place(people, counts * p) for p in result.probabilities.T])
     disclosed = disclosed_by_node(result, tree)
-    conditions, titles = _conditions(program, places)
+    steps = _steps(program, places)
     nodes = []
     for place, found in enumerate(disclosed):
         node = places.node(place)
@@ -94,8 +94,9 @@ def _tree_view(
                 kind="removed leaf" if node is None else "leaf" if node.is_leaf else "node",
                 parent=int(places.parent[place]),
                 children=places.children[place],
-                condition=conditions[place],
-                title=titles[place],
+                attribute=steps[place].attribute,
+                condition=steps[place].condition,
+                title=steps[place].title,
                 stated=_stated(node),
                 disclosed=found,
                 distribution=tuple((masses[place] / found.individuals).tolist()) if found.individuals else (),
@@ -124,24 +125,45 @@ def _said(program: Program, constraints: Sequence[Linear | Internal]) -> Iterabl
         yield Said(kind, shown(says(program, constraint)))
 
 
-def _conditions(program: Program, places: Places) -> tuple[list[str], list[str]]:
-    """The branch that leads to each place, in words, and as the title of a card."""
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The way to a place from the one above: the attribute, all that the way says of it, and the title of a card."""
+
+    attribute: str = ""
+    condition: str = "everybody"
+    title: str = "everybody"
+
+
+def _steps(program: Program, places: Places) -> list[_Step]:
+    """The step to each place. One walk keeps the values of the place it is at, as that of `generalised` does."""
     attributes = {attribute.name: attribute for attribute in program.release.attributes}
-    words, titles = ["everybody"] * len(places), ["everybody"] * len(places)
-    for place, (above, which) in enumerate(zip(places.parent.tolist(), places.branch.tolist(), strict=True)):
-        if above >= 0:
-            node = places.tree.nodes[above]
-            attribute = attributes[node.attribute or ""]
-            whole = condition_in_words(attribute, narrowed(everything(attribute), node.branches[which]))
-            words[place] = shown(whole)
-            titles[place] = _title(shown(attribute.name), shown(whole.removeprefix(attribute.name)))
-    return words, titles
+    found = [_Step()] * len(places)
+    reach = {name: everything(attribute) for name, attribute in attributes.items()}
+    # Either enter a place, or (None) restore what is known of an attribute.
+    stack: list[tuple[int | None, str, Reach]] = [(0, "", ())]
+    while stack:
+        place, name, values = stack.pop()
+        if name:
+            reach[name] = values
+        node = None if place is None else places.node(place)
+        if place is None or node is None or node.is_leaf:
+            continue
+        attribute = attributes[node.attribute or ""]
+        stack.append((None, attribute.name, reach[attribute.name]))
+        for child, branch in zip(places.children[place], node.branches, strict=True):
+            there = narrowed(reach[attribute.name], branch)
+            own = condition_in_words(attribute, narrowed(everything(attribute), branch), rounded)
+            found[child] = _Step(
+                shown(attribute.name), shown(condition_in_words(attribute, there, rounded)), _title(attribute.name, own)
+            )
+            stack.append((child, attribute.name, there))
+    return found
 
 
-def _title(name: str, rest: str) -> str:
+def _title(name: str, condition: str) -> str:
     """A condition that fits on a card; what is cut off first is the name of the attribute, which its siblings share."""
-    rest = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.6g}", rest)
-    return clip(clip(name, max(LINE - len(rest), SHORTEST)) + rest, LINE)
+    before, _, rest = (shown(part) for part in condition.partition(name))
+    return clip(before + clip(shown(name), max(LINE - len(before) - len(rest), SHORTEST)) + rest, LINE)
 
 
 def _stated(node: Node | None) -> tuple[str, ...]:

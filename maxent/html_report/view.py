@@ -56,9 +56,10 @@ class Said:
 class NodeView:
     """A place of a tree.
 
-    ``condition`` is the branch that leads to it, and ``title`` the same on a card; ``stated`` what the release says of
-    it, ``distribution`` the classes of its people as the adversary estimates them (empty where nobody is), ``people``
-    the quasi-identifiers most exposed there, as indices of `ReleaseView.people`, of ``quasi_identifiers`` in all;
+    ``condition`` is what the way to it says of the ``attribute`` that the node above splits by (empty for the root),
+    and ``title`` the last branch alone, on a card. ``stated`` is what the release says of it, ``distribution`` the
+    classes of its people as the adversary estimates them (empty where nobody is), ``people`` the quasi-identifiers most
+    exposed there, as indices of `ReleaseView.people`, of ``quasi_identifiers`` in all;
     ``constraints`` come from it, and ``more`` are not listed.
     """
 
@@ -66,6 +67,7 @@ class NodeView:
     kind: Literal["leaf", "node", "removed leaf"]
     parent: int
     children: tuple[int, ...]
+    attribute: str
     condition: str
     title: str
     stated: tuple[str, ...]

@@ -32,6 +32,17 @@ def number(value: float) -> str:
     return f"{value:.15g}"
 
 
+def rounded(value: float) -> str:
+    """The end of an interval, with at most six digits or the three decimals that it is written with."""
+    text = repr(value).removesuffix(".0")
+    if "e" in text or len(text.partition(".")[2]) <= 3:
+        return text
+    if abs(value) < 1:
+        return f"{value:.6g}"
+    decimals = max(6 - len(text.lstrip("-").partition(".")[0]), 1)
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+
+
 def percent(share: float) -> str:
     """A share as a percentage that is 0 or 100 only where the share is, but for the error of computing it."""
     if share < TOLERANCE or share > 1 - TOLERANCE:

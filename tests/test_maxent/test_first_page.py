@@ -53,7 +53,7 @@ def test_the_first_page_has_five_figures_the_price_and_what_is_assumed(tmp_path:
     text = path.read_text(encoding="utf-8")
     page = text.split('<section id="glance"')[1].split("</section>")[0]
     assert page.count('<tr><th scope="row">') == 5 + 4  # figures, and what is signed
-    assert "81.8 % by the estimate; base rate 54.5 %" in page
+    assert "81.8 % by the estimate; base rate 54.5 %, uniform guess 50.0 %" in page
     assert "Beyond other people" in page
     assert "The release is right about 72.7 % of the people of the training data." in page
     assert "The adversary knows Education, Country, Gender of exactly these 11 people" in page

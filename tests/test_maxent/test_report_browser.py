@@ -226,6 +226,26 @@ def test_print_shows_all_of_it(opened, compared):
     assert sideways(page) <= 0
 
 
+def test_the_first_page_of_a_print_has_the_verdict_and_the_figures_to_sign(opened, tmp_path, compared):
+    """All of it is above the first break between pages, on paper of 210 by 297 mm."""
+    page = opened(compared, width=718)  # 190 mm at 96 pixels to the inch
+    page.emulate_media(media="print")
+    last = page.locator("#glance").bounding_box()
+    assert last["y"] + last["height"] <= 277 / 25.4 * 96
+    assert page.locator("#verdict .mend").is_visible() == ("would pass" in page.locator("#verdict").inner_text())
+    pdf = page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+
+
+def test_a_column_of_the_whole_tree_leads_to_its_leaf(opened, compared):
+    page = opened(compared)
+    whole = page.locator("svg.whole").nth(1)
+    box = whole.bounding_box()
+    whole.click(position={"x": 0.9 * box["width"], "y": box["height"] - 5})
+    chosen = page.locator('.node[aria-selected="true"]')
+    assert "leaf L5" in chosen.get_attribute("aria-label")
+
+
 def test_screen_readers_get_landmarks_headings_and_a_tree(opened, compared):
     page = opened(compared)
     assert page.get_by_role("main").count() == page.get_by_role("banner").count() == 1

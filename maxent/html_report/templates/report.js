@@ -185,8 +185,9 @@
     cards.get(place)?.setAttribute("aria-selected", "true");
     const t = tree(), parts = [], title = name(place);
     parts.push(make("h3", {}, title[0].toUpperCase() + title.slice(1)));
-    const way = [];
-    for (let up = place; up > 0; up = parents[up]) way.unshift(text(t.condition[up]));
+    const steps = new Map(); // upwards: of each attribute the first condition says all that the way does
+    for (let up = place; up > 0; up = parents[up]) if (!steps.has(t.attribute[up])) steps.set(t.attribute[up], text(t.condition[up]));
+    const way = [...steps.values()].reverse();
     parts.push(make("p", { class: "muted" }, way.length > 12 ? "… , " + way.slice(-12).join(", ") : way.join(", ") || "everybody"));
     parts.push(make("h4", {}, "What it tells"), list(t.stated[place].map(text)));
     if (t.people[place]) parts.push(...inferred(place), ...behind(place));
@@ -335,6 +336,16 @@
       reveal(Number(place));
       byId("explorer").scrollIntoView({ block: "start" });
       cards.get(Number(place)).focus({ preventScroll: true });
+    });
+  }
+  for (const whole of document.querySelectorAll(".whole")) {
+    const places = whole.dataset.places.split(" ").map(Number), number = Number(whole.dataset.release), which = Number(whole.dataset.tree);
+    whole.classList.add("linked");
+    whole.addEventListener("click", (event) => {
+      const frame = whole.getBoundingClientRect(), at = Math.floor(((event.clientX - frame.left) / frame.width) * places.length);
+      if (number !== state.release || which !== state.tree) show(number, which);
+      reveal(places[Math.min(Math.max(at, 0), places.length - 1)]);
+      byId("explorer").scrollIntoView({ block: "nearest" });
     });
   }
   const folded = [];
