@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maxent.api.comparisons.compare import compare as compare
     from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
+    from maxent.api.decisions.verify import verify as verify
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
     from maxent.api.releases.export import export as export
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Release as Release
     from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.policy.checked import Checked as Checked
+    from maxent.policy.verified import Verified as Verified
     from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.bounds import ProvedBounds as ProvedBounds
     from maxent.results.comparison import Comparison as Comparison
@@ -82,6 +84,8 @@ _HOME = {
     "ReleaseClassifier": "maxent.models.writers.classifier",
     "Sweep": "maxent.studies.sweep",
     "sweep": "maxent.studies.sweep",
+    "Verified": "maxent.policy.verified",
+    "verify": "maxent.api.decisions.verify",
     "UnreliableResult": "maxent.models.errors",
 }
 

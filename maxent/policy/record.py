@@ -74,13 +74,18 @@ def now() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def recorded_versions(review: Review) -> dict[str, str]:
+    """Versions of maxent, Python, libraries and the back ends that solved something."""
+    estimate = review.estimate
+    used = [] if estimate is None else [name for name in estimate.outcome.backends if name != "presolve"]
+    return dict(versions(used))
+
+
 def _record(checked: Checked, folder: str) -> dict[str, Any]:
     review, policy, asked = checked.review, checked.policy, checked.asked
     release = review.release
-    estimate = review.estimate
-    used = [] if estimate is None else [name for name in estimate.outcome.backends if name != "presolve"]
     inputs = [hashed.as_dict(folder) for hashed in checked.inputs]
-    told = dict(versions(used))
+    told = recorded_versions(review)
     return {
         "format": FORMAT,
         "created": now(),

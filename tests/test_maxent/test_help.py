@@ -162,6 +162,8 @@ LONG = {"bench", "sweep"}
     "command", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in COMMANDS]
 )
 def test_the_examples_run(capsys, folder, command):
+    if command == "verify":
+        assert main(shlex.split(examples_of("check")[0])[1:]) == 0
     capsys.readouterr()
     assert help_of(capsys, command).endswith(
         "\nExamples:\n" + "".join(f"  {example}\n" for example in examples_of(command))
@@ -170,7 +172,7 @@ def test_the_examples_run(capsys, folder, command):
         words = shlex.split(example)[1:]
         assert main(words) == 0, capsys.readouterr().err
         assert capsys.readouterr().out
-        for option in ("-o", "--report", "--pyomo", "--nl"):
+        for option in ("-o", "--report", "--record", "--pyomo", "--nl"):
             if option in words:
                 file = words[words.index(option) + 1]
                 assert (folder / file.format(k=2)).exists()

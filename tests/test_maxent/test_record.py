@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pandas as pd
 import pytest
 
 import maxent
+from maxent.__main__ import main
 from maxent.policy.checks.registry import CHECKS
 from maxent.policy.record import schema
+from maxent.policy.shape import KEYWORDS, shape_problems
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 POLICY = """
@@ -108,3 +111,205 @@ def test_what_is_no_file_has_no_record(folder: Path) -> None:
     found = maxent.check(folder / "tree.json", pd.read_csv(D1 / "qi.csv"), min_k=1)
     with pytest.raises(maxent.InvalidInput, match="table: expected files: a record has their hashes"):
         found.record()
+
+
+ROLES = ("release", "table", "truth", "control", "facts", "marginal", "policy")
+
+
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, which can be changed."""
+    shutil.copytree(folder, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_a_record_is_still_true_wherever_its_files_are(copied: Path, tmp_path: Path, capsys: Any) -> None:
+    found = maxent.verify(copied / "record.json")
+    assert (found.status, found.exit_status, found.changes, found.notes) == ("pass", 0, (), ())
+    assert [each.state for each in found.files] == ["same"] * len(ROLES)
+    assert "<td>tree.json</td>" in found._repr_html_()
+    shutil.move(copied / "record.json", tmp_path / "elsewhere.json")
+    assert main(["verify", str(tmp_path / "elsewhere.json"), "--folder", str(copied)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("the record is still true: ")
+    assert printed.out.splitlines()[0].endswith("whose verdict is FAIL")
+    assert main(["verify", str(tmp_path / "elsewhere.json"), "--json"]) == 4
+    assert json.loads(capsys.readouterr().out)["status"] == "cannot_tell"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_changed_byte_in_any_input_is_noticed(copied: Path, capsys: Any, role: str, record: Any) -> None:
+    path = next(each["path"] for each in record["inputs"] if each["role"] == role)
+    with open(copied / path, "ab") as file:
+        file.write(b"\n")
+    assert main(["verify", str(copied / "record.json")]) == 3
+    printed = capsys.readouterr()
+    assert f"  {role} {path} has other bytes than the record says" in printed.out
+    assert "maxent: the record is no longer true" in printed.err
+
+
+def test_what_another_release_changes_is_said(copied: Path) -> None:
+    text = (copied / "tree.json").read_text(encoding="utf-8")
+    (copied / "tree.json").write_text(text.replace('"n": 3', '"n": 4'), encoding="utf-8")
+    with pytest.warns(maxent.UnreliableResult):
+        found = maxent.verify(copied / "record.json")
+    assert found.exit_status == 3
+    assert any(text.startswith("MX501: pass (optimal") for text in found.differences)
+    (copied / "tree.json").write_text("{}", encoding="utf-8")
+    assert "it cannot be computed again: " in maxent.verify(copied / "record.json").trouble
+
+
+def test_missing_files(copied: Path) -> None:
+    (copied / "policy.toml").unlink()
+    found = maxent.verify(copied / "record.json")
+    assert (found.exit_status, found.checked is not None) == (4, True)
+    (copied / "truth.csv").unlink()
+    found = maxent.verify(copied / "record.json")
+    assert (found.exit_status, found.checked) == (4, None)
+    assert found.missing == ("truth truth.csv is not there", "policy policy.toml is not there")
+
+
+def set_status(record: Any) -> None:
+    record["checks"][1]["status"] = "pass" if record["checks"][1]["status"] != "pass" else "fail"
+
+
+def raise_figure(record: Any) -> None:
+    row = next(row for row in record["checks"] if isinstance(row["found"], int))
+    row["found"] += 1
+
+
+def add_override(record: Any) -> None:
+    record["overrides"].append({"id": "MX104", "reason": "none"})
+
+
+def loosen(record: Any) -> None:
+    record["policy"]["content"]["limits"]["min_leaf"] = 2
+
+
+def drop_check(record: Any) -> None:
+    del record["checks"][0]
+
+
+def better_verdict(record: Any) -> None:
+    record["verdict"] |= {"status": "pass", "exit": 0}
+
+
+def other_output(record: Any) -> None:
+    record["output"]["files"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (set_status, "in the record, now"),
+        (raise_figure, "in the record, now"),
+        (add_override, "the overrides of the record are not the checks that are off"),
+        (loosen, "the policy of the record has another hash than the record says"),
+        (loosen, "the thresholds of the record are not those of its policy"),
+        (drop_check, "MX101 is not in the record"),
+        (better_verdict, "the verdict is pass (exit status 0) in the record, now fail (3)"),
+        (other_output, "the output of the record is not the release that it read"),
+    ],
+)
+def test_a_record_that_was_changed_is_not_true(
+    copied: Path, record: Any, change: Callable[[Any], None], said: str
+) -> None:
+    change(record)
+    (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = maxent.verify(copied / "record.json")
+    assert found.exit_status == 3
+    assert any(said in text for text in found.differences), found.differences
+
+
+def test_figures_within_the_error_and_other_versions_are_told_apart(copied: Path, record: Any) -> None:
+    for row in record["checks"]:
+        if isinstance(row["found"], float):
+            row["found"] += 1e-8
+    record["versions"]["numpy"] = "0.1"
+    record["policy"]["files"][0]["sha256"] = "0" * 64
+    (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = maxent.verify(copied / "record.json")
+    assert found.exit_status == 0
+    assert found.notes[0].startswith("the policy satre has changed since")
+    assert found.notes[1].startswith("numpy was 0.1, and is ")
+
+
+def test_folders_and_patterns_are_hashed_file_by_file(tmp_path: Path) -> None:
+    lines = (D1 / "qi.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "part-1.csv").write_text("\n".join(lines[:5]), encoding="utf-8")
+    (tmp_path / "part-2.csv").write_text("\n".join([lines[0], *lines[5:]]), encoding="utf-8")
+    shutil.copy(D1 / "tree.json", tmp_path / "tree.json")
+    found = maxent.check(tmp_path / "tree.json", tmp_path / "part-*.csv", min_k=1)
+    written = found.record(tmp_path / "record.json")
+    assert [each["path"] for each in written["inputs"]] == ["tree.json", "part-1.csv", "part-2.csv"]
+    assert maxent.verify(tmp_path / "record.json").exit_status == 0
+    (tmp_path / "part-3.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
+    with pytest.warns(maxent.UnreliableResult):
+        changed = maxent.verify(tmp_path / "record.json")
+    assert changed.changes[0] == "table part-3.csv is read, too, and is not in the record"
+
+
+def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:
+    reading = maxent.Reading(text="strip", na=("?",))
+    table = pd.read_csv(D1 / "qi.csv").groupby(["Education", "Country", "Gender"]).size().rename("n").reset_index()
+    table.to_csv(tmp_path / "qi.csv", index=False)
+    options: dict[str, Any] = {"count": "n", "sensitive": "<=50K", "reading": reading, "seed": 3}
+    found = maxent.check(D1 / "tree.json", tmp_path / "qi.csv", max_certain=11, **options)
+    record = found.record(tmp_path / "record.json")
+    assert record["call"]["options"]["sensitive"] == ["<=50K"]
+    assert record["call"]["options"]["reading"] == {"text": "strip", "na": ["?"]}
+    assert maxent.verify(tmp_path / "record.json").exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "expected"),
+        ("{}", "file: format: expected a value, found nothing"),
+        ('{"format": "maxent/1"}', "file: format: expected 'maxent-record/1', found 'maxent/1'"),
+    ],
+)
+def test_what_is_no_record(tmp_path: Path, capsys: Any, text: str, said: str) -> None:
+    (tmp_path / "record.json").write_text(text, encoding="utf-8")
+    assert main(["verify", str(tmp_path / "record.json")]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "none.json")]) == 2
+    with pytest.raises(maxent.InvalidInput, match="record: expected a path"):
+        maxent.verify(3)  # type: ignore[arg-type]
+
+
+def broken(record: Any) -> list[Any]:
+    """Records with one value of another kind, or a key more or less, anywhere."""
+    found = []
+
+    def walk(path: tuple[Any, ...], value: Any) -> None:
+        wrongs: list[Any] = [None, -1, "?", [], {"?": 1}, True, 1.5]
+        for wrong in wrongs if path else []:
+            copy = json.loads(json.dumps(record))
+            place = copy
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = wrong
+            found.append(copy)
+        inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+        for key, each in inner:
+            walk((*path, key), each)
+
+    walk((), record)
+    return found
+
+
+def test_our_reading_of_the_schema_is_that_of_jsonschema(record: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(schema())
+    assert list(shape_problems(record, schema())) == []
+
+    def keywords(of: Any) -> set[str]:
+        inner = [of[key] for key in ("items", "additionalProperties") if isinstance(of.get(key), dict)]
+        return set(of).union(*(keywords(each) for each in [*inner, *of.get("properties", {}).values()]))
+
+    assert keywords(schema()) <= KEYWORDS
+    cases = broken(record)
+    assert len(cases) > 500
+    for case in cases[::7]:
+        assert validator.is_valid(case) == (not list(shape_problems(case, schema())))

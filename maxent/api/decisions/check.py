@@ -178,15 +178,23 @@ def check_release(
         Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
+    asked = Asked(paths, _options(said, solving, reading), said["title"], said["purpose"])
+    return Checked(policy, rows, review, asked, tuple(inputs))
+
+
+def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
+    """The options of a call that change numbers, as a record has them."""
+    sensitive, parameters = said["sensitive"], said["parameters"]
+    lists = {name: said[name] for name in ("classes", "features", "private")}
     options = {
-        **{name: said[name] for name in ("target", "classes", "features", "parameters", "private", "count")},
-        "sensitive": said["sensitive"],
+        **{name: said[name] for name in ("target", "count")},
+        **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
+        "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},
+        "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},
         "reading": None if reading is None else reading.stated(),
     }
-    stated = {name: value for name, value in options.items() if value is not None}
-    asked = Asked(paths, stated, said["title"], said["purpose"])
-    return Checked(policy, rows, review, asked, tuple(inputs))
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: Reading | None) -> Converted:

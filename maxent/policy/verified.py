@@ -1,0 +1,125 @@
+"""Result of a verification: whether the files of a record are the same, and what it says still true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maxent.disclosure.limits import STATUS_WORDS
+from maxent.models.text.display import Display, Shown, counted
+from maxent.policy.checked import EXIT, UNRELIABLE, Checked
+
+WORDS: Mapping[str, str] = {
+    "pass": "the record is still true",
+    "fail": "the record is no longer true",
+    "cannot_tell": "it cannot be told whether the record is still true",
+}
+"""Status -> what it says of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file of a record: its role and path, and whether it is the ``same``, ``changed``, ``missing`` or ``new``."""
+
+    role: str
+    path: str
+    state: str
+
+    @property
+    def line(self) -> str:
+        """The file in words; empty where it is the same."""
+        words = {
+            "changed": "has other bytes than the record says",
+            "missing": "is not there",
+            "new": "is read, too, and is not in the record",
+        }
+        return f"{self.role} {self.path} {words[self.state]}" if self.state in words else ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verified(Shown):
+    """A record that was verified.
+
+    Attributes
+    ----------
+    source : str
+        The file of the record.
+    record : mapping
+        What it says.
+    files : tuple of FileState
+    differences : tuple of str
+        What is different now, in sentences: findings, and what the record says of itself.
+    notes : tuple of str
+        What is told, and decides nothing: other versions.
+    checked : Checked or None
+        The same check, computed again; None where files are missing, or it could not be.
+    trouble : str
+        Why it could not be computed again; empty where it was.
+    """
+
+    source: str
+    record: Mapping[str, Any]
+    files: tuple[FileState, ...]
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+    checked: Checked | None
+    trouble: str = ""
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Everything that makes the record untrue: files that changed or came, and differences."""
+        files = (each.line for each in self.files if each.state in ("changed", "new"))
+        return (*files, *self.differences)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The files that are not there."""
+        return tuple(each.line for each in self.files if each.state == "missing")
+
+    @property
+    def status(self) -> str:
+        """``pass`` (still true), ``fail`` (no longer), or ``cannot_tell``."""
+        if self.changes:
+            return "fail"
+        return "cannot_tell" if self.missing or self.checked is None else "pass"
+
+    @property
+    def exit_status(self) -> int:
+        """Exit status of ``maxent verify``: 0 still true, 1 not to be relied on, 3 no longer true, 4 cannot tell."""
+        unreliable = self.checked is not None and not self.checked.reliable
+        return UNRELIABLE if unreliable and self.status == "pass" else EXIT[self.status]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``maxent verify --json``: plain numbers, strings, lists, dictionaries."""
+        return {
+            "record": self.source,
+            "status": self.status,
+            "exit": self.exit_status,
+            "verdict": self.record["verdict"]["status"],
+            "files": [{"role": each.role, "path": each.path, "state": each.state} for each in self.files],
+            "differences": list(self.differences),
+            "trouble": self.trouble,
+            "notes": list(self.notes),
+        }
+
+    @property
+    def title(self) -> str:
+        """Whether it is still true, and what it says."""
+        said = STATUS_WORDS[self.record["verdict"]["status"]]
+        return f"{WORDS[self.status]}: {self.source}, whose verdict is {said}"
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """What is different, missing or to be told."""
+        same = sum(each.state == "same" for each in self.files)
+        found = [f"{counted(same, 'file')} of {len(self.files)} as in the record"]
+        told = [*self.changes, *self.missing, *[self.trouble] * bool(self.trouble)]
+        if self.checked is not None and not self.checked.reliable:
+            told.append(self.checked.review.trouble)
+        return [*found, *told, *(f"note: {sentence}" for sentence in self.notes)]
+
+    def _display(self) -> Display:
+        rows = [[each.role, each.path, each.state] for each in self.files]
+        return Display(self.title, self.lines, ("role", "file", "state"), rows, self.lines)
