@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear, Program, Regions
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.looking import Check, unchecked
@@ -92,52 +93,87 @@ def compile_program(
     check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
-    sizes = place_sizes(cells, table.counts, check)
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
-    counting = Counting(release.sampling_rate, release.suppressed_below, (1.0 - confidence) / countable)
-    rates = release_rates(release, None if release.sampled else sizes, rounding)
-    context = Context(
-        release,
-        table,
-        cells,
-        known,
-        rates,
-        marginal,
-        facts,
-        counting,
-        sums,
-        sizes,
-        impurity,
-        enough=enough,
-        noise=noise,
-        scored=leaf_counts(release, cells, table.counts, check) if "counts" in known else none(),
-    )
-    used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in known)
-    constraints: list[Linear | Internal] = []
-    for kind in used:
-        for found in () if kind.emit is None else kind.emit(context):
-            constraints.append(found)
-            check()
-        check(f"people were placed, which made {len(cells):,} cells, and {len(constraints):,} statements were compiled")
-    linear = tuple(found for found in constraints if isinstance(found, Linear))
-    compared = tuple(found for found in constraints if isinstance(found, Internal))
-    unfinished = "internal" in known and enough()
-    parts = context.regions.cells
-    lengths = np.array([0, *map(len, parts)])
-    indices = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    alpha = (1.0 - confidence) / countable
+    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check)
+    context = context_of(release, table, cells, sums, settings)
+    said = emitted(context, settings)
+    unfinished = settings.unfinished
     return Program(
         release,
         table,
         cells,
         sums,
-        Regions(np.cumsum(lengths), indices, tuple(context.regions.places)),
-        linear,
-        compared,
+        regions_of(context.regions.cells, context.regions.places),
+        tuple(found for found in said if isinstance(found, Linear)),
+        tuple(found for found in said if isinstance(found, Internal)),
         tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
-        tuple(_notes(context, impurity if "internal" in known else None, confidence, countable, unfinished=unfinished)),
+        tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
         likelihood=likelihood_of(context) if noise == "likelihood" else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Parameters of `compile_program` for one release; ``alpha`` is the error probability of each interval."""
+
+    known: frozenset[str]
+    marginal: FloatArray | None
+    facts: tuple[Fact, ...]
+    impurity: Impurity | None
+    rounding: Rounding
+    noise: Noise
+    alpha: float
+    enough: Callable[[], bool]
+    check: Check
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there was no time for internal constraints."""
+        return "internal" in self.known and self.enough()
+
+
+def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, settings: Settings) -> Context:
+    """What the kinds of constraints look at."""
+    known, check = settings.known, settings.check
+    sizes = place_sizes(cells, table.counts, check)
+    return Context(
+        release,
+        table,
+        cells,
+        known,
+        release_rates(release, None if release.sampled else sizes, settings.rounding),
+        settings.marginal,
+        settings.facts,
+        Counting(release.sampling_rate, release.suppressed_below, settings.alpha),
+        sums,
+        sizes,
+        settings.impurity,
+        enough=settings.enough,
+        noise=settings.noise,
+        scored=leaf_counts(release, cells, table.counts, check) if "counts" in known else none(),
+    )
+
+
+def emitted(context: Context, settings: Settings) -> list[Linear | Internal]:
+    """Every constraint of a context, kind after kind; regions are in its book."""
+    constraints: list[Linear | Internal] = []
+    cells, check = context.cells, settings.check
+    used = (kind for kind in KINDS.values() if kind.knowledge is None or kind.knowledge in context.knowledge)
+    for kind in used:
+        for found in () if kind.emit is None else kind.emit(context):
+            constraints.append(found)
+            check()
+        check(f"people were placed, which made {len(cells):,} cells, and {len(constraints):,} statements were compiled")
+    return constraints
+
+
+def regions_of(parts: Sequence[IntArray], places: Sequence[tuple[int, int] | None]) -> Regions:
+    """The sets of cells of a program."""
+    lengths = np.array([0, *map(len, parts)])
+    indices = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    return Regions(np.cumsum(lengths), indices, tuple(places))
 
 
 def check_options(
@@ -216,10 +252,9 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
         yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"
 
 
-def _notes(
-    context: Context, impurity: Impurity | None, confidence: float, countable: int, *, unfinished: bool
-) -> list[str]:
+def notes_of(context: Context, settings: Settings, confidence: float, countable: int, *, unfinished: bool) -> list[str]:
     """Notes on how the release was read."""
+    impurity = settings.impurity if "internal" in settings.known else None
     notes = list(context.scored.notes)
     if context.rates.note and "rate" in context.knowledge and not context.sampled:
         notes.append(context.rates.note)

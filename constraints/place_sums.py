@@ -63,30 +63,44 @@ class CellSums:
     """The sums of a program's cells, made when first asked for and kept.
 
     ``codes`` are those of the quasi-identifiers, shape (n_distinct, n_attributes); ``sizes`` says how many codes each
-    attribute has.
+    attribute has. Trees are numbered from ``first`` on in what is ``kept``.
     """
 
-    def __init__(self, cells: Cells, codes: IntArray, sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        codes: IntArray,
+        sizes: tuple[int, ...],
+        *,
+        first: int = 0,
+        kept: dict[tuple[int, int], Sums] | None = None,
+    ) -> None:
         self._cells, self._codes, self._sizes = cells, codes, sizes
         self._ones = np.ones(len(cells))  # the entries of all incidence matrices
-        self._kept: dict[tuple[int, int], Sums] = {}
+        self._first, self._kept = first, {} if kept is None else kept
+
+    def of_trees(self, cells: Cells, first: int) -> CellSums:
+        """The sums of some of the trees, which are those of ``cells``, from number ``first`` on: they are made once."""
+        return CellSums(cells, self._codes, self._sizes, first=self._first + first, kept=self._kept)
 
     def by_place(self, tree: int) -> Sums:
         """Sums over every place that holds cells; a place is one block."""
-        if (tree, -1) not in self._kept:
+        key = self._first + tree, -1
+        if key not in self._kept:
             held = self._cells.trees[tree]
             places = np.flatnonzero(held.stop > held.start)
-            self._kept[tree, -1] = _sums(held, places, np.zeros(len(self._cells), np.int64), 1, self._ones)
-        return self._kept[tree, -1]
+            self._kept[key] = _sums(held, places, np.zeros(len(self._cells), np.int64), 1, self._ones)
+        return self._kept[key]
 
     def by_value(self, tree: int, column: int) -> Sums:
         """Sums over every inner node that holds cells, by the code of a public attribute."""
-        if (tree, column) not in self._kept:
+        key = self._first + tree, column
+        if key not in self._kept:
             held = self._cells.trees[tree]
             places = np.flatnonzero((held.places.n_branches > 0) & (held.stop > held.start))
             code = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
-            self._kept[tree, column] = _sums(held, places, code, self._sizes[column], self._ones)
-        return self._kept[tree, column]
+            self._kept[key] = _sums(held, places, code, self._sizes[column], self._ones)
+        return self._kept[key]
 
     def totals(self, tree: int, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n_cells, k), over every place of a tree, shape (n_places, k)."""

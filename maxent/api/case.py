@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from maxent.api.opening import open_published
 from maxent.constraints.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import ARGUMENT, InvalidInput, check_unused, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.published_records import PublishedRecords, read_published
 from maxent.models.formats.release_reader import Records
 from maxent.models.looking import Check, unchecked
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
+from maxent.models.successive.releases import Joined, join_releases
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
@@ -23,6 +27,9 @@ from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
     from maxent.evidence.control_people import Controls
+
+Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
+"""A release, or several about overlapping people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +56,8 @@ class Case:
         What each guess is worth for each class.
     records : PublishedRecords, optional
         The records, when they were published in place of trees.
+    joined : Joined, optional
+        The releases, where there are several; ``release`` has the trees of all.
     noticed : Noticed
         What was noticed while all this was read.
     seconds : float
@@ -64,6 +73,7 @@ class Case:
     sensitive: tuple[int, ...] = ()
     gain: FloatArray | None = None
     records: PublishedRecords | None = None
+    joined: Joined | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
@@ -113,10 +123,11 @@ class Tables:
     """The files or frames about the people: the adversary's table ``qi``, and what goes with it.
 
     `case` reads them, once for all releases of trees over the same attributes and classes. ``proved`` says that
-    control people are compared with what is proved of the people, which needs no truth.
+    control people are compared with what is proved of the people, which needs no truth. Of several releases that are
+    taken together ``qi`` may be a table for each, linked by the column ``who``.
     """
 
-    qi: Source | None
+    qi: Source | Sequence[Source] | None
     truth: Source | None = None
     facts: Source | None = None
     marginal: Source | None = None
@@ -126,6 +137,7 @@ class Tables:
     sensitive: str | Iterable[str] | None = None
     gain: Source | None = None
     proved: bool = False
+    who: str | None = None
     _read: list[Case] = field(default_factory=list, init=False)
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
@@ -140,25 +152,61 @@ class Tables:
         found = self._of_trees(published) if isinstance(published, Release) else self._of_records(published, target)
         return replace(found, seconds=time.perf_counter() - begin)
 
-    def _of_trees(self, release: Release) -> Case:
+    def case_of_several(self, joined: Joined) -> Case:
+        """The case of several releases together.
+
+        Raises
+        ------
+        InvalidInput
+            For anything wrong with a table, or where the tables cannot be linked.
+        """
+        begin = time.perf_counter()
         if self.qi is None:
+            return Case(joined.release, joined=joined)
+        from maxent.models.successive.people import read_classes, read_people
+
+        check_unused("one release", control=self.control)
+        reader = reader_of(self.reading)
+        sources = list(self.qi) if isinstance(self.qi, (list, tuple)) else [cast("Source", self.qi)]
+        people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
+        found = Case(people.joined.release, people.table, joined=people.joined)
+        if self.truth is not None and people.joined.membership is not None:
+            classes = read_classes(self.truth, people, self.who, reader)
+            found = replace(replace(self, truth=None)._with_companions(found, reader), truth=classes)
+        else:
+            found = self._with_companions(found, reader)
+        return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
+
+    def _single(self) -> Source | None:
+        """The only table of a single release."""
+        check_unused("several releases, each with a table of its own", who=self.who)
+        if isinstance(self.qi, (list, tuple)):
+            if len(self.qi) != 1:
+                raise invalid("options", ARGUMENT, "qi", "one table, as there is one release", str(len(self.qi)))
+            return cast("Source", self.qi[0])
+        return cast("Source | None", self.qi)
+
+    def _of_trees(self, release: Release) -> Case:
+        qi = self._single()
+        if qi is None:
             return Case(release)
         for known in self._read:
             if (known.release.target, known.release.attributes) == (release.target, release.attributes):
                 return replace(known, release=release)
         reader = reader_of(self.reading)
-        table = read_qi(self.qi, release, count=self.count, reader=reader)
+        table = read_qi(qi, release, count=self.count, reader=reader)
         self._read.append(self._with_companions(Case(release, table), reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:
-        if self.qi is None:
+        qi = self._single()
+        if qi is None:
             expected = "the adversary's table, which says what the records are of"
             raise invalid("options", ARGUMENT, "qi", expected, "none")
         from maxent.constraints.records import records_release
 
         reader = reader_of(self.reading)
-        records, people = read_published(published, self.qi, target=target, count=self.count, reader=reader)
+        records, people = read_published(published, qi, target=target, count=self.count, reader=reader)
         return self._with_companions(Case(records_release(records), people, records=records), reader)
 
     def _with_companions(self, case: Case, reader: Reader) -> Case:
@@ -203,12 +251,12 @@ def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
     return kind(**{each.name: options[each.name] for each in fields(cast("Any", kind)) if each.name in options})
 
 
-def read_case(published: Release | Records, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
+def read_case(published: Published, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
     """Read what was published, and the tables that go with it.
 
     Parameters
     ----------
-    published : Release, path, or generalised records
+    published : Release, path, or generalised records; or a sequence of releases
         As for `maxent.estimate`.
     tables : Tables
     target : str, optional
@@ -222,7 +270,12 @@ def read_case(published: Release | Records, tables: Tables, target: str | None =
         For anything wrong with a file or a table, naming every problem and its place.
     """
     begin, reader = time.perf_counter(), reader_of(tables.reading)
-    opened = open_published(published, reader)
+    if isinstance(published, (list, tuple)) and len(published) != 1:
+        check_unused("records, and these are trees", target=target)
+        case = tables.case_of_several(_joined(published, reader))
+        return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=time.perf_counter() - begin)
+    one = published[0] if isinstance(published, (list, tuple)) else published
+    opened = open_published(one, reader)
     if isinstance(opened, Release):
         check_unused("records, and this is a tree", target=target)
     else:
@@ -230,3 +283,28 @@ def read_case(published: Release | Records, tables: Tables, target: str | None =
     case = tables.case(opened, target)
     seconds = time.perf_counter() - begin
     return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=seconds)
+
+
+def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
+    """Several releases as one, before it is known who is in which of them."""
+    if not published:
+        raise invalid("options", ARGUMENT, "release", "at least one release", "none")
+    opened = [open_published(each, reader) for each in published]
+    names = _names(published)
+    problems = [
+        Problem(name, "release", "trees, where there are several releases", "generalised records")
+        for name, release in zip(names, opened, strict=True)
+        if not isinstance(release, Release)
+    ]
+    if problems:
+        raise InvalidInput("releases", problems)
+    return join_releases([cast("Release", each) for each in opened], names)
+
+
+def _names(published: Sequence[Release | Records]) -> list[str]:
+    """Names of releases in messages: those of their files, else their numbers."""
+    paths = [Path(each).name if isinstance(each, (str, PathLike)) else "" for each in published]
+    alike = Counter(paths)
+    return [
+        f"release {i}" if not path else path if alike[path] == 1 else f"{path} ({i})" for i, path in enumerate(paths, 1)
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
@@ -61,20 +62,23 @@ def compile_case(
         from maxent.constraints.records import compile_records
 
         return compile_records(case.records, case.people, case.facts or (), case.covering(check))
-    return compile_program(
-        case.release,
-        case.people,
-        knowledge=known.kinds,
-        impurity=known.impurity,
-        marginal=case.marginal,
-        facts=case.facts or (),
-        rounding=known.rounding,
-        confidence=known.confidence,
-        noise=known.noise,
-        enough=enough,
-        cells=case.cells(check),
-        check=check,
-    )
+    options: dict[str, Any] = {
+        "knowledge": known.kinds,
+        "impurity": known.impurity,
+        "marginal": case.marginal,
+        "facts": case.facts or (),
+        "rounding": known.rounding,
+        "confidence": known.confidence,
+        "noise": known.noise,
+        "enough": enough,
+        "cells": case.cells(check),
+        "check": check,
+    }
+    if case.joined is not None:
+        from maxent.constraints.several import compile_several
+
+        return compile_several(case.joined, case.people, **options)
+    return compile_program(case.release, case.people, **options)
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:

@@ -18,6 +18,7 @@ from maxent.models.tables.columns.cell_values import categorical, finite, whole
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.columns.missing_values import missing_rows, value_in_words
 from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
+from maxent.models.tables.columns.person_keys import keys_of
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
@@ -93,6 +94,7 @@ class Records:
     ``codes`` (n_rows, n_attributes) index ``levels`` as in `QITable`, for the ``attributes`` named here;
     ``classes`` (n_rows,) index the target's classes; ``counts`` (n_rows,) are individuals, all positive;
     ``lines`` (n_rows,) are lines of the file or numbers of rows, as ``unit`` says, which ``locate`` turns into words.
+    ``people`` are the keys of the persons, all different, where a column has them.
     """
 
     attributes: tuple[Attribute, ...]
@@ -104,6 +106,7 @@ class Records:
     source: str
     unit: Literal["line", "row"]
     locate: Callable[[int], str]
+    people: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -201,10 +204,11 @@ def read_rows(
     count_optional: bool = False,
     merge: bool = False,
     reader: Reader | None = None,
+    who: str | None = None,
 ) -> Records:
-    """Read and check the columns of the attributes, the target if asked for, and ``count``.
+    """Read and check the columns of the attributes, the target if asked for, ``count``, and keys of people (``who``).
 
-    With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
+    ``merge`` is that of `read_counted`.
     """
     problems: list[Problem] = []
     taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
@@ -216,7 +220,7 @@ def read_rows(
     frame, counts = read_counted(
         source,
         name,
-        needed,
+        [*needed, who] if who else needed,
         count,
         problems,
         count_optional=count_optional,
@@ -231,6 +235,7 @@ def read_rows(
     if target and release.target.name in named.columns:
         of, words = release.target, numbers_in_words(release.target)
         classes = categorical(named, of.name, of.classes, problems, key="classes", expected=words)
+    people = keys_of(frame, who, problems) if who in frame.columns else ()
     if problems:
         raise InvalidInput(frame.source, problems)
     codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])
@@ -245,6 +250,7 @@ def read_rows(
         frame.source,
         frame.unit,
         frame.locate,
+        people,
     )
 
 
@@ -324,8 +330,7 @@ def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     keys = np.zeros(len(codes), dtype=np.int64)
     span = 1
     for column, size in zip(codes.T, sizes, strict=True):
-        if span * size >= 2**62:
-            # Ranks serve as well as keys, and there are no more of them than rows.
+        if span * size >= 2**62:  # ranks serve as well as keys, and there are no more of them than rows
             keys = np.unique(keys, return_inverse=True)[1]
             span = len(codes)
         keys = keys * size + column

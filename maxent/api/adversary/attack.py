@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from maxent.api.adversary.audit_records import audit_covering, number_problems
+from maxent.api.adversary.audit_several import published_nodes, rates_of
 from maxent.api.by_target import case_of
 from maxent.api.case import Case
 from maxent.attacks.audit import Audit
@@ -29,7 +30,7 @@ from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number, is_one_of
 from maxent.models.trees.places import Places, number_places
-from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
+from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 
@@ -61,18 +62,18 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     release, people = case.release, case.table
     links, sizes = None, None
     if people is not None:
-        links = link(case.cells(), people.counts, [len(tree.nodes) for tree in release.trees])
+        links = link(case.cells(), people.counts, published_nodes(case))
         if not release.sampled:  # otherwise the table does not show who is in the sample
             sizes = place_sizes(case.cells(), people.counts)
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
     said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
-    rates = release_rates(release, sizes, rounding)
+    rates = rates_of(case, sizes, rounding)
     differences = difference(release, places, said, rates, sizes)
     scored = _scored(case)
     trees = tuple(
-        _audited(release, number, p, s, rates, sizes, links, case.facts, d, scored, **options)
-        for number, (p, s, d) in enumerate(zip(places, said, differences, strict=True))
+        _audited(release, number, p, n, s, rates, sizes, links, case.facts, d, scored, **options)
+        for number, (p, n, s, d) in enumerate(zip(places, published_nodes(case), said, differences, strict=True))
     )
     notes = tuple(_notes(release, trees, rates, people, scored))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
@@ -84,6 +85,7 @@ def _audited(
     release: Release,
     number: int,
     places: Places,
+    n_nodes: int,
     said: Statements,
     rates: RateReader,
     sizes: Sequence[FloatArray] | None,
@@ -93,8 +95,8 @@ def _audited(
     scored: LeafCounts,
     **options: int,
 ) -> TreeAudit:
-    """The attacks on one tree."""
-    leaves = places.published
+    """The attacks on one tree, on the leaves among its first ``n_nodes`` places."""
+    leaves = places.published[places.published < n_nodes]
     bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
     bounds = within_moments(bounds, release, number, leaves)
     bounds = _with_scores(bounds, leaves, scored, number)

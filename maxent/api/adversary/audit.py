@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,23 +10,22 @@ import numpy as np
 
 from maxent.api.adversary.attack import audit_case, check_options
 from maxent.api.adversary.estimate import Solving, mending
-from maxent.api.case import Case, Tables, read_case
+from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge
 from maxent.attacks.audit import Audit
 from maxent.attacks.records import RecordsAudit
 from maxent.evidence.attacked_controls import attacked_controls
 from maxent.evidence.sensitive import sensitive_codes
-from maxent.models.formats.release_reader import Records
+from maxent.models.errors import check_unused
 from maxent.models.reading import Reading
-from maxent.models.release import Release
 from maxent.models.tables.frame import Source
 from maxent.models.text.arguments import check_flags
 from maxent.models.trees.printed_rates import Rounding
 
 
 def audit(
-    release: Release | Records,
-    qi: Source | None = None,
+    release: Published,
+    qi: Source | Sequence[Source] | None = None,
     *,
     min_size: int = 1,
     background: int = 1,
@@ -39,6 +38,7 @@ def audit(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     confidence: float = 0.99,
+    who: str | None = None,
 ) -> dict[str, Any]:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
@@ -76,6 +76,8 @@ def audit(
         Classes that are counted alone, too.
     confidence : float
         Probability of the interval of ``control``.
+    who : str, optional
+        With a table for each of several releases: the column that names each person, as for `maxent.estimate`.
 
     Returns
     -------
@@ -147,12 +149,13 @@ def audit(
         control=control,
         sensitive=sensitive,
         confidence=confidence,
+        who=who,
     ).summary
 
 
 def audit_release(
-    release: Release | Records,
-    qi: Source | None = None,
+    release: Published,
+    qi: Source | Sequence[Source] | None = None,
     *,
     min_size: int = 1,
     background: int = 1,
@@ -165,6 +168,7 @@ def audit_release(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     confidence: float = 0.99,
+    who: str | None = None,
 ) -> Audit | RecordsAudit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
@@ -182,8 +186,10 @@ def audit_release(
     wanted = {"facts": facts, "count": count, "control": control, "confidence": confidence}
     check_options(qi, rounding, **wanted, min_size=min_size, background=background)
     check_flags(risk=risk)
-    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True)
+    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True, who=who)
     case = read_case(release, tables, target, facts=facts, risk=risk or None, control=control)
+    if case.joined is not None:
+        check_unused("one release", risk=risk or None)
     codes = sensitive_codes(sensitive, case.release.target)
     found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
     if not isinstance(found, Audit):

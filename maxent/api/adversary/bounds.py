@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from maxent.api.adversary.estimate import Solving, estimate_case
 from maxent.api.adversary.proving import AUTO, Proving
-from maxent.api.case import Case, Tables, read_case
+from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program, Ties
-from maxent.models.formats.release_reader import Records
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import Reading
-from maxent.models.release import Impurity, Release
+from maxent.models.release import Impurity
 from maxent.models.tables.frame import Source
 from maxent.models.text.arguments import check_flags
 from maxent.models.trees.printed_rates import Rounding
@@ -27,8 +27,8 @@ from maxent.solvers.clock import Clock
 
 
 def bounds(
-    release: Release | Records,
-    qi: Source,
+    release: Published,
+    qi: Source | Sequence[Source],
     *,
     level: str = AUTO,
     ties: Ties = "any",
@@ -46,12 +46,13 @@ def bounds(
     interruptible: bool = False,
     target: str | None = None,
     reading: Reading | None = None,
+    who: str | None = None,
 ) -> ProvedBounds:
     """The smallest and the largest P(class | quasi-identifier) over all data consistent with a release, proved.
 
     Parameters
     ----------
-    release, qi, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, target, reading
+    release, qi, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, target, reading, who
         As for `maxent.estimate`.
     level : {"closed", "linear", "convex", "integer", "auto"}
         The last level of proof that is asked; each is asked only about what those before it left open. ``closed``:
@@ -91,7 +92,7 @@ def bounds(
     """
     check_flags(interruptible=interruptible, worlds=worlds, witness=witness)
     how = Proving(level, ties, time_limit, worlds, witness)
-    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
+    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading, who=who)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     return bounds_case(case, known, how, interruptible=interruptible)
@@ -105,6 +106,9 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
     InvalidInput
         For knowledge that the release does not give.
     """
+    if how.ties == "first" and case.joined is not None and case.joined.reordered:
+        expected = "any, as the releases do not have their attributes in one order"
+        raise invalid("options", ARGUMENT, "ties", expected, how.ties)
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     program = replace(compile_in_time(case, known, clock), ties=how.ties)
     compiled = time.perf_counter()

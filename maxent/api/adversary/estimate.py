@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,14 +14,13 @@ from maxent.api.adversary.mending import mended
 from maxent.api.adversary.number_options import check_numbers
 from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
-from maxent.api.case import Case, Tables, read_case
+from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
-from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.frame import Source
@@ -76,8 +75,8 @@ class Solving:
 
 
 def compile_release(
-    release: Release | Records,
-    qi: Source,
+    release: Published,
+    qi: Source | Sequence[Source],
     *,
     knowledge: str | Iterable[str] | None = None,
     impurity: Impurity | None = None,
@@ -89,20 +88,21 @@ def compile_release(
     noise: Noise = "intervals",
     target: str | None = None,
     reading: Reading | None = None,
+    who: str | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`.
 
     The parameters are those of `estimate`, which solves it.
     """
-    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
+    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading, who=who)
     case = read_case(release, tables, target, knowledge=knowledge, impurity=impurity, marginal=marginal)
     program = compile_case(case, Knowledge(knowledge, impurity, rounding, confidence, noise))
     return replace(program, notes=(*case.noticed.notes, *program.notes))
 
 
 def estimate(
-    release: Release | Records,
-    qi: Source,
+    release: Published,
+    qi: Source | Sequence[Source],
     truth: Source | None = None,
     *,
     knowledge: str | Iterable[str] | None = None,
@@ -132,6 +132,7 @@ def estimate(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    who: str | None = None,
 ) -> Estimate:
     """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
 
@@ -143,9 +144,11 @@ def estimate(
     release : Release, path of a ``maxent/1`` document, or generalised records
         Records are a `GeneralizedTable`, a DataFrame like its ``frame()``, or the path of a file with that, CSV or
         Parquet by its suffix: every row stands for one individual of ``qi``, whose values lie in its ranges and sets.
+        Or a sequence of releases (trees) about overlapping people, which hold together: docs/successive.md.
     qi : DataFrame, path or pattern
         The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet;
-        large files and patterns (``part-*.parquet``) are merged out of core.
+        large files and patterns (``part-*.parquet``) are merged out of core. Of several releases with different people
+        a sequence: a table for each.
     truth : DataFrame or path, optional
         The same individuals with their classes, to compare with.
     knowledge : comma-separated string or iterable of {"label", "rate", "counts", "internal", "marginal"}, optional
@@ -208,6 +211,9 @@ def estimate(
         Classes that harm those who have them: all measures are also given of these alone.
     gain : DataFrame or path, optional
         What each guess is worth to the adversary: a row for each guess, a column for each class.
+    who : str, optional
+        With a table for each of several releases: the column that names each person. Without it each table has to be
+        within the next larger one.
 
     Returns
     -------
@@ -229,7 +235,7 @@ def estimate(
     solving = Solving(
         backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum, bounds
     )
-    tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
+    tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain, who=who)
     of_trees = {"knowledge": knowledge, "impurity": impurity, "marginal": marginal, "control": control}
     case = read_case(release, tables, target, **of_trees)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)

@@ -1,0 +1,50 @@
+"""Several releases about overlapping people: the truth satisfies what is compiled of all of them together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import populations, thorough
+from successive import Successive, successive
+
+from maxent.constraints.residuals import Evaluator
+from maxent.solvers.certainty.prove import prove
+from maxent.solvers.clock import Clock
+
+
+@thorough(6)
+@given(releases=successive())
+def test_the_truth_satisfies_all_releases_together(releases: Successive) -> None:
+    holds(releases)
+
+
+@pytest.mark.slow
+@thorough(600)
+@given(releases=successive())
+def test_the_truth_satisfies_many_releases_together(releases: Successive) -> None:
+    holds(releases)
+
+
+def holds(releases: Successive) -> None:
+    program = releases.compiled()
+    truth = releases.true_masses(program)
+    evaluator = Evaluator(program)
+    linear = evaluator.linear.violation(truth)
+    assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
+    assert evaluator.max_violation(truth) <= 1e-9
+    assert program.contradictions == ()
+
+
+@pytest.mark.slow
+@thorough(60)
+@given(releases=successive(populations(rows=(3, 14), public=(1, 2), private=(0, 1), classes=(2, 3)), (2, 2)))
+def test_the_truth_lies_inside_what_is_proved_of_all_releases_together(releases: Successive) -> None:
+    program = releases.compiled()
+    truth = np.zeros((len(program.table), program.n_classes))
+    np.add.at(truth, program.cells.owner, releases.true_masses(program))
+    for level in ("closed", "linear", "convex"):
+        proved = prove(program, level, Clock())
+        assert proved.status == "proved"
+        assert (proved.bounds.low <= truth).all()
+        assert (truth <= proved.bounds.high).all()
