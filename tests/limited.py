@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.training import Training
+from maxent.models.trees.places import number_places
 
 CLASSES = ("yes", "no", "perhaps")
 
@@ -119,3 +122,42 @@ def training(release: Release, leaves: list[Any]) -> Training:
     y = np.concatenate([np.repeat(np.arange(3), x) for x in leaves])
     values = tuple(f"L{i}" for i in range(len(leaves)))
     return Training(release.target, (Attribute("leaf", "categorical", values),), (leaf,), y)
+
+
+GONE = "gone"
+
+
+def trees(shape: Any, root: bool = True) -> Iterator[Any]:
+    """Every subtree with every removal: a leaf is its counts, a removed one those with a mark, others lists."""
+    yield held(shape)
+    if not root:
+        yield (GONE, held(shape))
+    if isinstance(shape, list):
+        yield from map(list, product(*(list(trees(child, False)) for child in shape)))
+
+
+def ends(tree: Any) -> tuple[list[Any], list[Any]]:
+    """The counts of published and of removed leaves."""
+    if isinstance(tree, tuple):
+        return [], [tree[1]]
+    if not isinstance(tree, list):
+        return [tree], []
+    found = [ends(child) for child in tree]
+    return [x for kept, _ in found for x in kept], [x for _, gone in found for x in gone]
+
+
+def records_of(release: Any, shape: Any) -> Training:
+    """People of the leaves of a tree, by the attributes on their way there."""
+    places = number_places(release.trees[0])
+    rows: list[list[int]] = []
+    y: list[int] = []
+    column = {attribute.name: j for j, attribute in enumerate(release.attributes)}
+    for place in places.published.tolist():
+        row = [0] * len(column)
+        for name, branch in places.path(place):
+            row[column[name]] = (release.attributes[column[name]].values or ()).index((branch.values or ("",))[0])
+        for code, many in enumerate((release.trees[0].nodes[place].counts or {}).values()):
+            rows += [row] * many
+            y += [code] * many
+    table = np.array(rows, np.int64).reshape(len(y), len(column))
+    return Training(release.target, release.attributes, tuple(table.T), np.array(y))

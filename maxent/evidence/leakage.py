@@ -11,15 +11,11 @@ from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
-import numpy as np
-
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Target
-from maxent.models.tables.columns.cell_values import finite
-from maxent.models.tables.frame import Source, missing_columns, other_columns
-from maxent.models.tables.table_files import read_frame
+from maxent.models.tables.frame import Source
+from maxent.models.tables.stakes import read_stakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +96,5 @@ def leakage(gain: FloatArray, posterior: FloatArray, counts: IntArray, truth: In
 
 
 def read_gain(source: Source, target: Target, reader: Reader | None = None) -> FloatArray:
-    """Read a gain matrix: a row for each guess, a column for each class with what the guess is then worth.
-
-    Returns
-    -------
-    float64, shape (n_guesses, n_classes)
-
-    Raises
-    ------
-    InvalidInput
-        For a class without a column, a cell that is no number from 0, and no rows.
-    """
-    frame = read_frame(source, "gain", list(target.classes), reader)
-    problems = [*frame.problems, *missing_columns(frame, list(target.classes))]
-    if not problems and not len(frame.lines):
-        problems.append(Problem("rows", "guess", "a row for each guess", f"none among {other_columns(frame.header)}"))
-    columns = [
-        np.append(finite(frame, name, problems, expected="a gain of at least 0", low=0.0), np.nan)[
-            frame.columns[name].codes
-        ]
-        for name in target.classes
-        if name in frame.columns
-    ]
-    if problems:
-        raise InvalidInput(frame.source, problems)
-    return np.column_stack(columns)
+    """Read a gain matrix, a row for each guess, see `maxent.models.tables.stakes.read_stakes`."""
+    return read_stakes(source, "gain", target, reader, decision="guess", unit="gain")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 from anonymity import training_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import as_release, entropy, gini, held, leaves_of, random_limits, random_tree
+from limited import as_release, ends, entropy, gini, held, leaves_of, random_limits, random_tree, records_of, trees
 from soundness import check
 from strategies import Case, Style, cases, populations, thorough
 
@@ -24,31 +22,9 @@ from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.tables.training import Training
 from maxent.models.trees.accuracy import cases_of, score
 from maxent.models.trees.places import number_places
 from maxent.models.trees.restate import restate
-
-GONE = "gone"
-
-
-def trees(shape: Any, root: bool = True) -> Iterator[Any]:
-    """Every subtree with every removal: a leaf is its counts, a removed one those with a mark, others lists."""
-    yield held(shape)
-    if not root:
-        yield (GONE, held(shape))
-    if isinstance(shape, list):
-        yield from map(list, product(*(list(trees(child, False)) for child in shape)))
-
-
-def ends(tree: Any) -> tuple[list[Any], list[Any]]:
-    """The counts of published and of removed leaves."""
-    if isinstance(tree, tuple):
-        return [], [tree[1]]
-    if not isinstance(tree, list):
-        return [tree], []
-    found = [ends(child) for child in tree]
-    return [x for kept, _ in found for x in kept], [x for _, gone in found for x in gone]
 
 
 def right(tree: Any, publish: str, above: Any = None) -> int:
@@ -88,23 +64,6 @@ def keeps(kept: list[Any], gone: list[Any], limits: Limits, truth: float) -> boo
     return limits.min_divergence is None or overall >= limits.min_divergence - 1e-9
 
 
-def records_of(release: Any, shape: Any) -> Training:
-    """People of the leaves of a tree, by the attributes on their way there."""
-    places = number_places(release.trees[0])
-    rows: list[list[int]] = []
-    y: list[int] = []
-    column = {attribute.name: j for j, attribute in enumerate(release.attributes)}
-    for place in places.published.tolist():
-        row = [0] * len(column)
-        for name, branch in places.path(place):
-            row[column[name]] = (release.attributes[column[name]].values or ()).index((branch.values or ("",))[0])
-        for code, many in enumerate((release.trees[0].nodes[place].counts or {}).values()):
-            rows += [row] * many
-            y += [code] * many
-    table = np.array(rows, np.int64).reshape(len(y), len(column))
-    return Training(release.target, release.attributes, tuple(table.T), np.array(y))
-
-
 def removed_check(seed: int, publish: Any = "counts") -> bool:
     """One random tree and random limits: the same optimum as of all subtrees and removals."""
     random = np.random.default_rng(seed)
@@ -140,7 +99,7 @@ def test_the_optimum_of_all_subtrees_and_removals() -> None:
 
 @pytest.mark.slow
 def test_the_optimum_of_all_subtrees_and_removals_of_many_trees() -> None:
-    assert sum(removed_check(seed, ("counts", "labels")[seed % 2]) for seed in range(1000, 3000)) > 300
+    assert sum(removed_check(seed, ("counts", "labels")[seed % 2]) for seed in range(1000, 1500)) > 80
 
 
 @thorough(25)

@@ -117,7 +117,8 @@ def defend(
     domains = domains_of(start, [*_names(qi), *columns["private"]])
     named: dict[str, Any] = {**columns, "domains": domains}
     training = read_training(data, **named, reader=reader)
-    return defend_training(method, asked, training, test, reader, counted(start, training))
+    first = asked[0].read(targets[0], [*_names(qi), *columns["private"]], reader)
+    return defend_training(method, [first, *asked[1:]], training, test, reader, counted(start, training))
 
 
 def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:

@@ -26,7 +26,7 @@ class OptimalSubtree(PlainTree):
 
     Parameters
     ----------
-    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, objective
+    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, objective, cost
         See `maxent.models.defenses.optimal.limits.Limits`.
     grow : bool
         Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
@@ -68,7 +68,7 @@ class OptimalSubtree(PlainTree):
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
         if self.grow:
             within = replace(self._limits(), k=max(self.k, self.min_samples_leaf or 1))
-            return restate(optimal_tree(training, within, self.max_depth).release, self.publish)
+            return restate(optimal_tree(training, within, self.max_depth, publish=self.publish).release, self.publish)
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
         grown = induce(training, growth, publish="counts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
 from maxent.models.errors import ARGUMENT, Problem
@@ -13,7 +13,7 @@ from maxent.models.induction.parameters import NOT_NEGATIVE
 from maxent.models.parameters import Range, number, parameter, same, whole
 from maxent.models.text.arguments import is_number
 
-Objective = Literal["accuracy", "impurity"]
+Objective = Literal["accuracy", "impurity", "cost"]
 Criterion = Literal["unstated", "stated"]
 
 _of_kadet = partial(same, Kadet)
@@ -40,8 +40,11 @@ class Limits:
         The least divergence D_overall of the truth from what is inferred, nats (Zhu & Du 2010, section 5).
     max_right_guesses : float, optional
         The largest share of people whose class is guessed right.
-    objective : {"accuracy", "impurity"}
-        What is best: the most records with the right label, or the least Gini impurity of the leaves.
+    objective : {"accuracy", "impurity", "cost"}
+        What is best: the most records with the right label, the least Gini impurity of the leaves, or the least cost.
+    cost : path, DataFrame, or shape (n_decisions, n_classes); optional
+        What a decision costs about somebody of a class, see `maxent.models.defenses.optimal.costs`. The objective is
+        then the cost.
     """
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"))
@@ -62,12 +65,22 @@ class Limits:
         None, "Limit: largest share of people whose class is guessed right.", _SHARE, metavar="P"
     )
     objective: Objective = parameter("accuracy", "Objective: the number that the tree is best by.")
+    cost: Any = parameter(
+        None,
+        "Costs, a table: a row for each decision, a column for each class; the objective is then the cost.",
+        files="file",
+        grid=False,
+    )
 
     def conflicts(self) -> Iterator[Problem]:
         """Sensitive classes without a limit that is about them."""
         if self.sensitive is not None and self.max_posterior is None and self.alpha is None:
             expected = "None: classes are named for max_posterior and alpha, and neither is given"
             yield Problem(ARGUMENT, "sensitive", expected, repr(self.sensitive))
+        if self.objective == "cost" and self.cost is None:
+            yield Problem(ARGUMENT, "cost", "a table of costs, for the objective cost", "none")
+        if self.objective == "impurity" and self.cost is not None:
+            yield Problem(ARGUMENT, "objective", "cost: a table of costs is given", "impurity")
 
     @property
     def summed(self) -> bool:

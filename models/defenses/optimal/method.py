@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet.parameters import Diversity
@@ -17,8 +17,16 @@ from maxent.models.parameters import parameter, picked, same
 
 if TYPE_CHECKING:
     from maxent.models.defenses.optimal.subtree import Searched
+    from maxent.models.reading import Reader
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
+
+MEASURES: Mapping[Objective, str] = {
+    "accuracy": "the right label for more records",
+    "impurity": "a smaller Gini impurity",
+    "cost": "a smaller cost",
+}
+"""Objective -> what a better tree would have."""
 
 _limit = partial(same, Limits)
 
@@ -37,6 +45,7 @@ class BestSubtree(InducedTree):
     min_divergence: float | None = _limit("min_divergence")
     max_right_guesses: float | None = _limit("max_right_guesses")
     objective: Objective = _limit("objective")
+    cost: Any = _limit("cost")
     grow: bool = parameter(
         False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
     )
@@ -68,6 +77,11 @@ class BestSubtree(InducedTree):
         yield from self.limits.conflicts()
         yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove)
 
+    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
+        from maxent.models.defenses.optimal.costs import CostFile
+
+        return self if self.cost is None else replace(self, cost=CostFile(self.cost, reader))
+
     def stated(self) -> Row:
         return {} if self.grow else super().stated()
 
@@ -81,14 +95,15 @@ class BestSubtree(InducedTree):
         found = self._searched(training, grown)
         before = found.release if grown is None else grown
         release, row = self.published(training, before, found.release)
-        return release, {**row, "objective": self.objective, "reached": found.reached, "best_possible": found.most}
+        objective = self.objective if self.cost is None else "cost"
+        return release, {**row, "objective": objective, "reached": found.reached, "best_possible": found.most}
 
     def _searched(self, training: Training, grown: Release | None) -> Searched:
         if grown is None:
             from maxent.models.defenses.optimal.growing.grow import optimal_tree
 
             least = max(self.k, self.min_samples_leaf or 1)
-            return optimal_tree(training, replace(self.limits, k=least), self.max_depth)
+            return optimal_tree(training, replace(self.limits, k=least), self.max_depth, publish=self.publish)
         from maxent.models.defenses.optimal.subtree import optimal_subtree
 
         asked: dict[str, Any] = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}
@@ -102,6 +117,8 @@ class BestSubtree(InducedTree):
 
         yield from super().notes(training, releases, rows)
         for row in rows:
+            if row["objective"] == "cost":
+                yield f"decisions cost {row['reached']:.6g} per record, of the records and for k = {row['k']}"
             yield self._proof(row)
         more = []
         if self.criterion == "stated":
@@ -116,7 +133,7 @@ class BestSubtree(InducedTree):
 
     def _proof(self, row: Row) -> str:
         """What is known of other trees, in words."""
-        measure = "a smaller Gini impurity" if self.objective == "impurity" else "the right label for more records"
+        measure = MEASURES[row["objective"]]
         limits = f"the limits (k = {row['k']})"
         others = (
             "subtree of the grown tree, with or without removed leaves," if self.remove else "subtree of the grown tree"

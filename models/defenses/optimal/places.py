@@ -8,11 +8,13 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.defenses.optimal.costs import least_cost, weights_stated
 from maxent.models.defenses.optimal.limits import Limits, Objective
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release, Target, Tree
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place, refuse
 
@@ -21,6 +23,10 @@ ROUNDING = 1e-12
 
 SAME_IMPURITY = 1e-6
 """Trees whose impurity, per record, differs by less than this are as good."""
+
+
+SAME_COST = 1e-9
+"""Trees whose costs differ by less than this share of them are as good."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +38,13 @@ class Candidates:
     places : Places
     counts : shape (n_places, n_classes)
         Records of each class.
+    weights : shape (n_places, n_classes)
+        What it would state of its classes, see `maxent.models.defenses.optimal.costs.weights_stated`.
     allowed : shape (n_places,)
         Whether it keeps the limits on leaves.
     worth : shape (n_places,)
         What is summed over the leaves and to be as large as possible: records with the right label, less a trifle for
-        each leaf, or records less their Gini impurity.
+        each leaf; or records less their Gini impurity; or minus their cost.
     costs : shape (n_places, n_limits)
         What is summed over the leaves and limited: certain people, right guesses, and minus entropies (people x nats).
     most : shape (n_limits,)
@@ -55,6 +63,7 @@ class Candidates:
 
     places: Places
     counts: IntArray
+    weights: FloatArray
     allowed: BoolArray
     worth: FloatArray
     costs: FloatArray
@@ -72,7 +81,9 @@ class Candidates:
         return np.zeros(len(held), np.int64) if not held.shape[1] else np.asarray(held.argmax(axis=1))
 
     def better(self, worth: float) -> float:
-        """The least worth of a tree that is better: a record more, or `SAME_IMPURITY` less; with the error of sums."""
+        """The least worth of a tree that is better: a record more, or `SAME_IMPURITY`, `SAME_COST` less."""
+        if self.objective == "cost":
+            return worth + SAME_COST * (1.0 + abs(worth))
         if self.objective == "impurity":
             return worth + SAME_IMPURITY * int(self.counts[0].sum())
         return self.records(worth) * (len(self.places) + 1) + 0.5
@@ -87,10 +98,13 @@ class Candidates:
         return self.most + ROUNDING * max(1, int(self.counts[0].sum()))
 
 
-def candidates(release: Release, tree: int, limits: Limits, training: Training | None = None) -> Candidates:
+def candidates(
+    release: Release, tree: int, limits: Limits, training: Training | None = None, publish: Publish = "counts"
+) -> Candidates:
     """The places of a tree whose leaves state their counts.
 
-    ``training`` are the records, which a limit on the divergence needs.
+    ``training`` are the records, which a limit on the divergence needs; ``publish`` is what leaves are to state in the
+    end. A cost matrix has been read.
 
     Raises
     ------
@@ -114,11 +128,13 @@ def candidates(release: Release, tree: int, limits: Limits, training: Training |
         costs.append(-entropy)
         most.append(-(limits.min_divergence * n[0] + truth_entropy(training)))
         names.append("min_divergence")
+    weights = weights_stated(counts, _labels(places, counts, release.target), publish)
     return Candidates(
         places,
         counts,
+        weights,
         _allowed(counts, limits, sensitive_classes(release.target, limits)),
-        _worth(counts, limits.objective, len(places)),
+        _worth(counts, weights, limits, len(places)),
         np.array(costs, np.float64).reshape(len(costs), len(places)).T,
         np.array(most, np.float64),
         tuple(names),
@@ -206,9 +222,20 @@ def _allowed(counts: IntArray, limits: Limits, sensitive: IntArray) -> BoolArray
     return np.asarray(kept)
 
 
-def _worth(counts: IntArray, objective: Objective, n_places: int) -> FloatArray:
+def _worth(counts: IntArray, weights: FloatArray, limits: Limits, n_places: int) -> FloatArray:
     """What each place is worth as a leaf, see `Candidates`."""
-    if objective == "accuracy":
+    if limits.objective == "accuracy":
         return np.asarray(counts.max(axis=1) * float(n_places + 1) - 1)  # one record outweighs all leaves
+    if limits.objective == "cost":
+        return -least_cost(counts, weights, limits.cost)
     n = counts.sum(axis=1)
     return np.asarray(np.divide((counts.astype(np.float64) ** 2).sum(axis=1), n, out=np.zeros(len(n)), where=n > 0))
+
+
+def _labels(places: Places, counts: IntArray, target: Target) -> IntArray:
+    """The class that each place names as a leaf, the first of the most frequent unless it names another."""
+    label = np.asarray(counts.argmax(axis=1))
+    for place in places.published.tolist():
+        stated = places.tree.nodes[place].label
+        label[place] = label[place] if stated is None else target.classes.index(stated)
+    return label

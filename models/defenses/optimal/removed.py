@@ -15,15 +15,10 @@ from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.optimal.best import leaves_of
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.places import ROUNDING, Candidates
-from maxent.models.release import Release
-from maxent.models.trees.draft import Publish
 
 
-def with_removed(found: Candidates, release: Release, limits: Limits, publish: Publish = "counts") -> Candidates:
-    """The same candidates where every place but the root may be a removed leaf.
-
-    ``publish`` is what leaves are to state, from which removed ones are predicted.
-    """
+def with_removed(found: Candidates, limits: Limits) -> Candidates:
+    """The same candidates where every place but the root may be a removed leaf."""
     n, classes = found.counts.shape
     shares = [share for share in (limits.max_posterior, limits.alpha) if share is not None]
     unknown = 1 / classes <= min([1.0, *shares]) + ROUNDING and (limits.l or 1) <= classes + ROUNDING and classes > 1
@@ -42,9 +37,9 @@ def with_removed(found: Candidates, release: Release, limits: Limits, publish: P
     )
     if found.objective == "impurity":
         return replace(counted, removed_worth=(people / classes)[:, None])
-    label = _labels(found, release)
-    held = _stated(found, label, publish)
-    return replace(counted, answer=held.argmax(axis=1), held=held, removed_worth=found.counts * float(n + 1) - 1)
+    held = found.weights if found.objective == "accuracy" else -found.weights @ limits.cost.T
+    worth = found.counts * float(n + 1) - 1 if found.objective == "accuracy" else -found.counts @ limits.cost.T
+    return replace(counted, answer=held.argmax(axis=1), held=held, removed_worth=worth)
 
 
 def without_removed(found: Candidates) -> Candidates:
@@ -52,26 +47,6 @@ def without_removed(found: Candidates) -> Candidates:
     n = len(found.places)
     none = {"answer": np.zeros(n, np.int64), "held": np.zeros((n, 0)), "removable": np.zeros(n, bool)}
     return replace(found, removed_worth=np.zeros((n, 1)), **none)
-
-
-def _labels(found: Candidates, release: Release) -> FloatArray:
-    """The class that each place states as a leaf, 1 there, shape (n_places, n_classes)."""
-    classes, label = release.target.classes, found.counts.argmax(axis=1)
-    for place in found.places.published.tolist():
-        stated = release.trees[0].nodes[place].label
-        label[place] = label[place] if stated is None else classes.index(stated)
-    return np.asarray(np.eye(len(classes))[label])
-
-
-def _stated(found: Candidates, label: FloatArray, publish: Publish) -> FloatArray:
-    """What leaves add to the answers that they give together, shape (n_places, n_classes)."""
-    if publish == "labels":
-        return label
-    if publish == "counts" or found.counts.shape[1] == 2:
-        return found.counts.astype(np.float64)
-    right = (found.counts * label).sum(axis=1, keepdims=True)
-    errors = (found.counts.sum(axis=1, keepdims=True) - right) / (found.counts.shape[1] - 1)
-    return np.asarray(np.where(label > 0, right, errors))
 
 
 def answered(found: Candidates, splits: BoolArray, gone: BoolArray) -> tuple[float, FloatArray]:

@@ -10,6 +10,7 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.leaf_pruning import new_leaf
 from maxent.models.defenses.optimal.best import best, leaves_of
+from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.limits import Criterion, Limits
 from maxent.models.defenses.optimal.places import Candidates, candidates, truth_entropy
@@ -28,8 +29,8 @@ NAME = "optimal"
 class Searched:
     """The best subtree found; ``most`` is what no subtree within limits has more of, as `Searched.reached` is counted.
 
-    ``reached`` and ``most`` are shares of records with the right label, or Gini impurities per record (then ``most``
-    is the least).
+    ``reached`` and ``most`` are shares of records with the right label, or Gini impurities or costs per record (then
+    ``most`` is the least).
     """
 
     release: Release
@@ -72,14 +73,15 @@ def optimal_subtree(
         what is predicted for their people is what the leaves below the nearest node above with any say together. As to
         right guesses, all people of their most frequent class count; as to impurity, they have the largest.
     publish : {"labels", "rates", "counts"}
-        What leaves are to state in the end, from which removed ones are predicted.
+        What leaves are to state in the end: decisions are made from it, and removed leaves are predicted.
 
     Returns
     -------
     Searched
-        With the release: the subtree of the most records with the right label (or the least impurity) of all that keep
-        the limits; without limits on sums, of several the one with the fewest leaves. Its defense is ``optimal`` with
-        the limits. With limits on sums, where too many subtrees compete, it is the best found, with a bound.
+        With the release: the subtree of the most records with the right label (or the least impurity, or cost) of all
+        that keep the limits; without limits on sums, of several the one with the fewest leaves. Its defense is
+        ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete, it is the
+        best found, with a bound.
 
     Raises
     ------
@@ -89,9 +91,10 @@ def optimal_subtree(
     """
     if len(release.trees) != 1:
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
-    found = candidates(release, 0, limits, training)
+    limits = with_costs(limits, release.target)
+    found = candidates(release, 0, limits, training, publish)
     if remove:
-        found = with_removed(found, release, limits, publish)
+        found = with_removed(found, limits)
     chosen = within_limits(found)
     if chosen is None:
         raise InvalidInput("options", [_unreachable(found, limits, training)])
@@ -105,6 +108,8 @@ def optimal_subtree(
     if limits.objective == "impurity":
         reached = 1 - chosen.worth / n
         return Searched(published, reached, reached if chosen.most < better else 1 - chosen.most / n)
+    if limits.objective == "cost":
+        return Searched(published, -chosen.worth / n, -(chosen.worth if chosen.most < better else chosen.most) / n)
     hits = found.records(chosen.worth)
     return Searched(published, hits / n, hits / n if chosen.most < better else found.records(chosen.most) / n)
 

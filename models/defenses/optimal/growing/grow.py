@@ -8,6 +8,7 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.defenses.optimal.costs import least_cost, weights_stated, with_costs
 from maxent.models.defenses.optimal.growing.depth_two import LEAF, Worth
 from maxent.models.defenses.optimal.growing.search import PROVED, Grown, Progress, Search
 from maxent.models.defenses.optimal.growing.splits import Split, records_of
@@ -17,14 +18,18 @@ from maxent.models.defenses.optimal.subtree import NAME, Searched
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Defense, Induction, Release, Tree
 from maxent.models.tables.training import Training
-from maxent.models.trees.draft import Draft, depth_first, freeze
+from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
 
 DEPTH = 4
 """Splits above the deepest leaf unless asked for."""
 
 
 def optimal_tree(
-    training: Training, limits: Limits, max_depth: int | None = None, progress: Progress | None = None
+    training: Training,
+    limits: Limits,
+    max_depth: int | None = None,
+    progress: Progress | None = None,
+    publish: Publish = "counts",
 ) -> Searched:
     """Grow the tree that is best within limits on its leaves.
 
@@ -40,11 +45,13 @@ def optimal_tree(
         Splits above the deepest leaf; default `DEPTH`. Up to `PROVED` the tree is proved to be the best; deeper ones
         take their splits from optimal trees that look ahead.
     progress : callable, optional
+    publish : {"labels", "rates", "counts"}
+        What leaves are to state in the end: decisions that cost something are made from it.
 
     Returns
     -------
     Searched
-        ``most`` is 1, or 0 for impurities, where nothing is proved.
+        ``most`` is 1, or 0 for impurities and costs, where nothing is proved.
 
     Raises
     ------
@@ -53,8 +60,10 @@ def optimal_tree(
     """
     depth = DEPTH if max_depth is None else max_depth
     classes = training.target.classes
+    limits = with_costs(limits, training.target)
     records, splits = records_of(training)
-    worth, most = leaf_worth(limits, sensitive_classes(training.target, limits), exact=len(training) < 2**24)
+    sensitive = sensitive_classes(training.target, limits)
+    worth, most = leaf_worth(limits, sensitive, exact=len(training) < 2**24, publish=publish)
     found = Search(worth, most, limits.k).tree(records, depth, progress)
     if found is None:
         whole = np.bincount(training.y, minlength=len(classes))
@@ -68,15 +77,17 @@ def optimal_tree(
         training.target, training.attributes, (Tree(nodes, Induction(NAME)),), defense=Defense(NAME, kept)
     )
     share = found.worth / len(training)
-    impure = limits.objective == "impurity"
-    reached = 1 - share if impure else share
-    return Searched(release, reached, reached if depth <= PROVED else 0.0 if impure else 1.0)
+    reached = {"accuracy": share, "impurity": 1 - share, "cost": -share}[limits.objective]
+    unknown = 1.0 if limits.objective == "accuracy" else 0.0
+    return Searched(release, reached, reached if depth <= PROVED else unknown)
 
 
-def leaf_worth(limits: Limits, sensitive: IntArray, *, exact: bool = True) -> tuple[Worth, Worth]:
-    """What leaves are worth with limits, and without.
+def leaf_worth(
+    limits: Limits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts"
+) -> tuple[Worth, Worth]:
+    """What leaves are worth with limits, and what people are worth at most.
 
-    ``exact`` is whether single precision holds all counts.
+    ``exact`` is whether single precision holds all counts, and ``publish`` what leaves are to state.
     """
     kind = np.float32 if exact and limits.objective == "accuracy" else np.float64
     never = kind(-np.inf)
@@ -85,6 +96,9 @@ def leaf_worth(limits: Limits, sensitive: IntArray, *, exact: bool = True) -> tu
     def free(counts: FloatArray) -> FloatArray:
         if limits.objective == "accuracy":
             return np.asarray(reduce(np.maximum, counts))
+        if limits.objective == "cost":
+            by_class = np.moveaxis(counts.astype(np.float64), 0, -1)
+            return -least_cost(by_class, weights_stated(by_class, by_class.argmax(axis=-1), publish), limits.cost)
         n = reduce(np.add, counts)
         return np.asarray(reduce(np.add, (each.astype(np.float64) ** 2 for each in counts)) / np.maximum(n, 1))
 
@@ -104,7 +118,13 @@ def leaf_worth(limits: Limits, sensitive: IntArray, *, exact: bool = True) -> tu
             kept &= -reduce(np.add, logs) >= (np.log(limits.l) - ROUNDING) * n
         return np.where(kept, free(counts), never)
 
-    return worth, free
+    def most(counts: FloatArray) -> FloatArray:
+        if limits.objective != "cost":
+            return free(counts)
+        by_class = np.moveaxis(counts, 0, -1)
+        return -least_cost(by_class, by_class, limits.cost)  # as if all counts of every different record were stated
+
+    return worth, most
 
 
 def _drafts(training: Training, found: Grown, splits: tuple[Split, ...]) -> list[Draft]:
