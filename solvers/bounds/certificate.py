@@ -57,10 +57,10 @@ def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
     # That masses are at least 0 is in the last two terms.
     below = np.where(masses & (problem.lower > 0), found.below, 0.0)
     above = np.where(masses, found.above, 0.0)
-    off = problem.equal @ x - problem.value
+    off = problem.missed(x)
     low, high = np.where(masses, x - problem.lower, 0.0), np.where(above > 0, problem.upper - x, 0.0)
     said = np.concatenate([lam * problem.left(x), -y * off, below * low, above * high])
-    slope = problem.slopes(x).T @ lam - problem.gradient(x) - problem.equal.T @ y + below - above
+    slope = problem.slopes(x).T @ lam - problem.gradient(x) - problem.pulled(y) + below - above
     whole = np.zeros(priced.program.n)
     whole[priced.at] = slope[:n]
     by_mass = priced.relaxed.elimination.spread(whole)
@@ -73,6 +73,6 @@ def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
 def _affordable(problem: Problem, rows: FloatArray) -> FloatArray:
     """Multipliers of the rows that no price is too low for, made smaller where one is."""
     lam, paid = np.maximum(rows, 0.0), problem.cost > 0
-    asked = (problem.rows.T @ lam)[paid] / problem.cost[paid]
+    asked = problem.paid(lam)[paid] / problem.cost[paid]
     bent = 1.0 - float(np.linalg.eigvalsh(problem.bend_left(lam)).min(initial=1.0))
     return lam / max(1.0, float(asked.max(initial=0.0)), bent + ROUNDING)

@@ -65,7 +65,7 @@ def priced_bound(
     # What a convex program does not need is loaded here.
     from maxent.solvers.bounds.alike import alike_as_one, equations_alone
     from maxent.solvers.bounds.certificate import proved
-    from maxent.solvers.bounds.interior_point import solve
+    from maxent.solvers.bounds.interior_point import BOLD, CAREFUL, solve
     from maxent.solvers.bounds.priced import between, priced
 
     if program.draws is not None:
@@ -83,8 +83,12 @@ def priced_bound(
         problem = priced(program, times, touched)
         people = max(1.0, float(problem.relaxed.linear.total.sum()))
         error = (FINE if small else COARSE) * people
-        found = solve(problem.problem, problem.start, error, clock, SHARE, enough - problem.relaxed.constant)
-        most = float(np.fmin(most, proved(problem, found, clock)))
+        for inside in (BOLD, CAREFUL):
+            wanted = enough - problem.relaxed.constant
+            found = solve(problem.problem, problem.start, error, clock, SHARE, wanted, inside)
+            most = float(np.fmin(most, proved(problem, found, clock)))
+            if found.close or most - enough <= error:
+                break
         lacks = (most - enough) / people
         if not problem.lines or lacks <= NEAR or FAR < lacks < np.inf:
             break

@@ -12,7 +12,7 @@ Wolkowicz ("An interior-point method for semidefinite programming", SIAM Journal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from maxent.solvers.bounds.problem import Problem
 from maxent.solvers.bounds.systems import Pattern, Systems
 from maxent.solvers.clock import Clock
 
-INSIDE, WITHIN = 0.995, 0.9
-"""Share of the way to a bound that a step may go, and of that to where a matrix is singular."""
+BOLD, CAREFUL, WITHIN = 0.995, 0.9, 0.9
+"""Share of the way to a bound that a step may go, and again where such steps lead nowhere: prices that leave a
+Lagrangian nearly flat make long ones useless. The third is of the way to where a matrix is singular."""
 
 SHORTER, LEAST = 0.8, 1e-6
 """What steps are multiplied by until they are short enough, and how short they become."""
@@ -34,8 +35,8 @@ between the first and the third; at least the second where equations are off by 
 LEAST_PRODUCT = 0.1
 """The least mean of products of slacks and multipliers that is aimed at, as a share of what the tolerance needs."""
 
-STEPS = 60
-"""Newton steps, at most."""
+STEPS, MORE = 25, 60
+"""Bold Newton steps at most, and careful ones."""
 
 RIDGE, DUAL_RIDGE = 1e-10, 1e-11
 """Added to the Hessian's diagonal, and taken from that of the equations, which may repeat each other: the latter as a
@@ -47,7 +48,7 @@ class Iterate:
     """A point with its multipliers: of the equations (any sign), of rows and bounds (not negative).
 
     ``error``, nats, is about what the Lagrangian is off the optimum: 0 there, where all products of slacks and
-    multipliers vanish, and ``gradient + equal'y - slopes'rows - below + above``.
+    multipliers vanish, and ``gradient + equal'y - slopes'rows - below + above``. ``close`` is whether that will do.
     """
 
     x: FloatArray
@@ -57,6 +58,7 @@ class Iterate:
     above: FloatArray
     error: float
     steps: int
+    close: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +83,7 @@ class _Bounds:
     has_high: BoolArray
     low: FloatArray
     high: FloatArray
+    inside: float
 
     def rooms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far variables are from their bounds, 1 for those without."""
@@ -95,17 +98,17 @@ class _Bounds:
     def moved(self, at: _State, step: _State) -> _State:
         """The state after as much of a step as its bounds let go."""
         room_low, room_high = self.rooms(at.x)
-        has_low, has_high = self.has_low, self.has_high
+        has_low, has_high, inside = self.has_low, self.has_high, self.inside
         primal = min(
-            _longest(room_low[has_low], step.x[has_low]),
-            _longest(room_high[has_high], -step.x[has_high]),
-            _longest(at.slack, step.slack),
+            _longest(room_low[has_low], step.x[has_low], inside),
+            _longest(room_high[has_high], -step.x[has_high], inside),
+            _longest(at.slack, step.slack, inside),
             _furthest(at.moment, step.moment),
         )
         dual = min(
-            _longest(at.lam, step.lam),
-            _longest(at.below[has_low], step.below[has_low]),
-            _longest(at.above[has_high], step.above[has_high]),
+            _longest(at.lam, step.lam, inside),
+            _longest(at.below[has_low], step.below[has_low], inside),
+            _longest(at.above[has_high], step.above[has_high], inside),
             _furthest(at.room, step.room),
         )
         return _State(
@@ -124,7 +127,7 @@ def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
     slack = np.maximum(problem.left(start), 1.0)
     lam = np.minimum(0.1 / slack, 0.05)
     priced = problem.cost > 0
-    paid = (problem.rows.T @ lam)[priced] / problem.cost[priced]
+    paid = problem.paid(lam)[priced] / problem.cost[priced]
     bent = 1.0 - float(np.linalg.eigvalsh(problem.bend_left(lam)).min(initial=1.0))
     lam *= 0.5 / max(0.5, float(paid.max(initial=0.0)), bent)
     return _State(
@@ -132,7 +135,7 @@ def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
         y=np.zeros(len(problem.value)),
         slack=slack,
         lam=lam,
-        below=np.where(priced, problem.cost - problem.rows.T @ lam, np.where(bounds.has_low, 0.1, 0.0)),
+        below=np.where(priced, problem.cost - problem.paid(lam), np.where(bounds.has_low, 0.1, 0.0)),
         above=np.where(bounds.has_high, 0.1, 0.0),
         room=problem.bend_left(lam),
         moment=np.eye(problem.bent.vectors.shape[1]),
@@ -140,18 +143,26 @@ def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
 
 
 def solve(
-    problem: Problem, start: FloatArray, tolerance: float, clock: Clock, share: float = 0.0, enough: float = -np.inf
+    problem: Problem,
+    start: FloatArray,
+    tolerance: float,
+    clock: Clock,
+    share: float = 0.0,
+    enough: float = -np.inf,
+    inside: float = BOLD,
 ) -> Iterate:
     """Newton steps from a start strictly within the bounds, until the error is below a tolerance, nats.
 
     An error that is a ``share`` of what the objective is below ``-enough`` will do, too, where that is finite.
 
     Each is made in two halves (Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
-    on Optimization 2, 1992). It ends early, with the best iterate, where rounding allows no further progress and when
-    the clock says so.
+    on Optimization 2, 1992), and goes a share of the way to the next bound, ``inside``. It ends early, with the best
+    iterate, where rounding allows no further progress and when the clock says so.
     """
     has_low, has_high = np.isfinite(problem.lower), np.isfinite(problem.upper)
-    bounds = _Bounds(has_low, has_high, np.where(has_low, problem.lower, 0.0), np.where(has_high, problem.upper, 0.0))
+    low, high = np.where(has_low, problem.lower, 0.0), np.where(has_high, problem.upper, 0.0)
+    bounds = _Bounds(has_low, has_high, low, high, inside)
+    most = STEPS if inside == BOLD else MORE
     at = _begun(problem, start, bounds)
     best, steps = Iterate(at.x, at.y, at.lam, at.below, at.above, np.inf, 0), 0
     systems = Systems(_pattern(problem))
@@ -167,8 +178,8 @@ def solve(
         allowed = tolerance
         if np.isfinite(enough):
             allowed = max(tolerance, share * (-problem.objective(at.x) - enough))
-        if error <= allowed or steps == STEPS or clock.stop() is not None:
-            return best
+        if error <= allowed or steps == most or clock.stop() is not None:
+            return replace(best, close=error <= allowed)
         straight = newton.step(0.0, None)
         if straight is None:
             return best
@@ -210,15 +221,15 @@ class _Newton:
         row, column = problem.slope_places
         self.room_low, self.room_high = bounds.rooms(at.x)
         slopes = np.bincount(column, value * at.lam[row], len(at.x))
-        self.pull = problem.gradient(at.x) + at.y @ problem.equal - slopes - at.below + at.above
-        self.miss_equal = problem.equal @ at.x - problem.value
+        self.pull = problem.gradient(at.x) + problem.pulled(at.y) - slopes - at.below + at.above
+        self.miss_equal = problem.missed(at.x)
         self.miss_rows = problem.left(at.x) - at.slack
         self.miss_rows[:n_bent] += self.bent.products(at.moment)
         self.inverse: FloatArray = np.linalg.inv(at.room).astype(np.float64)
         diagonal = problem.bend(at.x, at.lam) + at.below / self.room_low + at.above / self.room_high + RIDGE
         by_lam = self.bent.between(at.moment, self.inverse)
         equal = problem.equal.data
-        ridge = DUAL_RIDGE * (abs(problem.equal).power(2) @ np.abs(at.x))
+        ridge = DUAL_RIDGE * (problem.squared @ np.abs(at.x))
         values = [diagonal, -ridge, -at.slack / at.lam, equal, equal, -value, -value, -by_lam.ravel()]
         self._solved = systems.factored(np.concatenate(values))
 
@@ -273,10 +284,10 @@ def _largest(values: FloatArray) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _longest(values: FloatArray, change: FloatArray) -> float:
-    """The longest step, at most 1, that leaves positive values positive."""
+def _longest(values: FloatArray, change: FloatArray, inside: float) -> float:
+    """The longest step, at most 1, that leaves positive values positive: a share of the way to where one is 0."""
     relative = np.maximum(-change / values, 0.0).max(initial=0.0)
-    return float(min(1.0, INSIDE / max(relative, INVERTIBLE)))
+    return float(min(1.0, inside / max(relative, INVERTIBLE)))
 
 
 def _furthest(matrix: FloatArray, change: FloatArray) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
+from maxent.solvers.newton.block_form import fast
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +30,7 @@ class Curves:
         return np.maximum(x[self.var] - self.shift, INVERTIBLE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bent:
     """Matrices ``sum_c weight[r, c] v_c v_c'`` of rows r, from ``vectors`` v, shape (n_vectors, a)."""
 
@@ -38,20 +40,26 @@ class Bent:
     def __len__(self) -> int:
         return int(self.weight.shape[0])
 
+    @cached_property
+    def _weights(self) -> tuple[Any, Any]:
+        """The weights, and their transposed, as what multiplies fastest."""
+        return fast(self.weight), fast(self.weight.T.tocsr())
+
     def total(self, multipliers: FloatArray) -> FloatArray:
         """The sum of the matrices times multipliers, shape (a, a)."""
-        found: FloatArray = (self.vectors.T * (self.weight.T @ multipliers)) @ self.vectors
+        found: FloatArray = (self.vectors.T * (self._weights[1] @ multipliers)) @ self.vectors
         return found
 
     def products(self, matrix: FloatArray) -> FloatArray:
         """The inner products of the matrices with another one, shape (n_rows,)."""
-        found: FloatArray = self.weight @ ((self.vectors @ matrix) * self.vectors).sum(axis=1)
+        found: FloatArray = self._weights[0] @ ((self.vectors @ matrix) * self.vectors).sum(axis=1)
         return found
 
     def between(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """``trace(A_r left A_s right)`` of any two of the matrices A, shape (n_rows, n_rows)."""
         one, other = (self.vectors @ matrix @ self.vectors.T for matrix in (left, right))
-        found: FloatArray = self.weight @ (self.weight @ (one * other)).T
+        weight = self._weights[0]
+        found: FloatArray = weight @ (weight @ (one * other)).T
         return found
 
 
@@ -85,11 +93,39 @@ class Problem:
 
     def left(self, x: FloatArray) -> FloatArray:
         """The rows' left sides."""
-        out: FloatArray = self.rows @ x + self.const
+        out: FloatArray = self._rows[0] @ x + self.const
         for terms in self.curves:
             a = terms.a(x)
             out += np.bincount(terms.row, terms.coef * PHI[terms.phi].value(a, terms.size), len(out))
         return out
+
+    def missed(self, x: FloatArray) -> FloatArray:
+        """By how much the equations are missed."""
+        found: FloatArray = self._equal[0] @ x - self.value
+        return found
+
+    def pulled(self, y: FloatArray) -> FloatArray:
+        """What multipliers of the equations pull with, shape (n,)."""
+        found: FloatArray = self._equal[1] @ y
+        return found
+
+    def paid(self, multipliers: FloatArray) -> FloatArray:
+        """What multipliers of the rows ask of each variable, shape (n,)."""
+        found: FloatArray = self._rows[1] @ multipliers
+        return found
+
+    @cached_property
+    def squared(self) -> Any:
+        """The squares of the equations' coefficients."""
+        return fast(self.equal.power(2))
+
+    @cached_property
+    def _equal(self) -> tuple[Any, Any]:
+        return fast(self.equal), fast(self.equal.T.tocsr())
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any]:
+        return fast(self.rows), fast(self.rows.T.tocsr())
 
     @cached_property
     def slope_places(self) -> tuple[IntArray, IntArray]:

@@ -133,16 +133,37 @@ class _Places:
             beside_row=number[self.beside_row],
         )
 
-    def condensed(self, values: FloatArray) -> tuple[sparse.csc_matrix, sparse.csr_matrix, FloatArray]:
-        """The rows that are left, what they have beside the others' columns, and the pivots of these."""
+    def condensed(self, values: FloatArray) -> _Condensed:
+        """The system without the rows alone."""
         n, n_alone = len(self.order), len(self.alone)
         pivots = np.bincount(self.pivot_of, values[self.pivot], n_alone)
         products = values[self.one] * values[self.other] / pivots[self.of]
         data = np.bincount(self.inside_at, values[self.inside], len(self.entries))
         data -= np.bincount(self.product_at, products, len(self.entries))
         left = sparse.csc_matrix((data[self.entries], self.indices, self.indptr), shape=(n, n))
-        beside = sparse.csr_matrix((values[self.beside], (self.beside_row, self.beside_of)), shape=(n, n_alone))
-        return left, beside, pivots
+        return _Condensed(self, left, pivots, values[self.beside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Condensed:
+    """A system without rows alone: the ``left`` ones, their ``beside`` in the columns of these, and the pivots."""
+
+    places: _Places
+    left: sparse.csc_matrix
+    pivots: FloatArray
+    beside: FloatArray
+
+    def solved(self, right: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """The solution of the system, by that of what is left."""
+        places = self.places
+        row, of = places.beside_row, places.beside_of
+        alone = right[places.alone]
+        moved = np.bincount(row, self.beside * (alone / self.pivots)[of], len(places.order))
+        found = solve(right[places.order] - moved)
+        out = np.empty(len(right))
+        out[places.order] = found
+        out[places.alone] = (alone - np.bincount(of, self.beside * found[row], len(alone))) / self.pivots
+        return out
 
 
 @dataclass(slots=True, eq=False)
@@ -171,21 +192,12 @@ class Systems:
 
         if self._places is None:
             self._places = _ordered(self.pattern, values)
-        places = self._places
-        left, beside, pivots = places.condensed(values)
+        condensed = self._places.condensed(values)
         try:
-            factor = splu(left, permc_spec="NATURAL", **SPARSELY)
+            factor = splu(condensed.left, permc_spec="NATURAL", **SPARSELY)
         except RuntimeError:  # a pivot is exactly 0
             return lambda right: None
-        alone, order = places.alone, places.order
-
-        def straight(right: FloatArray) -> FloatArray:
-            out = np.empty(len(right))
-            out[order] = found = factor.solve(right[order] - beside @ (right[alone] / pivots))
-            out[alone] = (right[alone] - found @ beside) / pivots
-            return out
-
-        return straight
+        return lambda right: condensed.solved(right, factor.solve)
 
     def _stably(self, values: FloatArray) -> Solve:
         from scipy.sparse.linalg import splu
@@ -220,7 +232,7 @@ def _ordered(pattern: Pattern, values: FloatArray) -> _Places:
     places = _Places.of_pattern(pattern)
     last = np.flatnonzero(np.isin(places.order, pattern.last))
     others = np.setdiff1d(np.arange(len(places.order)), last)
-    left = places.condensed(values)[0][others][:, others]
+    left = places.condensed(values).left[others][:, others]
     try:
         order = np.argsort(splu(left, permc_spec="MMD_AT_PLUS_A", **SPARSELY).perm_c)
     except RuntimeError:

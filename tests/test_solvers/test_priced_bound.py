@@ -260,6 +260,13 @@ def test_other_pivots_change_no_bound(monkeypatch):
     assert priced_bound(program, Clock()) >= best - 1e-5
 
 
+def test_where_bold_steps_lead_nowhere_careful_ones_do(monkeypatch):
+    program = program_of("entropy", 28)
+    best = priced_bound(program, Clock())
+    monkeypatch.setattr(interior_point, "STEPS", 2)
+    assert priced_bound(program, Clock()) == pytest.approx(best, abs=1e-4)
+
+
 def test_open_sizes_have_no_price():
     program = whole(*private("gini"))[1].program
     assert between(program, None, (), Clock()) is None
