@@ -19,8 +19,8 @@ from maxent.studies.data import Material, Packed
 from maxent.studies.options import ATTACK, RELEASE, Options, Value, method_of, part
 from maxent.studies.points import failure, remembering, results
 from maxent.studies.results_folder import check_folder
+from maxent.studies.running import check_jobs
 from maxent.studies.study_file import Point, Study
-from maxent.studies.sweep import check_jobs
 from maxent.text.spelling import in_study, respelled
 
 if TYPE_CHECKING:

@@ -1,36 +1,30 @@
-"""Running a study: every point that is not done yet, here, in processes, or on a cluster; each row as it comes."""
+"""Running a study: every point that is not done yet; each row as it comes."""
 
 from __future__ import annotations
 
-import os
 import pickle
 import platform
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
-from maxent.models.files.scratch import remove_dead, scratch
+from maxent.models.errors import MaxentError
+from maxent.models.files.scratch import remove_dead
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT, check_flags, check_functions, is_whole, up_to_largest
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.display import Display, Shown, counted
 from maxent.results.reliability import warn_unreliable
-from maxent.solvers.apart import WorkerLost
-from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
-from maxent.solvers.solve.processes import deaf, serve
-from maxent.solvers.threads import one_thread
 from maxent.studies.data import Packed, Protocol
 from maxent.studies.points import AUDITED, FAILED, failure, parameters, remembering, run_point
 from maxent.studies.results_folder import Folder, check_folder, now
+from maxent.studies.running import check_jobs, run_all
 from maxent.studies.study_file import Point, Study, load_study
 
 if TYPE_CHECKING:
@@ -209,13 +203,6 @@ def sweep(
     return result
 
 
-def check_jobs(jobs: object) -> None:
-    """Refuse what is no number of processes."""
-    if not is_whole(jobs, -LARGEST_COUNT) or jobs == 0:
-        expected = up_to_largest("a whole number other than 0", jobs)
-        raise InvalidInput("options", [Problem(ARGUMENT, "jobs", expected, shorten(jobs))])
-
-
 def _circumstances(study: Study, jobs: int, dask: str | None, points: int) -> dict[str, Any]:
     """Under what circumstances a run begins."""
     return {
@@ -235,110 +222,20 @@ def _circumstances(study: Study, jobs: int, dask: str | None, points: int) -> di
     }
 
 
-# --- Where points are run --------------------------------------------------------------------------------------
-
-
 def _run(study: Study, points: Sequence[Point], jobs: int, dask: str | None) -> Rows:
     """The rows of points, as they come."""
     pickled = {name: pickle.dumps(study.data[name]) for name in dict.fromkeys(point.data for point in points)}
-    if not points:
-        return
-    if dask is not None:
-        yield from _on_cluster(points, pickled, study.protocol, dask)
-        return
-    from joblib import effective_n_jobs
-
-    count = min(effective_n_jobs(jobs), len(points))
-    if count == 1:
-        with one_thread(), remembering():
-            for point in points:
-                yield run_point(point, pickled[point.data], study.protocol)
-        return
-    left = Counter(point.data for point in points)
-    with scratch() as folder:
-        packed = {name: folder / str(i) for i, name in enumerate(pickled)}
-        for name, path in packed.items():
-            path.write_bytes(pickled.pop(name))
-        files = {name: str(path) for name, path in packed.items()}
-        for row in _in_processes(points, files, study.protocol, count):
-            left[row["data"]] -= 1
-            if not left[row["data"]]:  # records are there no longer than they are needed
-                packed[row["data"]].unlink()
-            yield row
-
-
-def _on_cluster(points: Sequence[Point], pickled: Mapping[str, bytes], protocol: Protocol, address: str) -> Rows:
-    """Rows from the workers of a Dask cluster; a point that they do not survive has failed."""
-    with connected(address) as cluster:
-        shared = {name: cluster.share(content) for name, content in pickled.items()}
-        calls = {point: (run_point, (point, shared[point.data], protocol)) for point in points}
-        with closing(cluster.run(calls)) as answers:
-            for point, answer in answers:
-                try:
-                    row = answer()
-                except SchedulerLost:
-                    raise
-                except MaxentError as error:
-                    row = {**parameters(point), **failure(error)}
-                yield row
-
-
-def _in_processes(points: Iterable[Point], packed: Mapping[str, Packed], protocol: Protocol, jobs: int) -> Rows:
-    """Rows from processes of joblib. If a process dies, all running points are run again, each alone."""
-    waiting = deque(points)
-    while waiting:
-        lost: list[Point] = []
-        with _processes(jobs) as submit:
-            running: dict[Future[Row], Point] = {}
-            while waiting or running:
-                while waiting and len(running) < jobs and not lost:
-                    point = waiting.popleft()
-                    try:
-                        running[submit(_work, point, packed[point.data], protocol)] = point
-                    except BrokenExecutor:
-                        lost.append(point)
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    point = running.pop(future)
-                    try:
-                        row = future.result()
-                    except BrokenExecutor:
-                        lost.append(point)
-                    else:
-                        yield row
-                if lost and not running:
-                    break
-        for point in lost:
-            if jobs > 1:
-                yield from _in_processes([point], packed, protocol, 1)
-            else:
-                text = "the process that ran it was ended from outside, perhaps for want of memory"
-                yield {**parameters(point), **failure(WorkerLost(text))}
+    with remembering():
+        yield from run_all(points, pickled, partial(_work, protocol=study.protocol), _failed, jobs, dask)
 
 
 def _work(point: Point, packed: Packed, protocol: Protocol) -> Row:
-    with one_thread():
-        return run_point(point, packed, protocol)
+    return run_point(point, packed, protocol)
 
 
-@contextmanager
-def _processes(jobs: int) -> Iterator[Callable[..., Future[Row]]]:
-    """Processes of joblib's, by the function that gives them work; they do not outlive it."""
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    executor = ProcessPoolExecutor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
-
-    def submit(*call: Any) -> Future[Row]:
-        with deaf():
-            future: Future[Row] = executor.submit(*call)
-            return future
-
-    try:
-        yield submit
-    except BaseException:
-        executor.shutdown(wait=True, kill_workers=True)
-        raise
-    executor.shutdown(wait=True)
+def _failed(point: Point, error: MaxentError) -> Row:
+    """The row of a point whose process, or workers, did not survive it."""
+    return {**parameters(point), **failure(error)}
 
 
 def _version(name: str) -> str | None:

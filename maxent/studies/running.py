@@ -1,0 +1,169 @@
+"""Where points are run: here, in processes, or on a cluster; each row as it comes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import closing, contextmanager
+from typing import Any, Protocol, TypeVar
+
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
+from maxent.models.files.scratch import scratch
+from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
+from maxent.solvers.apart import WorkerLost
+from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
+from maxent.solvers.solve.processes import deaf, serve
+from maxent.solvers.threads import one_thread
+from maxent.studies.data import Packed
+
+
+class OfData(Hashable, Protocol):
+    """A point: something to run on the data of a name."""
+
+    @property
+    def data(self) -> str: ...
+
+
+P = TypeVar("P", bound=OfData)
+Row = Mapping[str, Any]
+Work = Callable[[P, Packed], Row]
+Failed = Callable[[P, MaxentError], Row]
+Rows = Generator[Row, None, None]
+Done = Iterator[tuple[P, Row]]
+
+
+def check_jobs(jobs: object) -> None:
+    """Refuse what is no number of processes."""
+    if not is_whole(jobs, -LARGEST_COUNT) or jobs == 0:
+        expected = up_to_largest("a whole number other than 0", jobs)
+        raise InvalidInput("options", [Problem(ARGUMENT, "jobs", expected, shorten(jobs))])
+
+
+def run_all(
+    points: Sequence[P],
+    pickled: dict[str, bytes],
+    work: Work[P],
+    failed: Failed[P],
+    jobs: int = 1,
+    dask: str | None = None,
+) -> Rows:
+    """The rows of points, as they come.
+
+    Parameters
+    ----------
+    points : sequence
+        Each names its data.
+    pickled : dict of str to bytes
+        The data, which are sent to every process or worker once; emptied where they go through files.
+    work : callable
+        Makes the row of a point from its packed data; it can be pickled.
+    failed : callable
+        Makes the row of a point whose process or workers did not survive it.
+    jobs, dask
+        As for `maxent.sweep`.
+    """
+    if not points:
+        return
+    if dask is not None:
+        yield from _on_cluster(points, pickled, work, failed, dask)
+        return
+    from joblib import effective_n_jobs
+
+    count = min(effective_n_jobs(jobs), len(points))
+    if count == 1:
+        with one_thread():
+            for point in points:
+                yield work(point, pickled[point.data])
+        return
+    left = Counter(point.data for point in points)
+    with scratch() as folder:
+        packed = {name: folder / str(i) for i, name in enumerate(pickled)}
+        for name, path in packed.items():
+            path.write_bytes(pickled.pop(name))
+        files = {name: str(path) for name, path in packed.items()}
+        for point, row in _in_processes(points, files, work, failed, count):
+            left[point.data] -= 1
+            if not left[point.data]:  # records are there no longer than they are needed
+                packed[point.data].unlink()
+            yield row
+
+
+def _on_cluster(
+    points: Sequence[P], pickled: Mapping[str, bytes], work: Work[P], failed: Failed[P], address: str
+) -> Rows:
+    """Rows from the workers of a Dask cluster; a point that they do not survive has failed."""
+    with connected(address) as cluster:
+        shared = {name: cluster.share(content) for name, content in pickled.items()}
+        calls = {point: (work, (point, shared[point.data])) for point in points}
+        with closing(cluster.run(calls)) as answers:
+            for point, answer in answers:
+                try:
+                    row = answer()
+                except SchedulerLost:
+                    raise
+                except MaxentError as error:
+                    row = failed(point, error)
+                yield row
+
+
+def _in_processes(
+    points: Iterable[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], jobs: int
+) -> Done[P]:
+    """Rows from processes of joblib. If a process dies, all running points are run again, each alone."""
+    waiting = deque(points)
+    while waiting:
+        lost: list[P] = []
+        with _processes(jobs) as submit:
+            running: dict[Future[Row], P] = {}
+            while waiting or running:
+                while waiting and len(running) < jobs and not lost:
+                    point = waiting.popleft()
+                    try:
+                        running[submit(_alone, work, point, packed[point.data])] = point
+                    except BrokenExecutor:
+                        lost.append(point)
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    point = running.pop(future)
+                    try:
+                        row = future.result()
+                    except BrokenExecutor:
+                        lost.append(point)
+                    else:
+                        yield point, row
+                if lost and not running:
+                    break
+        for point in lost:
+            if jobs > 1:
+                yield from _in_processes([point], packed, work, failed, 1)
+            else:
+                text = "the process that ran it was ended from outside, perhaps for want of memory"
+                yield point, failed(point, WorkerLost(text))
+
+
+def _alone(work: Work[P], point: P, packed: Packed) -> Row:
+    with one_thread():
+        return work(point, packed)
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Callable[..., Future[Row]]]:
+    """Processes of joblib's, by the function that gives them work; they do not outlive it."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
+
+    def submit(*call: Any) -> Future[Row]:
+        with deaf():
+            future: Future[Row] = executor.submit(*call)
+            return future
+
+    try:
+        yield submit
+    except BaseException:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise
+    executor.shutdown(wait=True)
