@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxent.advice.result import Advice as Advice
     from maxent.api.adversary.audit import audit as audit
     from maxent.api.adversary.audit import audit_release as audit_release
     from maxent.api.adversary.audit_records import audit_records as audit_records
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.estimate import estimate as estimate
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
+    from maxent.api.decisions.advise import advise as advise
     from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
     from maxent.api.decisions.verify import verify as verify
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from maxent.studies.sweep import sweep as sweep
 
 _HOME = {
+    "Advice": "maxent.advice.result",
+    "advise": "maxent.api.decisions.advise",
     "Audit": "maxent.attacks.audit",
     "audit": "maxent.api.adversary.audit",
     "audit_records": "maxent.api.adversary.audit_records",

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, Listed] = {
     "review": Listed("decisions", "A model before its publication: attacks, estimate and verdict in one call."),
     "check": Listed("decisions", "A release against a written policy, with a record."),
     "verify": Listed("decisions", "A record of a check: whether it is still true."),
+    "advise": Listed("decisions", "The most accurate release within limits, of all defenses."),
     "convert": Listed("releases", "A model that another tool wrote, as a release."),
     "predict": Listed("releases", "The class that a release predicts for each row of a table."),
     "export": Listed("releases", "A release as an SQL query, rules, a table, a graph or a drawing."),

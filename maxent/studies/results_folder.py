@@ -145,11 +145,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def check_folder(path: str | PathLike[str]) -> Folder:
-    """A folder for results, which need not be there yet; refuses what is a file."""
+def check_folder(path: str | PathLike[str], name: str = "output") -> Folder:
+    """A folder for results, the argument of a name, which need not be there yet; refuses what is a file."""
     if not is_path(path) or "\0" in str(path) or (os.path.exists(path) and not os.path.isdir(path)):
         found = repr(str(path)) if is_path(path) else shorten(path)
-        raise InvalidInput("output", [Problem(ARGUMENT, "output", "a folder, which may be new", found)])
+        raise InvalidInput(name, [Problem(ARGUMENT, name, "a folder, which may be new", found)])
     return Folder(Path(path))
 
 

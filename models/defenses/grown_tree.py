@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from maxent.models.defenses.method import Method, Row, only_k
+from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
 from maxent.models.errors import Problem
 from maxent.models.induction.parameters import CodedAs, Growth, Inducer
-from maxent.models.parameters import parameter, picked, same
+from maxent.models.parameters import parameter, parameters_of, picked, same
 from maxent.models.release import Impurity
 from maxent.models.trees.draft import Publish
 
@@ -111,7 +111,9 @@ def leaves_of(release: Release) -> int:
 
 @dataclass(frozen=True)
 class InducedTree(GrownTree):
-    """A tree that any inducer grows, and that is defended afterwards."""
+    """A tree that any inducer grows, and that is defended afterwards; its grid has trees of some ``depths``."""
+
+    depths: ClassVar[Sequence[int]] = DEPTHS
 
     inducer: Inducer = of_growth("inducer")
     impurity: Impurity | None = of_growth("impurity")
@@ -121,6 +123,12 @@ class InducedTree(GrownTree):
     encoding: CodedAs = of_growth("encoding")
     publish: Publish = published(LEAVES_STATE)
     seed: int | None = of_growth("seed")
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Trees of several depths; and every k."""
+        several: Sequence[Row] = [{"k": k} for k in wanted.ks] if "k" in parameters_of(cls) else [{}]
+        yield from ({"max_depth": depth, **k} for depth in cls.depths for k in several)
 
     @property
     def growth(self) -> Growth:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.errors import Problem
+from maxent.models.parameters import parameters_of
 
 if TYPE_CHECKING:
     from maxent.models.reading import Reader
@@ -45,6 +46,52 @@ class Stated:
     spans_decide: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Limits that a release is wanted within, as a `Method.grid` may use them; None is no limit.
+
+    Attributes
+    ----------
+    records : int
+        How many there are.
+    numeric : bool
+        Whether a column is numeric.
+    min_k : int, optional
+        Fewest people in a group that is not told apart.
+    max_posterior : float, optional
+        Largest probability that may be inferred of a (sensitive) class.
+    max_certain : int, optional
+        Most people whose class may be certain.
+    max_right_guesses : float, optional
+        Largest share of all people whose class may be guessed right.
+    sensitive : str, optional
+        The sensitive classes, with commas between.
+    """
+
+    records: int
+    numeric: bool = False
+    min_k: int | None = None
+    max_posterior: float | None = None
+    max_certain: int | None = None
+    max_right_guesses: float | None = None
+    sensitive: str | None = None
+
+    @property
+    def least(self) -> int:
+        """The smallest k to try."""
+        return self.min_k or 5
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """Values of k to try: the smallest and larger ones, which also keep a tree from overfitting."""
+        larger = (k for k in (2 * self.least, 5 * self.least, 10 * self.least) if k <= self.records // 10)
+        return (self.least, *larger)
+
+
+DEPTHS = (3, 5, 8)
+"""Depths of trees that grids try."""
+
+
 @dataclass(frozen=True)
 class Method(ABC):
     """A method of defense: a subclass is a frozen dataclass with fields made by `maxent.models.parameters.parameter`.
@@ -76,6 +123,14 @@ class Method(ABC):
         Constraints are compiled from them, so they have to hold whatever the confidential records are.
         """
         return Stated()
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Parameters that are worth trying for an accurate release within limits: the candidates of `maxent.advise`.
+
+        By default each k alone. What is tried need not keep the limits: the engine audits every candidate.
+        """
+        yield from ({"k": k} for k in wanted.ks) if "k" in parameters_of(cls) else ({},)
 
     @property
     def domain_order(self) -> Order:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.method import Stated
+from maxent.models.defenses.method import DEPTHS, Stated
 from maxent.models.parameters import parameter, whole
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class PrunedLeaves(InducedTree):
 
     k: int = parameter(5, "Fewest records: in a published leaf.", whole(1, "records"))
 
+    depths = (3, 5)  # estimates of deeper trees without some leaves, which are no concave problems, take long
     summary = "The tree without its leaves of fewer than k records."
     examples = (
         f"maxent defend prune-leaf {COLUMNS} --k 2 -o after.json",
@@ -60,6 +61,7 @@ class PrunedLeaves(InducedTree):
 class PrunedParents(PrunedLeaves):
     """The tree with a leaf in place of every node above a small leaf."""
 
+    depths = DEPTHS
     summary = "The tree with a leaf for every node above a leaf of fewer than k records, until there is none."
     examples = (
         f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",

@@ -223,8 +223,9 @@ def meanings():
     return found
 
 
-TWO_MEANINGS = {"--from"}
-"""Options that scripts rely on with two: the format of a file, and what a defense starts from."""
+TWO_MEANINGS = {"--from", "--table", "--time-limit"}
+"""Options that scripts rely on with two: the format of a file, and what a defense starts from; the name of an SQL
+table, and a file of candidates; the time for one problem, and for all trials of a search."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, uses in meanings().items() if len(uses) > 1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.models.defenses.error_risk.parameters import Rule
 from maxent.models.defenses.grown_tree import LEAVES_STATE, leaves_of, published
-from maxent.models.defenses.method import Row, only_k
+from maxent.models.defenses.method import DEPTHS, Row, Wanted, only_k
 from maxent.models.defenses.pruning_methods import COLUMNS, PrunedLeaves
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.parameters import parameter
@@ -47,12 +47,20 @@ class ErrorRiskPruned(PrunedLeaves):
         "tree; default: tiered.",
     )
 
+    depths = DEPTHS
     summary = "The tree pruned first where re-identification risk per added error is largest; or its records."
     examples = (
         f"maxent defend erp {COLUMNS} --k 2 -o pruned.json",
         f"maxent defend erp {COLUMNS} --k 2 --publish records -o rows.csv",
     )
     promise = "every leaf has no records or at least {k}"
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Both rules, as the first publishes what ``prune-parent`` does; records do not predict."""
+        trees = list(super().grid(wanted))
+        yield from trees
+        yield from ({**each, "rule": "literal"} for each in trees)
 
     @property
     def predicts(self) -> bool:

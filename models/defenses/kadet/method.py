@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, published
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
-from maxent.models.defenses.method import Stated
+from maxent.models.defenses.method import Row, Stated, Wanted
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
 from maxent.models.induction.parameters import Growth
@@ -57,6 +57,15 @@ class KadetTree(GrownTree):
     )
     promise = "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them"
     instead: ClassVar[Mapping[str, str]] = {"min_samples_leaf": "use k="}
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Both inducers; where posteriors are limited also with that limit on the groups."""
+        shares = (None, *(share for share in [wanted.max_posterior] if share is not None and 0 < share < 1))
+        for share in shares:
+            alpha = {} if share is None else {"alpha": share}
+            for inducer in ("c45", "id3"):
+                yield from ({"inducer": inducer, "max_depth": 8, "k": k, **alpha} for k in wanted.ks)
 
     @classmethod
     def states(cls, release: Release) -> Stated:

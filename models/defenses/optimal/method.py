@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet.parameters import Diversity
-from maxent.models.defenses.method import Row, Stated
+from maxent.models.defenses.method import DEPTHS, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
@@ -60,6 +60,31 @@ class BestSubtree(InducedTree):
         f"maxent defend optimal {COLUMNS} --k 2 --max-posterior 0.9 --max-certain 0 -o best.json",
     )
     promise = "no leaf has fewer than {k} records"
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Subtrees of several trees, and trees that are grown within the limits.
+
+        Larger k than the limit, and leaves that are no smaller from the start, keep deep trees from overfitting.
+        """
+        limits = {"max_posterior": wanted.max_posterior, "max_certain": wanted.max_certain}
+        if wanted.max_posterior is not None:
+            limits["sensitive"] = wanted.sensitive
+        if wanted.sensitive is None:  # the method knows right guesses of all people only
+            limits["max_right_guesses"] = wanted.max_right_guesses
+        kept = {name: value for name, value in limits.items() if value is not None}
+        for depth in (*DEPTHS[1:], 12, None):
+            size = {} if depth is None else {"max_depth": depth}
+            for k in wanted.ks:
+                yield {**size, "k": k, **kept}
+                yield {**size, "k": k, "min_samples_leaf": k, **kept}
+        yield {"inducer": "c45", "k": wanted.least, **kept}
+        # As of other trees without some of their leaves: estimates of deeper ones take long.
+        yield from ({"max_depth": 5, "k": k, "remove": True, **kept} for k in wanted.ks[:2])
+        summed = Limits(max_certain=wanted.max_certain, max_right_guesses=limits.get("max_right_guesses")).summed
+        if not summed:
+            # A depth of 4 takes a minute of tens of thousands of people, or where many columns are numeric.
+            yield from ({"grow": True, "max_depth": depth, "k": k, **kept} for depth in (2, 3) for k in wanted.ks[:2])
 
     @property
     def limits(self) -> Limits:

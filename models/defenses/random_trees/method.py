@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from maxent.models.defenses.method import Method, Row, Stated
+from maxent.models.defenses.method import Method, Row, Stated, Wanted
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.defenses.random_trees.parameters import RandomTrees, Vote
 from maxent.models.parameters import parameter, picked, same
@@ -46,6 +46,11 @@ class RandomForest(Method):
         f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
     )
     promise = "no count is published of fewer than {k} sampled people of a leaf and a class"
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Samples of several sizes, of which a smaller one needs a smaller k."""
+        yield from ({"beta": beta, "k": k} for beta in (0.1, 0.4, 0.8) for k in (2, 5, 10, 20, 50))
 
     @classmethod
     def states(cls, release: Release) -> Stated:

@@ -1,0 +1,73 @@
+"""Candidates: a method of defense with its parameters, from the grids of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maxent.models.defenses.method import Method, Wanted
+from maxent.models.defenses.registry import asked_for, method_names, methods
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.parameters import parameters_of
+from maxent.models.tables.frame import shorten
+from maxent.models.text.hints import close_to
+
+Value = str | int | float | bool
+
+OF_THE_CALL = ("max_posterior", "sensitive", "max_certain", "max_right_guesses")
+"""Parameters that are limits of the call, the same for all candidates of a method: names leave them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A method and those of its parameters that are not left to their defaults."""
+
+    method: str
+    options: tuple[tuple[str, Value], ...]
+
+    @property
+    def name(self) -> str:
+        """``prune-parent max_depth=8 k=10``."""
+        told = (f"{name}={value}" for name, value in self.options if name not in OF_THE_CALL)
+        return " ".join([self.method, *told])
+
+    def asked(self, seed: int) -> Method:
+        """The method with its parameters, and the seed where it takes one."""
+        options = dict(self.options)
+        if "seed" in parameters_of(methods()[self.method]):
+            options["seed"] = seed
+        return asked_for(self.method, options)[0]
+
+
+def check_methods(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The methods that are asked for, all by default.
+
+    Raises
+    ------
+    InvalidInput
+        For one that there is not, and for none.
+    """
+    known = method_names()
+    if names is None:
+        return tuple(methods())
+    expected = f"names of methods, of {', '.join(known)}"
+    listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    problems = [
+        Problem(ARGUMENT, "methods", expected, f"{shorten(name)}{close_to(name, known) if type(name) is str else ''}")
+        for name in listed
+        if name not in known
+    ]
+    if problems or not listed:
+        raise InvalidInput("options", problems or [Problem(ARGUMENT, "methods", expected, "none")])
+    return tuple(dict.fromkeys(listed))
+
+
+def portfolio(names: Sequence[str], wanted: Wanted, seed: int) -> tuple[Candidate, ...]:
+    """The candidates of some methods, each once: what their grids have, of those that predict."""
+    found = (Candidate(name, tuple(options.items())) for name in names for options in _grid(name, wanted))
+    return tuple(each for each in dict.fromkeys(found) if each.asked(seed).predicts)
+
+
+def _grid(name: str, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
+    return iter(methods()[name].grid(wanted))

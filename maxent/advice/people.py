@@ -1,0 +1,103 @@
+"""The people whom candidates are made from, read once, and their folds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxent.disclosure.limits import Limits
+from maxent.evidence.sensitive import sensitive_codes
+from maxent.models.arrays import IntArray
+from maxent.models.defenses.method import Wanted
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.reading import Reader
+from maxent.models.tables.frame import Source
+from maxent.models.tables.training import Order, Training, read_training
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Records with their classes, and the fold that each is tested in.
+
+    ``trainings`` has the records for each order of domains that methods ask for; ``fold`` is of shape (n,), from 0.
+    ``sensitive`` are codes of classes, empty for all. ``digest`` is a hash of the records, whatever file they are from.
+    """
+
+    trainings: Mapping[Order, Training]
+    fold: IntArray
+    sensitive: tuple[int, ...]
+    digest: str
+
+    @property
+    def training(self) -> Training:
+        """The records, domains sorted."""
+        return self.trainings["sorted"]
+
+    def wanted(self, limits: Limits) -> Wanted:
+        """What grids of methods may know of the limits and the records."""
+        training = self.training
+        right = [limits.max_right_guesses] if limits.max_right_guesses is not None else []
+        if limits.max_lift is not None:
+            right.append(limits.max_lift + float(np.bincount(training.y).max()) / len(training))
+        names = ",".join(training.target.classes[code] for code in self.sensitive)
+        return Wanted(
+            records=len(training),
+            numeric=any(attribute.values is None for attribute in training.attributes),
+            min_k=limits.min_k,
+            max_posterior=limits.max_posterior,
+            max_certain=limits.max_certain,
+            max_right_guesses=min(right, default=None),
+            sensitive=names or None,
+        )
+
+
+def read_people(
+    source: Source,
+    columns: Mapping[str, Any],
+    *,
+    folds: int,
+    seed: int,
+    sensitive: str | Iterable[str] | None,
+    reader: Reader,
+) -> People:
+    """Read records; ``columns`` are arguments of `maxent.defend`.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the records, and for fewer of them than folds.
+    """
+    first = read_training(source, **columns, reader=reader)
+    appearance = read_training(source, **columns, order="appearance", reader=reader)
+    trainings: Mapping[Order, Training] = {"sorted": first, "appearance": appearance}
+    if len(first) < folds:
+        raise invalid("options", ARGUMENT, "folds", f"at most {len(first)}, the number of records", str(folds))
+    codes = sensitive_codes(sensitive, first.target)
+    return People(trainings, stratified(first.y, folds, seed), codes, _digest(first, columns))
+
+
+def stratified(y: IntArray, folds: int, seed: int) -> IntArray:
+    """The fold of each record, shape (n,): at random, sizes and numbers of each class as equal as they can be.
+
+    Records are shuffled, put in the order of their classes, and dealt in turn.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    dealt = shuffled[np.argsort(y[shuffled], kind="stable")]
+    fold = np.empty(len(y), np.int64)
+    fold[dealt] = np.arange(len(y)) % folds
+    return fold
+
+
+def _digest(training: Training, columns: Mapping[str, Any]) -> str:
+    """A hash of records as they were read."""
+    stated = [[each.name, each.role, each.values] for each in training.attributes]
+    about = [stated, training.target.name, training.target.classes, sorted(map(str, columns.items()))]
+    found = hashlib.sha256(json.dumps(about).encode())
+    for column in (*training.columns, training.y):
+        found.update(np.ascontiguousarray(column).tobytes())
+    return found.hexdigest()

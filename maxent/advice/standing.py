@@ -1,0 +1,194 @@
+"""The standing of candidates: rows of the ranked table, each with its reason, and the frontier of each limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from maxent.advice.candidates import Candidate
+from maxent.advice.race import Behind, accuracy, behind, deviation
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Check, Limits, Status, in_words
+from maxent.models.text.display import counted
+
+Outcome = Literal["best", "beaten", "stopped", "limit", "cannot_tell", "same", "failed", "not reached"]
+
+OUTCOMES: Mapping[Outcome, str] = {
+    "best": "the best within the limits",
+    "beaten": "within the limits, and less accurate on all folds",
+    "stopped": "within the limits, and stopped early as the leader was better beyond chance",
+    "limit": "beyond a limit",
+    "cannot_tell": "not known to be within the limits",
+    "same": "the same release as that of another candidate",
+    "failed": "no release",
+    "not reached": "not tried in the time that there was",
+}
+"""Outcome of a candidate -> what it means, in the order of the ranked table."""
+
+MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "divergence")
+"""Measures that rows have, by their keys in `maxent.disclosure.registry`."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is known of a candidate so far; ``number`` is its place in the portfolio."""
+
+    number: int
+    candidate: Candidate
+    status: Status | None = None
+    checks: tuple[Check, ...] = ()
+    audit: Mapping[str, Any] = field(default_factory=dict)
+    same: str = ""
+    error: str = ""
+    hits: dict[int, Any] = field(default_factory=dict)
+    stopped: Behind | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether its release keeps every limit, for sure."""
+        return self.status in ("pass", "not stated") and not self.same and not self.error
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        """The limits that are not kept for sure."""
+        return tuple(check for check in self.checks if check.status != "pass")
+
+    @property
+    def raced(self) -> bool:
+        """Whether folds are worth their time: all limits are kept but one at most, which the frontier then shows."""
+        return self.status is not None and not self.same and not self.error and len(self.broken) <= 1
+
+
+def judged(standing: Standing, row: Mapping[str, Any], limits: Limits) -> None:
+    """Note the audit of a candidate, and what the limits say of it."""
+    standing.audit = row
+    verdict = judge_rows(limits, [{"release": standing.candidate.name, **row["found"]}])
+    [only] = verdict.releases
+    standing.status, standing.checks = only.status, only.checks
+
+
+def ranked(standings: Sequence[Standing], best: Standing | None, folds: int, cut: str) -> list[dict[str, Any]]:
+    """The rows of the table, the best first; ``cut`` says why candidates were not reached."""
+    rows = [_row(each, best, folds, cut) for each in standings]
+    rows.sort(key=_order)
+    return [{"rank": place, **row} for place, row in enumerate(rows, 1)]
+
+
+def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str, Any]:
+    outcome, why = _outcome(one, best, folds, cut)
+    apart = None if best is None else behind(best.hits, one.hits)
+    found = one.audit.get("found", {})
+    shares = [float(hits.mean()) for hits in one.hits.values()]
+    return {
+        "candidate": one.candidate.name,
+        "method": one.candidate.method,
+        "options": dict(one.candidate.options),
+        "outcome": outcome,
+        "why": why,
+        "accuracy": accuracy(one.hits) if one.hits else None,
+        "deviation": deviation(shares),
+        "folds": len(one.hits),
+        "behind": None if apart is None else apart.share,
+        "behind_deviation": None if apart is None else apart.deviation,
+        "train_accuracy": one.audit.get("train_accuracy"),
+        "leaves": one.audit.get("leaves"),
+        **{key: found.get(key) for key in MEASURED},
+        "excess": None if one.passed or not one.checks else excess(one.checks),
+        "checks": [{"id": c.limit, "limit": c.stated, "found": c.found, "status": c.status} for c in one.checks],
+    }
+
+
+def _outcome(one: Standing, best: Standing | None, folds: int, cut: str) -> tuple[Outcome, str]:
+    """How a candidate ended, and why."""
+    if one.error:
+        return "failed", one.error
+    if one.same:
+        return "same", f"publishes what {one.same} does"
+    if one.status is None:
+        return "not reached", cut
+    if not one.passed:
+        told = "; ".join(map(in_words, one.broken))
+        return ("limit" if one.status == "fail" else "cannot_tell"), told
+    if best is None or not one.hits:
+        return "not reached", cut
+    if one is best:
+        return "best", f"the most accurate on {counted(len(one.hits), 'fold')} of those within the limits"
+    apart = behind(best.hits, one.hits)
+    assert apart is not None  # whoever was tested at all was tested on the first fold
+    if one.stopped is not None:
+        return "stopped", (
+            f"stopped after {len(one.hits)} of {folds} folds: the leader alone was right about "
+            f"{counted(one.stopped.only_leader, 'person', 'people')}, this one alone about {one.stopped.only_other:,}"
+        )
+    return "beaten", f"{points(apart.share, apart.deviation)} behind on the same people"
+
+
+def points(share: float, spread: float | None) -> str:
+    """A difference of shares in percentage points: ``0.42 points (± 0.10)``."""
+    return f"{100 * share:.2f} points" + ("" if spread is None else f" (± {100 * spread:.2f})")
+
+
+def _order(row: Mapping[str, Any]) -> tuple[int, float, float]:
+    """The best first; candidates within the limits by how far they are behind, others by how far beyond."""
+    group = [*OUTCOMES].index(row["outcome"])
+    if group <= 2:
+        return min(group, 1), row["behind"] or 0.0, 0.0
+    if row["outcome"] in ("limit", "cannot_tell"):
+        return 2, row["excess"], -(row["accuracy"] or 0.0)
+    return group, 0.0, 0.0
+
+
+def excess(checks: Sequence[Check]) -> float:
+    """How far a candidate is from keeping all limits: for each the relative distance, added up; at most 1 each.
+
+    A limit of which nothing is known counts as 1.
+    """
+    return sum(_distance(check) for check in checks if check.status != "pass")
+
+
+def _distance(check: Check) -> float:
+    if check.found is None:
+        return 1.0
+    if check.limit == "min_k":
+        return max(check.stated - check.found, 0.0) / check.stated
+    return min(max(check.found - check.stated, 0.0) / max(check.found, 1e-12), 1.0)
+
+
+# --- The frontier ------------------------------------------------------------------------------------------------
+
+
+def frontier(rows: Sequence[Mapping[str, Any]], limits: Limits) -> list[dict[str, Any]]:
+    """For each limit the accuracy that it costs: candidates that keep all others, of which none is better in both.
+
+    The accuracy of a candidate that was stopped early is that of the best less the difference on the folds of both.
+    """
+    found = []
+    for limit, stated in limits.as_dict().items():
+        higher = limit == "min_k"
+        points = sorted(_points(rows, limit), key=lambda p: (-p["found"] if higher else p["found"], -p["accuracy"]))
+        kept: list[dict[str, Any]] = []
+        for point in points:
+            if not kept or point["accuracy"] > kept[-1]["accuracy"]:
+                kept.append(point)
+        found.append({"limit": limit, "stated": stated, "points": kept})
+    return found
+
+
+def _points(rows: Sequence[Mapping[str, Any]], limit: str) -> Iterator[dict[str, Any]]:
+    """Candidates that were tested and keep all other limits, with what was found of this one."""
+    best = next((row for row in rows if row["outcome"] == "best"), None)
+    for row in rows:
+        others = [check for check in row["checks"] if check["id"] != limit and check["status"] != "pass"]
+        own = [check for check in row["checks"] if check["id"] == limit and check["found"] is not None]
+        if row["accuracy"] is None or row["outcome"] in ("same", "failed") or others or not own:
+            continue
+        alike = best is not None and row["behind"] is not None
+        level = best["accuracy"] - row["behind"] if alike and best is not None else row["accuracy"]
+        yield {
+            "candidate": row["candidate"],
+            "found": own[0]["found"],
+            "accuracy": level,
+            "deviation": row["deviation"],
+            "within": own[0]["status"] == "pass",
+        }

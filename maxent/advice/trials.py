@@ -1,0 +1,207 @@
+"""One trial of a candidate -> its row: the audit of its release, or its accuracy on a fold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.advice.candidates import Candidate
+from maxent.advice.people import People
+from maxent.disclosure.judging import ROW_KEYS
+from maxent.disclosure.registry import audited
+from maxent.models.arrays import BoolArray
+from maxent.models.errors import MaxentError, NoAnswerInTime
+from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.release import Release
+from maxent.results.reliability import unwarned
+from maxent.results.solved import estimate_numbers, sensitive_rows, target_rows
+from maxent.studies.data import Packed
+from maxent.studies.points import failure
+
+if TYPE_CHECKING:
+    from maxent.models.tables.training import Training
+
+VERSION = 1
+"""Of what rows say: those of another version are not used again."""
+
+SECONDS = 60.0
+"""Time for the estimate of one candidate; one that takes longer is not known to keep the limits."""
+
+KEPT = (*ROW_KEYS, "status", "min_population", "divergence", "entropy", "targets", "sensitive")
+"""Keys of a row of a comparison that a row has."""
+
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate, audited (``fold`` None) or tested on a fold; ``id`` is a hash of all that its row depends on."""
+
+    id: str
+    candidate: Candidate
+    seed: int
+    fold: int | None = None
+    data: str = PEOPLE
+
+
+def trial_of(candidate: Candidate, people: People, seed: int, fold: int | None = None) -> Trial:
+    """The trial of a candidate."""
+    folds = int(people.fold.max()) + 1
+    about: list[Any] = ["audit", people.sensitive] if fold is None else ["fold", fold, folds]
+    stated = json.dumps([VERSION, people.digest, candidate.method, candidate.options, seed, *about])
+    return Trial(hashlib.sha256(stated.encode()).hexdigest()[:32], candidate, seed, fold)
+
+
+def run_trial(trial: Trial, packed: Packed) -> dict[str, Any]:
+    """The row of a trial; an error becomes a row that says so, as other candidates are worth trying."""
+    try:
+        with unwarned():
+            people = _unpack(packed)
+            found = _audit(trial, people) if trial.fold is None else _test(trial, people, trial.fold)
+    except Exception as error:
+        found = failed(trial, error)
+    return {"trial": trial.id, **found}
+
+
+def failed(trial: Trial, error: BaseException) -> dict[str, Any]:
+    """The row of a trial that has no result."""
+    return {"trial": trial.id, "error": failure(error)["error"] or type(error).__name__}
+
+
+def hits_of(row: Mapping[str, Any]) -> BoolArray:
+    """Who of a fold was predicted right, shape (n_tested,)."""
+    packed = np.frombuffer(base64.b64decode(row["hits"]), np.uint8)
+    return np.unpackbits(packed, count=row["records"]).astype(bool)
+
+
+@lru_cache(maxsize=1)
+def _unpack(packed: Packed) -> People:
+    people: People = pickle.loads(packed if isinstance(packed, bytes) else Path(packed).read_bytes())
+    return people
+
+
+def forget() -> None:
+    """Forget the people that trials in this process left to be shared."""
+    _unpack.cache_clear()
+
+
+def _made(trial: Trial, training: Training) -> tuple[Any, Mapping[str, Any], Any]:
+    """The release of records, what the method says of it, and the function that predicts."""
+    asked = _asked(trial, training)
+    release, row = asked.publish_from(training, asked.origin(training))
+    return release, row, asked.predictor()
+
+
+def _asked(trial: Trial, training: Training) -> Any:
+    from maxent.models.reading import reader_of
+
+    names = [attribute.name for attribute in training.attributes]
+    return trial.candidate.asked(trial.seed).read(training.target.name, names, reader_of(None))
+
+
+def _training(trial: Trial, people: People) -> Training:
+    return people.trainings[trial.candidate.asked(trial.seed).domain_order]
+
+
+def _test(trial: Trial, people: People, fold: int) -> dict[str, Any]:
+    """Accuracy on the people of a fold, of a release about all others."""
+    training = _training(trial, people)
+    release, _, predict = _made(trial, training.take(people.fold != fold))
+    tested = training.take(people.fold == fold)
+    hits = predict(release, tested.attributes, tested.columns, len(tested)) == tested.y
+    text = base64.b64encode(np.packbits(hits).tobytes()).decode()
+    return {"accuracy": float(hits.mean()), "records": len(tested), "hits": text}
+
+
+def _audit(trial: Trial, people: People) -> dict[str, Any]:
+    """The release of all people as the engine sees it."""
+    from maxent.models.trees.accuracy import cases_of, score
+
+    training = _training(trial, people)
+    release, row, predict = _made(trial, training)
+    return {
+        "same": mark_of(release),
+        "leaves": row.get("leaves"),
+        "guarantee": row.get("guarantee"),
+        "train_accuracy": score(release, cases_of(training), predict).accuracy,
+        "found": numbers_of(release, training, people.sensitive, trial.seed),
+    }
+
+
+def mark_of(release: Release) -> str:
+    """A hash of what is published but for the name of the defense and the ids of nodes."""
+    document = release_to_document(release)
+    trees = [{**tree, "nodes": list(_numbered(list(tree["nodes"])))} for tree in document["trees"]]
+    stated = {**document, "release": None, "trees": trees}
+    return hashlib.sha256(json.dumps(stated, default=str).encode()).hexdigest()[:32]
+
+
+def _numbered(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Nodes from the root downwards, in the place of ids numbers in this order."""
+    by_id = {node["id"]: node for node in nodes}
+    waiting = [nodes[0]["id"]]
+    while waiting:
+        node = dict(by_id[waiting.pop()])
+        branches = node.get("branches", [])
+        waiting += [branch["child"] for branch in reversed(branches) if branch["child"] is not None]
+        told = [{**branch, "child": branch["child"] is not None} for branch in branches]
+        yield {**node, "id": None, "branches": told}
+
+
+def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...], seed: int) -> dict[str, Any]:
+    """The numbers that limits are about, by the estimate, the attacks and the truth."""
+    from maxent.api.adversary.audit import audit_case
+    from maxent.api.adversary.estimate import Solving, estimate_case
+    from maxent.api.case import Case
+    from maxent.api.compile import Knowledge
+    from maxent.models.tables.qi_table import people_of
+
+    table, truth = people_of(training)
+    case = replace(Case(release, table, truth=truth), sensitive=sensitive)
+    attacks = audit_case(case).summary
+    numbers: dict[str, Any] = {"status": "time_limit", **audited(attacks)}
+    try:
+        estimate = estimate_case(case, Knowledge(), Solving(seed=seed, time_limit=SECONDS))
+        numbers |= estimate_numbers(estimate)
+        numbers |= {**target_rows(estimate, attacks), **sensitive_rows(estimate, attacks)}
+    except NoAnswerInTime:
+        pass  # what groups prove is known, and a limit that they do not break is not known to be kept
+    return {key: _plain(numbers[key]) for key in KEPT if key in numbers}
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON has it; infinity, of a divergence, is not known."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    found = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(found, float) and not isfinite(found) else found
+
+
+def published(candidate: Candidate, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:
+    """The release of a candidate about all people, and notes on what it guarantees.
+
+    Raises
+    ------
+    MaxentError
+        When the method refuses the records.
+    """
+    trial = trial_of(candidate, people, seed)
+    training = _training(trial, people)
+    asked = _asked(trial, training)
+    release, row = asked.publish_from(training, asked.origin(training))
+    if not isinstance(release, Release):
+        raise MaxentError(f"{candidate.method} publishes no trees")
+    rows = [{"k": getattr(asked, "k", None), **row}]
+    return release, tuple(asked.notes(training, [release], rows))

@@ -1,0 +1,296 @@
+"""Advice: candidates of all defenses, audited and raced; the best within the limits, and why the others lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.advice import race
+from maxent.advice.people import stratified
+from maxent.advice.result import Advice
+from maxent.models.defenses.method import Wanted
+from maxent.models.defenses.registry import asked_for, methods
+from maxent.models.errors import InvalidInput, UnreliableResult
+
+ROOT = Path(__file__).parents[2]
+QI = ["age", "sex", "bmi", "bp"]
+CALL = ["--target", "progression", "--qi", ",".join(QI), "--folds", "2"]
+QUICK = ["none", "prune-parent", "erp"]
+HOW: Any = {"target": "progression", "qi": QI, "folds": 2, "min_k": 20, "max_certain": 0}
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: Any) -> Path:
+    """The patients of the README, shipped with scikit-learn."""
+    folder = tmp_path_factory.mktemp("patients")
+    runpy.run_path(str(ROOT / "examples" / "diabetes.py"))["publish"](folder)
+    return folder / "truth.csv"
+
+
+@pytest.fixture(scope="module")
+def kept(patients: Path) -> Path:
+    """Where trials are kept that several tests need."""
+    return patients.parent / "kept"
+
+
+@pytest.fixture(scope="module")
+def advised(patients: Path, kept: Path) -> Advice:
+    return maxent.advise(patients, **HOW, methods=QUICK, resume=kept)
+
+
+def test_the_best_keeps_the_limits_and_is_the_most_accurate(advised, patients):
+    assert advised.best is not None
+    people = pd.read_csv(patients)
+    assert maxent.audit(advised.best, people)["spans"]["min_population"] >= 20
+    assert maxent.estimate(advised.best, people, truth=people).summary["disclosure"]["certain"] == 0
+    within = [row for row in advised.rows if row["outcome"] in ("best", "beaten")]
+    assert len(within) > 1
+    assert max(within, key=lambda row: row["accuracy"]) is advised.winner
+    assert [row["rank"] for row in advised.rows] == list(range(1, len(advised.rows) + 1))
+    assert advised.rows[0] is advised.winner
+    assert [row["behind"] for row in within] == sorted(row["behind"] for row in within)
+    for row in within:
+        assert row["folds"] == 2
+        assert advised.winner["accuracy"] - row["accuracy"] == pytest.approx(row["behind"])
+
+
+def test_every_other_candidate_has_its_reason(advised):
+    why = {row["candidate"]: (row["outcome"], row["why"]) for row in advised.rows}
+    outcome, text = why["none max_depth=5"]
+    assert outcome == "limit"
+    assert "individuals whose class is certain" in text
+    assert "at most 0: beyond the limit" in text
+    assert why["erp max_depth=3 k=20"] == ("same", "publishes what prune-parent max_depth=3 k=20 does")
+    assert all(text for _, text in why.values())
+    twice_broken = next(row for row in advised.rows if sum(check["status"] != "pass" for check in row["checks"]) > 1)
+    assert twice_broken["folds"] == 0
+    assert "; " in twice_broken["why"]
+
+
+def test_accuracy_is_that_of_people_whom_the_tree_was_not_made_from(advised, patients):
+    frame = pd.read_csv(patients)
+    row = next(row for row in advised.rows if row["candidate"] == "prune-parent max_depth=3 k=20")
+    y = np.unique(frame["progression"], return_inverse=True)[1]
+    fold, right = stratified(y, 2, 0), 0.0
+    for each in range(2):
+        made = maxent.defend(
+            frame[fold != each], "prune-parent", target="progression", qi=QI, max_depth=3, k=20, seed=0,
+            test=frame[fold == each],
+        )  # fmt: skip
+        right += made.rows[0]["test_accuracy"] * (fold == each).sum()
+    assert row["accuracy"] == pytest.approx(right / len(frame))
+
+
+def test_the_frontier_has_nothing_that_another_beats(advised):
+    assert [each["limit"] for each in advised.frontier] == ["min_k", "max_certain"]
+    for each in advised.frontier:
+        points = each["points"]
+        sign = -1 if each["limit"] == "min_k" else 1
+        assert [sign * p["found"] for p in points] == sorted({sign * p["found"] for p in points})
+        assert [p["accuracy"] for p in points] == sorted({p["accuracy"] for p in points})
+    best = max((p for p in advised.frontier[1]["points"] if p["within"]), key=lambda p: p["accuracy"])
+    assert best["accuracy"] == pytest.approx(advised.winner["accuracy"])
+
+
+def test_a_call_writes_the_best_the_table_and_the_report(advised, patients, kept, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    files = ["-o", "best.json", "--table", "ranked.csv", "--report", "report.html"]
+    limits = ["--min-k", "20", "--max-certain", "0", "--resume", str(kept)]
+    call = ["advise", str(patients), *CALL, "--methods", ",".join(QUICK), *limits]
+    assert main([*call, *files, "--test", str(patients), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["best"]["candidate"] == advised.winner["candidate"]
+    assert found["best"]["candidate"] == found["candidates"][0]["candidate"]
+    assert found["frontier"][0]["limit"] == "min_k"
+    assert found["best"]["test_accuracy"] == pytest.approx(found["best"]["train_accuracy"])
+    table = pd.read_csv("ranked.csv")
+    assert list(table["candidate"]) == [row["candidate"] for row in found["candidates"]]
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "<script" not in page
+    assert "What the limit on the individuals whose class is certain costs" in page
+    # The call that makes the same release does.
+    again = shlex.split(found["best"]["defend"])
+    again = [{"DATA": str(patients), "FILE": "again.json"}.get(word, word) for word in again]
+    assert main(again) == 0
+    assert Path("again.json").read_bytes() == Path("best.json").read_bytes()
+
+
+def test_nothing_within_the_limits(advised, patients, kept, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    how = ["--methods", "none", "--max-posterior", "0.4", "--resume", str(kept), "-o", "best.json"]
+    assert main(["advise", str(patients), *CALL, *how]) == 3
+    printed = capsys.readouterr()
+    assert "no candidate is known to keep the limits" in printed.out
+    assert "nearest: none max_depth=3: largest posterior" in printed.out
+    assert "nothing is written to best.json" in printed.err
+    assert not Path("best.json").exists()
+    found = maxent.advise(patients, **{**HOW, "max_posterior": 0.1}, methods=["none"], resume=kept)
+    assert found.best is None
+    assert len(found.summary["nearest"]) == 3
+    with pytest.raises(InvalidInput, match="a release within the limits"):
+        found.save("best.json")
+
+
+def test_what_is_done_is_not_done_again(patients, tmp_path):
+    done = 0
+
+    def told(text: str, trials: int, total: int) -> None:
+        nonlocal done
+        done += trials > 0
+        if done == 5:
+            raise KeyboardInterrupt
+
+    how: Any = {**HOW, "min_k": 1, "max_certain": None, "methods": ["none"], "resume": tmp_path / "kept"}
+    with pytest.warns(UnreliableResult, match="it was interrupted"):
+        part = maxent.advise(patients, **how, interruptible=True, progress=told)
+    assert part.interrupted
+    assert not part.reliable
+    files = tmp_path / "kept" / "parts"
+    before = {file.name: file.stat().st_mtime_ns for file in files.iterdir()}
+    assert len(before) == 5
+    rest = maxent.advise(patients, **how)
+    assert not rest.cut
+    assert len({*files.iterdir()}) > 5
+    assert all((files / name).stat().st_mtime_ns == time for name, time in before.items())
+    assert rest.rows == maxent.advise(patients, **{**how, "resume": None}).rows
+
+
+def test_time_that_is_over(patients):
+    with pytest.warns(UnreliableResult, match="seconds were over"):
+        found = maxent.advise(patients, **HOW, methods=["none"], time_limit=1e-9)
+    assert found.best is None
+    assert {row["outcome"] for row in found.rows} == {"not reached"}
+    assert found.cut == "1e-09 seconds were over"
+
+
+def test_a_method_that_refuses_the_records_is_a_row(monkeypatch):
+    def refusing(*_: Any) -> Any:
+        raise InvalidInput("data", [])
+
+    frame = pd.DataFrame({"a": ["x", "y"] * 8, "c": ["p", "n", "n", "p"] * 4})
+    monkeypatch.setattr(methods()["none"], "publish_from", refusing)
+    found = maxent.advise(frame, target="c", qi=["a"], methods=["none", "prune-parent"], folds=2, min_k=2)
+    assert found.best is not None
+    assert {row["outcome"] for row in found.rows if row["method"] == "none"} == {"failed"}
+
+
+@pytest.mark.slow
+def test_limits_about_sensitive_classes(patients):
+    classes = sorted(set(pd.read_csv(patients)["progression"]))
+    how: Any = {"target": "progression", "qi": QI, "methods": ["optimal"], "folds": 2, "max_posterior": 0.5}
+    found = maxent.advise(patients, **how, sensitive=classes[0])
+    for row in found.rows:
+        if row["outcome"] == "best":
+            assert row["options"]["sensitive"] == classes[0]
+            assert row["checks"][0]["found"] <= 0.5 < row["max_posterior"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"folds": 1}, "folds: expected a whole number of at least 2"),
+        ({"folds": 500}, "folds: expected at most 442, the number of records"),
+        ({"methods": ["prune-parents"]}, "methods: expected names of methods, of none, prune-leaf"),
+        ({"methods": []}, "methods: expected names of methods"),
+        ({"time_limit": 0}, "time_limit: expected a number of seconds above 0"),
+        ({"max_k": 3}, "max_k: expected a limit"),
+        ({"sensitive": "nobody"}, "sensitive: expected classes of"),
+    ],
+)
+def test_what_is_wrong_is_told(patients, wrong, said):
+    with pytest.raises(InvalidInput, match=re.escape(said)):
+        maxent.advise(patients, **{"target": "progression", "qi": QI, "methods": ["none"], **wrong})
+
+
+def test_it_shows_itself_in_a_notebook(advised):
+    page = advised._repr_html_()
+    assert "advise: 442 people, " in page
+    assert advised.winner["candidate"] in page
+    assert advised.table.shape[0] == len(advised.rows)
+    assert list(advised.frame.columns) == list(advised.table.columns)
+    axes = advised.plot("max_certain")
+    assert axes.get_xlabel() == "individuals whose class is certain"
+    with pytest.raises(InvalidInput, match="one of min_k, max_certain"):
+        advised.plot("max_lift")
+
+
+def test_folds_have_as_many_of_each_class_as_they_can():
+    y = np.repeat([0, 1, 2], [50, 13, 2])
+    fold = stratified(y, 5, 1)
+    table = np.zeros((5, 3), int)
+    np.add.at(table, (fold, y), 1)
+    assert (np.ptp(table, axis=0) <= 1).all()
+    assert np.ptp(table.sum(axis=1)) == 0
+    assert (stratified(y, 5, 2) != fold).any()
+
+
+def test_the_leader_stops_only_whom_it_beats_beyond_chance():
+    leader = {0: np.array([True] * 30 + [False] * 5)}
+    assert not race.behind(leader, {0: leader[0].copy()}).beaten
+    worse = leader[0].copy()
+    worse[:9] = False  # 9 of 9: 1 in 512
+    assert race.behind(leader, {0: worse}).chance == pytest.approx(2.0**-9)
+    assert not race.behind(leader, {0: worse}).beaten
+    worse[9] = False
+    assert race.behind(leader, {0: worse}).beaten
+    assert race.behind(leader, {1: worse}) is None
+    assert race.behind({0: worse}, leader).share == pytest.approx(-10 / 35)
+
+
+def test_the_grids_ask_for_what_there_is():
+    everything = Wanted(5000, True, 7, 0.9, 3, 0.8, "ill")
+    for wanted in (Wanted(20), Wanted(5000, True, min_k=7), everything):
+        for name, method in methods().items():
+            found = [asked_for(name, options)[0] for options in method.grid(wanted)]
+            assert found, name
+            assert len(set(map(repr, found))) == len(found), name
+
+
+def test_a_folder_of_other_versions_is_refused(advised, patients, kept, tmp_path):
+    shutil.copytree(kept, tmp_path / "kept")
+    kept = tmp_path / "kept"
+    for file in kept.joinpath("parts").iterdir():
+        row = json.loads(file.read_text(encoding="utf-8"))
+        if "same" in row:
+            file.write_text(json.dumps({**row, "same": row["same"][::-1]}), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="audits of the same versions of maxent"):
+        maxent.advise(patients, **HOW, methods=QUICK, resume=kept)
+
+
+@pytest.mark.slow
+def test_processes_find_what_one_does(patients):
+    how: Any = {**HOW, "methods": ["prune-parent", "rdt"]}
+    assert maxent.advise(patients, **how, jobs=2).rows == maxent.advise(patients, **how).rows
+
+
+@pytest.mark.slow
+def test_adult_within_limits(tmp_path):
+    """The best of all defenses on Adult; what it costs in time is on docs/advise.md."""
+    folder = os.environ.get("MAXENT_DATA")
+    if not folder:
+        pytest.skip("needs adult.csv in the folder MAXENT_DATA")
+    frame = pd.read_csv(Path(folder) / "adult.csv")
+    frame = frame[(frame["fold"] == "train") & ~frame.eq("?").any(axis=1)]
+    qi = ["age", "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex"]
+    qi.append("native-country")
+    found = maxent.advise(
+        frame, target="class", qi=qi, methods=["prune-parent", "optimal"], jobs=2,
+        min_k=10, max_posterior=0.95, max_certain=0,
+    )  # fmt: skip
+    assert found.winner["method"] == "optimal"
+    assert found.winner["accuracy"] > 0.82
+    assert found.winner["max_posterior"] <= 0.95
+    assert all(row["outcome"] in ("limit", "same", "cannot_tell") for row in found.rows if row["method"] != "optimal")
