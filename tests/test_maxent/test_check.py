@@ -47,6 +47,15 @@ def sampled(document: dict[str, Any]) -> None:
     document["release"] = {"sampling_rate": 0.5}
 
 
+def drawn(document: dict[str, Any]) -> None:
+    document["release"] = {"resampled": 11}
+    nodes = {node["id"]: node for node in document["trees"][0]["nodes"]}
+    for leaf in ("L1", "L2", "L3", "L4", "L5"):
+        del nodes[leaf]["error_rate"], nodes[leaf]["n"], nodes[leaf]["label"]
+        nodes[leaf]["counts"] = {"<=50K": 1, ">50K": 1}
+    nodes["L4"]["counts"] = {"<=50K": 0, ">50K": 3}
+
+
 def of_others(document: dict[str, Any]) -> None:
     document["trees"][0]["nodes"][-1]["n"] = 4
 
@@ -104,6 +113,7 @@ class Matters:
             "sampled": sampled,
             "of others": of_others,
             "wrong sums": adding_up_wrongly,
+            "drawn": drawn,
             "inner numbers": with_inner_numbers,
             "means": stating_means,
         }
@@ -208,6 +218,26 @@ def test_each_check_passes_fails_and_cannot_be_told(matters: Matters, id_: str, 
     assert not found.said.endswith(".")
     if status == "fail":
         assert found.figure is not None or "interval" in check.what
+
+
+@pytest.mark.parametrize(
+    ("id_", "limit", "status"),
+    [
+        ("MX101", 3, "fail"),
+        ("MX101", 2, "cannot_tell"),
+        ("MX101", 1, "pass"),
+        ("MX102", 2, "fail"),
+        ("MX102", 1, "pass"),
+        ("MX104", 0, "cannot_tell"),
+        ("MX104", 1, "pass"),
+        ("MX106", 0.1, "fail"),
+        ("MX109", 11, "cannot_tell"),
+    ],
+)
+def test_draws_of_a_bootstrap_are_not_taken_for_people(matters: Matters, id_: str, limit: Any, status: str) -> None:
+    found = CHECKS[id_].judge(matters["drawn"], limit)
+    assert found.status == status, found.said
+    assert ("draws" in found.said) == (status == "cannot_tell")
 
 
 def every_limit() -> dict[str, Any]:
@@ -358,6 +388,9 @@ def test_files_of_a_check(tmp_path: Path, capsys: Any) -> None:
     capsys.readouterr()
     assert main([*call, "--record", str(tmp_path / "record.txt")]) == 2
     assert "--record: expected a file name that ends in .json" in capsys.readouterr().err
+    (tmp_path / "policy.toml").write_text('[limits]\nmin_k = 1\n[adversary]\nfacts = "out.json"\n', encoding="utf-8")
+    assert main([*call, "--policy", str(tmp_path / "policy.toml"), "--record", str(tmp_path / "out.json")]) == 2
+    assert " of its own, found " in capsys.readouterr().err
 
 
 def test_the_list_of_checks_and_what_is_known_of_one(capsys: Any) -> None:

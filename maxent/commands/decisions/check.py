@@ -141,10 +141,15 @@ def _run(
     if release is None or qi is None:
         lacking = [name for name, value in (("RELEASE", release), ("QI", qi)) if value is None]
         raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
+    from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.policy.policy import read_policy
 
-    read = [release, qi, said["truth"], said["control"], policy]
+    stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
+    chosen = read_policy(policy).with_limits(stated)
+    own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
+    read = [release, qi, said["truth"], said["control"], *own]
     outputs = {"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}
     check_outputs({**outputs, "--report": (asked.report, REPORT)}, read)
     from maxent.api.adversary.estimate import Solving
@@ -152,14 +157,10 @@ def _run(
     from maxent.api.decisions.check import check_release
     from maxent.api.decisions.review import TIME
     from maxent.commands.releases.convert import read_parameters
-    from maxent.disclosure.limits import WORDS, Limits
     from maxent.html_report.provenance import read_inputs
-    from maxent.policy.policy import read_policy
     from maxent.results import review as results
     from maxent.text.terminal import print_json, print_lines
 
-    stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
-    chosen = read_policy(policy).with_limits(stated)
     how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
     named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
     inputs = read_inputs([*named, ("policy", policy)]) if asked.report is not None else ()

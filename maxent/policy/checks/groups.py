@@ -9,7 +9,8 @@ import numpy as np
 
 from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
 from maxent.models.arrays import BoolArray, FloatArray
-from maxent.models.nodes import each
+from maxent.models.columns import NOTHING
+from maxent.models.nodes import each, statements_of
 from maxent.policy.checks.matter import (
     GROUP,
     LEAVES,
@@ -34,10 +35,21 @@ BLUNT = (
 )
 
 
+def _draws(of: Matter) -> bool:
+    """Whether numbers are those of draws with replacement, which count some people several times and others never."""
+    return of.review.release.resampled is not None
+
+
 def _sizes(of: Matter) -> tuple[FloatArray, FloatArray]:
-    """Fewest and most records of every published leaf of all trees."""
-    found = [tree.bounds for tree in of.review.audit.trees]
-    return np.concatenate([b.low[:, -1] for b in found]), np.concatenate([b.high[:, -1] for b in found])
+    """Fewest and most records of every published leaf of all trees; of draws the fewest people who were drawn."""
+    release, trees = of.review.release, of.review.audit.trees
+    high = np.concatenate([tree.bounds.high[:, -1] for tree in trees])
+    if not _draws(of):
+        return np.concatenate([tree.bounds.low[:, -1] for tree in trees]), high
+    said = [statements_of(tree.places.tree.nodes, release.target.classes).distinct[tree.leaves] for tree in trees]
+    distinct = np.concatenate(said).astype(np.float64)
+    drawn = np.concatenate([tree.bounds.low[:, -1] for tree in trees])
+    return np.where(distinct == NOTHING, np.minimum(drawn, 1.0), distinct), high
 
 
 def _smallest(low: FloatArray, high: FloatArray) -> tuple[float, float] | None:
@@ -54,9 +66,15 @@ def _min_leaf(of: Matter, limit: int) -> Finding:
     smallest = _smallest(*_sizes(of))
     if smallest is None:
         return unknown("records of the smallest leaf", "no leaf has any")
-    return within("records of the smallest leaf", *smallest, limit, bound="at least", why=_UNSIZED)
+    return within("records of the smallest leaf", *smallest, limit, bound="at least", why=_reason(of, _UNSIZED))
 
 
+def _reason(of: Matter, why: str) -> str:
+    """Why numbers cannot be told."""
+    return _DRAWN if _draws(of) else why
+
+
+_DRAWN = "as the numbers are those of draws, which may be of fewer people"
 _UNSIZED = "as leaves do not state how many records they have"
 _UNCOUNTED = "as leaves do not state all of their counts"
 
@@ -65,7 +83,8 @@ def _cells(of: Matter) -> tuple[FloatArray, FloatArray]:
     """Fewest and most records of every class in every published leaf."""
     found = [tree.bounds for tree in of.review.audit.trees]
     low = np.concatenate([b.low[:, :-1].ravel() for b in found])
-    return low, np.concatenate([b.high[:, :-1].ravel() for b in found])
+    fewest = np.minimum(low, 1.0) if _draws(of) else low
+    return fewest, np.concatenate([b.high[:, :-1].ravel() for b in found])
 
 
 def _min_cell(of: Matter, limit: int) -> Finding:
@@ -73,13 +92,15 @@ def _min_cell(of: Matter, limit: int) -> Finding:
     if smallest is None:
         return unknown("smallest count of a class in a leaf", "there is none")
     name = "smallest count of a class in a leaf, zeros apart,"
-    return within(name, *smallest, limit, bound="at least", why=_UNCOUNTED)
+    return within(name, *smallest, limit, bound="at least", why=_reason(of, _UNCOUNTED))
 
 
 def _max_zeros(of: Matter, limit: int) -> Finding:
     low, high = _cells(of)
     sure, possible = int((high == 0).sum()), int((low == 0).sum())
-    return within("counts of 0 of a class in a leaf", sure, possible, limit, bound="at most", why=_UNCOUNTED)
+    return within(
+        "counts of 0 of a class in a leaf", sure, possible, limit, bound="at most", why=_reason(of, _UNCOUNTED)
+    )
 
 
 def _max_pure(of: Matter, limit: int) -> Finding:
@@ -87,9 +108,11 @@ def _max_pure(of: Matter, limit: int) -> Finding:
     for tree in of.review.audit.trees:
         low, high = tree.bounds.low, tree.bounds.high
         alone = (only_class(tree.bounds) != NO_CLASS) & (low[:, -1] >= 1)
-        sure += int(alone.sum())
+        sure += 0 if _draws(of) else int(alone.sum())
         possible += int((((low[:, :-1] > 0).sum(axis=1) <= 1) & (high[:, -1] >= 1)).sum())
-    return within("leaves whose people all have one class", sure, possible, limit, bound="at most", why=_UNCOUNTED)
+    return within(
+        "leaves whose people all have one class", sure, possible, limit, bound="at most", why=_reason(of, _UNCOUNTED)
+    )
 
 
 def _states_means(of: Matter) -> bool:
@@ -109,7 +132,9 @@ def _dominance(of: Matter, limit: Any) -> Finding:
         return unknown(name, "no leaf has any records")
     low, high = smallest
     top = float(limit["n"])
-    return within(name, min(top / high, 1.0), min(top / low, 1.0), limit["k"], bound="at most", why=_UNSIZED)
+    return within(
+        name, min(top / high, 1.0), min(top / low, 1.0), limit["k"], bound="at most", why=_reason(of, _UNSIZED)
+    )
 
 
 def _p_ratio(of: Matter, limit: float) -> Finding:
@@ -120,7 +145,7 @@ def _p_ratio(of: Matter, limit: float) -> Finding:
     if smallest is None:
         return unknown(name, "no leaf has any records")
     low, high = smallest
-    return within(name, max(low - 2, 0.0), max(high - 2, 0.0), limit, bound="at least", why=_UNSIZED)
+    return within(name, max(low - 2, 0.0), max(high - 2, 0.0), limit, bound="at least", why=_reason(of, _UNSIZED))
 
 
 def _max_recovered(of: Matter, limit: int) -> Finding:
@@ -137,10 +162,10 @@ def _max_background(of: Matter, limit: int) -> Finding:
     found, open_ = 0, False
     for tree in of.review.audit.trees:
         attacked = background_knowledge(tree.bounds, of.background)
-        found = max(found, attacked.n_individuals)
+        found = max(found, 0 if _draws(of) else attacked.n_individuals)
         unclear: BoolArray = ~attacked.leaves & ~tree.bounds.known
-        open_ |= bool(unclear.any())
-    return within(name, found, None if open_ else found, limit, bound="at most", why=_UNCOUNTED)
+        open_ |= bool(unclear.any()) or _draws(of)
+    return within(name, found, None if open_ else found, limit, bound="at most", why=_reason(of, _UNCOUNTED))
 
 
 def _min_dof(of: Matter, limit: int) -> Finding:
@@ -167,7 +192,9 @@ _DOMINANCE = Limit(
 CHECKS = (
     Check(
         "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
-        "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103.",
+        "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103. Of a "
+        "bootstrap it fails by the draws that are stated, and passes only by the people who were drawn, where the "
+        "release states them.",
         "A leaf is a group of people of whom the same is published. Of few people it speaks almost by name.",
         f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
         BLUNT,
