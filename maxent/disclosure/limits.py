@@ -10,6 +10,7 @@ from maxent.disclosure.mend import Mend
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
+from maxent.models.text.display import Display, Shown
 from maxent.models.text.hints import close_to
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
@@ -208,8 +209,8 @@ class Judged:
     mend: Mend | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Shown):
     """The verdict on all releases: the worst of the decisive ones."""
 
     limits: Limits
@@ -261,6 +262,18 @@ class Verdict:
         ]
         return {"status": self.status, "checks": checks, "limits": self.limits.as_dict(), "releases": releases}
 
+    def _display(self) -> Display:
+        head, *lines = self.lines() or [f"verdict: {WORDS['not stated']}"]
+        rows = [
+            (judged.release, NAMES[c.limit], bound_of(c), c.found_text, CHECK_WORDS[c.status])
+            for judged in self.releases
+            for c in judged.checks
+        ]
+        mends = [(judged.release, judged.mend) for judged in self.releases if judged.mend is not None]
+        below = [f"{release}: what would pass: {mend.words}" for release, mend in mends]
+        header = ("release", "limit", "stated", "found", "status")
+        return Display(head, [line.strip() for line in lines], header if rows else (), rows, below)
+
     def lines(self) -> list[str]:
         """The verdict as text, a line per limit; nothing where no limits are stated."""
         if self.status == "not stated":
@@ -272,17 +285,20 @@ class Verdict:
             found += [f"  {told}{alone}: {in_words(check)}" for check in judged.checks]
             found += [f"  {told}, all classes (beside): {in_words(check)}" for check in judged.beside]
             if judged.mend is not None:
-                price = f", {judged.mend.price}" * bool(judged.mend.price)
-                found.append(f"  {told}: what would pass: {judged.mend.change}{price}")
+                found.append(f"  {told}: what would pass: {judged.mend.words}")
         return found
 
 
 def in_words(check: Check) -> str:
     """``largest posterior 0.950, at most 0.9: beyond the limit``."""
     found = check.found_text + (f" {check.how}" if check.how else "")
-    bound = "at least" if check.limit == "min_k" else "at most"
     told = CHECK_WORDS[check.status] + (f", {check.why}" if check.why else "")
-    return f"{NAMES[check.limit]} {found}, {bound} {check.stated_text}: {told}"
+    return f"{NAMES[check.limit]} {found}, {bound_of(check)}: {told}"
+
+
+def bound_of(check: Check) -> str:
+    """``at most 0.9``."""
+    return f"{'at least' if check.limit == 'min_k' else 'at most'} {check.stated_text}"
 
 
 def _told_apart(text: str, value: float, stated: float) -> bool:

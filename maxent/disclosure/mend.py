@@ -81,6 +81,11 @@ class Mend:
         return f"{found}; no subtree within the limits is right about more" if self.proved else found
 
     @property
+    def words(self) -> str:
+        """What is changed, and what that costs."""
+        return ", ".join(filter(None, (self.change, self.price)))
+
+    @property
     def how(self) -> str:
         """The call that makes it from the data, empty where nothing is offered."""
         if self.release is None:

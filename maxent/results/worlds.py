@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.text.display import Display, Shown
 from maxent.solvers.worlds.weighing.equally import Weighed
 
 FRAGILE = 0.1
@@ -18,8 +19,8 @@ MIXED = 1.05
 """R-hat up to which chains are taken to agree."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Worlds:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Worlds(Shown):
     """P(class | quasi-identifier) with each world equally likely, and as estimated, shapes (n_quasi_identifiers, k).
 
     ``counts`` are the individuals of each quasi-identifier.
@@ -63,6 +64,11 @@ class Worlds:
             "largest_difference": None if largest is None else float(largest),
             "fragile": self.fragile,
         }
+
+    def _display(self) -> Display:
+        told = {name.replace("_", " "): value for name, value in self.summary.items() if value is not None}
+        rows = [(name, f"{value:,}" if isinstance(value, int) else f"{value:.4g}") for name, value in told.items()]
+        return Display("Worlds, each equally likely, beside the estimate", self.lines(), ("number", "value"), rows)
 
     def lines(self) -> list[str]:
         """The same for people to read."""

@@ -10,6 +10,7 @@ from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.nodes import each, links_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source
+from maxent.models.text.display import Display, Shown
 from maxent.models.text.hints import close_to
 
 UNNAMED = "class"
@@ -83,8 +84,8 @@ class Wanted:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Converted:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Converted(Shown):
     """A model as a release.
 
     Attributes
@@ -105,6 +106,19 @@ class Converted:
     lost: tuple[str, ...] = ()
     exact: bool = True
     format: str = ""
+
+    def _display(self) -> Display:
+        leaves = sum(len(tree.leaves) for tree in self.release.trees)
+        stated = ", ".join(name for name, there in self.states.items() if there) or "nothing but the splits"
+        rows = [
+            ("trees", f"{len(self.release.trees):,}"),
+            ("leaves", f"{leaves:,}"),
+            ("stated", stated),
+            ("exact", "yes" if self.exact else "no: thresholds were rounded for print"),
+        ]
+        lost = [f"lost: {sentence}" for sentence in self.lost]
+        lines = [f"{name}: {value}" for name, value in rows]
+        return Display(f"A model of {self.tool} as a release", [*lines, *lost], ("", ""), rows, lost)
 
     @property
     def states(self) -> States:

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import maxent
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.conversion import Converted
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.text.display import LINES, ROWS, WIDTH, Display
 
@@ -72,6 +73,11 @@ def results() -> dict[str, object]:
         "comparison": maxent.compare({EVIL: release, "b": release}, table),
         "bench": maxent.bench(release, table, backends="newton,ipopt"),
         "defended": maxent.defend(records, "prune-leaf", target="Y", qi=[EVIL], k=[2, 3]),
+        "verdict": maxent.compare({EVIL: release, "b": release}, table).verdict(max_posterior=0.7),
+        "predicted": maxent.predict(release, table),
+        "converted": Converted(release, f"a tool {EVIL}", (f"what {EVIL} was",), exact=False),
+        "bounds": maxent.bounds(release, table),
+        "worlds": maxent.bounds(release, table, worlds=True).worlds,
     }
 
 
@@ -80,7 +86,10 @@ def found() -> dict[str, object]:
     return results()
 
 
-KINDS = ["release", "estimate", "audit", "audit of records", "comparison", "bench", "defended"]
+KINDS = [
+    *("release", "estimate", "audit", "audit of records", "comparison", "bench", "defended"),
+    *("verdict", "predicted", "converted", "bounds", "worlds"),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,6 +109,10 @@ def test_a_result_is_a_small_escaped_table_in_a_notebook(kind: str, found: dict[
     assert "\x1b" not in html
     if kind in ("release", "estimate", "comparison"):
         assert "&lt;script&gt;" in html
+
+
+def test_a_verdict_without_limits_says_so() -> None:
+    assert repr(maxent.estimate(stump(), people()).verdict()) == "verdict: no limits were stated"
 
 
 def test_a_large_estimate_is_shown_in_ten_lines_and_twelve_rows() -> None:

@@ -19,6 +19,7 @@ from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.frame import Frame, Source, missing_columns
 from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import read_frame
+from maxent.models.text.display import Display, Shown, counted
 from maxent.models.trees.ensembles import states_shares
 from maxent.models.trees.means import predicted_numbers, predicts_numbers
 from maxent.models.trees.places import number_places
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicted(Shown):
     """Predictions for the rows of a table.
 
     Attributes
@@ -54,6 +55,20 @@ class Predicted:
     frame: DataFrame
     summary: dict[str, Any]
     noticed: Noticed = NOTHING
+
+    def _display(self) -> Display:
+        rows = [(name, f"{number:,}") for name, number in self.summary["predicted"].items()]
+        told = [f"{name}: {number}" for name, number in rows]
+        trees = counted(self.summary["trees"], "tree")
+        lost = self.summary["without_leaf"]
+        more = [f"{counted(lost, 'row')} in no leaf of some tree"] * bool(lost)
+        return Display(
+            f"Predictions of {trees} for {counted(self.summary['rows'], 'row')}",
+            [*told, *more],
+            ("class", "rows"),
+            rows,
+            more,
+        )
 
 
 def predict(release: Release | str | PathLike[str], data: Source, *, reading: Reading | None = None) -> Predicted:
