@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import KINDS, kinds_of
-from maxent.html_report.measures import numbers, risk_numbers, sensitive_numbers
+from maxent.html_report.measures import blind_words, numbers, risk_numbers, sensitive_numbers
 from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
 from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
@@ -43,6 +43,7 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
     trees = drawn_trees(result, budget)
     views = tree_views(result, exposure, lambda q: pool.setdefault(q, len(pool)), trees)
     target = shown(release.target.name)
+    blind = blind_words(None if result.baseline is None else result.baseline.base_rate, program.n_classes)
     return ReleaseView(
         name=shown(row["release"]),
         defense=shown(row["defense"] or ""),
@@ -54,8 +55,9 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         baseline=found.gain.vulnerability_before if result.baseline is None else result.baseline.best,
         row=row,
         measures=numbers(row, target, program.n_classes, result.baseline, held is not None and held.predicted),
-        risks=() if result.wp216 is None else risk_numbers(result.wp216, target),
-        sensitive=sensitive_numbers(row, target),
+        risks=() if result.wp216 is None else risk_numbers(result.wp216, target, blind),
+        sensitive=sensitive_numbers(row, target, program.n_classes),
+        blind=blind,
         exposed=tuple(_person(result, int(q)) for q in exposure[:top]),
         people=tuple(_person(result, q) for q in pool),
         trees=views,

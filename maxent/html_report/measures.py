@@ -34,12 +34,18 @@ def numbers(
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
 
 
-def risk_numbers(found: Risks, target: str) -> tuple[Number, ...]:
-    """The three risks of WP216, in words."""
+def blind_words(base_rate: float | None, n_classes: int) -> str:
+    """Right guesses without the release, in short: ``base rate 75.1 %, uniform guess 50.0 %``."""
+    known = [] if base_rate is None else [f"base rate {percent(base_rate)}"]
+    return ", ".join([*known, f"uniform guess {percent(1 / n_classes)}"])
+
+
+def risk_numbers(found: Risks, target: str, blind: str) -> tuple[Number, ...]:
+    """The three risks of WP216, in words; ``blind`` is what guesses without the release achieve."""
     words = {
         "singling_out": "People who are alone in their group: the path to their leaf isolates one person.",
         "linkability": "How often somebody is right who links each person to one of the records of their group.",
-        "inference": f"How often somebody is right who guesses everybody's most likely {target}.",
+        "inference": f"How often somebody is right who guesses everybody's most likely {target} ({blind}).",
     }
     return tuple(_risk(key, TITLES[key], risk, words[key]) for key, risk in found.named.items())
 
@@ -55,7 +61,7 @@ def _risk(key: str, title: str, risk: Risk, says: str) -> Number:
     return Number(key, title, risk.members, percent(risk.members), risk.members, "share", "low", says)
 
 
-def sensitive_numbers(row: Row, target: str) -> tuple[str, tuple[Number, ...]]:
+def sensitive_numbers(row: Row, target: str, n_classes: int) -> tuple[str, tuple[Number, ...]]:
     """Sensitive classes, and what is disclosed about them alone; empty where none are named."""
     alone = row.get("sensitive")
     if alone is None:
@@ -72,7 +78,8 @@ def sensitive_numbers(row: Row, target: str) -> tuple[str, tuple[Number, ...]]:
         ("Surest guess about anybody", largest, f"{largest:.3f}", largest, "probability",
          f"The largest probability of one of {classes}."),
         ("People found", share, f"{percent(share)} {how}", share, "share",
-         f"Of the people with {classes}, those whose {target} is guessed right."),
+         f"Of the people with {classes}, those whose {target} is guessed right. Without the release "
+         f"({blind_words(alone['base_rate'], n_classes)})."),
     )  # fmt: skip
     keys = ("certain", "max_posterior", "right_guesses")
     numbers = (

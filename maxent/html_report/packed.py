@@ -60,6 +60,7 @@ def _release(release: ReleaseView) -> dict[str, Any]:
         "classes": list(release.classes),
         "attributes": list(release.attributes),
         "baseline": release.baseline,
+        "blind": release.blind,
         "undrawn": release.undrawn,
         "uncertain": release.uncertain,
         "people": people,

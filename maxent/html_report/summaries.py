@@ -8,7 +8,7 @@ from math import isfinite
 
 from maxent.html_report.measures import change
 from maxent.html_report.view import Glance, NodeView, Number, ReleaseView, ReportView, TreeView
-from maxent.html_report.words import people, percent
+from maxent.html_report.words import people
 
 LISTED = 20
 """Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one."""
@@ -90,10 +90,7 @@ def glance(view: ReportView) -> Glance:
     release = view.releases[-1]
     known = {measure.key: measure for measure in release.measures}
     five = [known[key] for key in GLANCE if key in known][:FIGURES]
-    base = release.row.get("base_rate")
-    known_rate = f"base rate {percent(base)}, " if isinstance(base, float) else ""
-    blind = f"{known_rate}uniform guess {percent(1 / len(release.classes))}"
-    five = [replace(m, text=f"{m.text}; {blind}") if m.key == "bayes_vulnerability" else m for m in five]
+    five = [replace(m, text=f"{m.text}; {release.blind}") if m.key == "bayes_vulnerability" else m for m in five]
     return Glance(release.name, tuple(five), tuple(_price(view, known)), tuple(_assumed(view, release)))
 
 

@@ -91,7 +91,8 @@ class TreeView:
 class ReleaseView:
     """The content of a report on one release.
 
-    ``baseline`` is the share of right guesses without the release, the base rate where that is known; ``trees`` are
+    ``baseline`` is the share of right guesses without the release, the base rate where that is known; ``blind`` says
+    that in words, and of a uniform guess; ``trees`` are
     those that are drawn, ``undrawn`` the number of the others. ``row`` is that of a `Comparison`. ``risks`` are those
     of WP216, where the truth is known; ``sensitive`` are classes, and the measures of these alone. ``records`` says
     whether generalised records are published, ``uncertain`` whether somebody may be in one of several leaves (or rows),
@@ -110,6 +111,7 @@ class ReleaseView:
     measures: tuple[Number, ...]
     risks: tuple[Number, ...]
     sensitive: tuple[str, tuple[Number, ...]]
+    blind: str
     exposed: tuple[Person, ...]
     people: tuple[Person, ...]
     trees: tuple[TreeView, ...]

@@ -38,6 +38,7 @@ def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
         bars = axes.barh(places, widths, thick * 0.92, color=color_of(i, n), label=name_of(row["release"]))
         if n <= WRITTEN:
             axes.bar_label(bars, [text for _, text in drawn], padding=3, fontsize="small")
+    _without_release(axes, measures, rows)
     names = [m.title + ("" if m.share(0, 1) is not None else ",\nshare of the largest") for m in measures]
     axes.set_yticks(range(len(measures)), names)
     axes.tick_params(axis="y", length=0)
@@ -47,6 +48,20 @@ def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_xlabel("share or probability")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
     tidy(axes, "x")
+
+
+def _without_release(axes: Axes, measures: Sequence[Measure], rows: Sequence[Row]) -> None:
+    """Lines through the bars of right guesses, at those of somebody without a release; each release has its own."""
+    n = len(rows)
+    places = [m for m, measure in enumerate(measures) if measure.key == "bayes_vulnerability"]
+    for key, style in (("base_rate", "--"), ("uniform", ":")):
+        known = [(i, float(row[key])) for i, row in enumerate(rows) if row.get(key) is not None]
+        for m in places if known else ():
+            low = [m - 0.4 + i * 0.8 / n for i, _ in known]
+            levels, title = [value for _, value in known], MEASURES[key].title
+            same = f" {levels[0]:.3g}" if len(set(levels)) == 1 else ""
+            high = [at + 0.8 / n for at in low]
+            axes.vlines(levels, low, high, color="black", linestyle=style, linewidth=1, label=title + same)
 
 
 def _bar(measure: Measure, row: Row, largest: float) -> tuple[float, str]:

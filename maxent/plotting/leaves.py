@@ -55,8 +55,8 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     edges = np.append(0, np.cumsum([found.individuals for found in leaves]))
     kind = np.array([_kind(found) for found in leaves])
     found = result.disclosure
-    before = found.measures.get("base_rate", found.gain.vulnerability_before)
-    how = "base rate" if "base_rate" in found.measures else "uniform guess"
+    uniform = 1 / result.program.n_classes
+    before = float(found.measures.get("base_rate", uniform))
     for i, (label, color) in enumerate(_CERTAIN):
         if (kind == i).any():
             n = int((kind == i).sum())
@@ -65,7 +65,9 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     if len(leaves) <= PARTED:
         axes.vlines(edges[1:-1], 0, np.maximum(height[1:], height[:-1]), color="white", linewidth=0.7)
         _name(axes, leaves, edges, 0.02 if before > _LOW else before + 0.02)
-    axes.axhline(before, color="black", linestyle="--", linewidth=1, label=f"without the release ({how}): {before:.3g}")
+    if "base_rate" in found.measures:
+        axes.axhline(before, color="black", linestyle="--", linewidth=1, label=f"base rate {before:.3g}")
+    axes.axhline(uniform, color="black", linestyle=":", linewidth=1, label=f"uniform guess {uniform:.3g}")
     axes.set_xlim(0, edges[-1])
     axes.set_ylim(0, 1)
     several = edges[-1] > result.program.table.individuals  # where only private attributes say who is where

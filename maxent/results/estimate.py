@@ -23,7 +23,7 @@ from maxent.text.estimate import estimate_display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_IN_TRUTH = ("base_rate", "right_guesses", "pure")
+_IN_TRUTH = ("base_rate", "uniform", "right_guesses", "pure")
 """Keys of the measures of guesses that the summary has of each of several sensitive columns."""
 
 EXACT, MOST = 2**53, 10**308

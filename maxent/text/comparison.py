@@ -14,7 +14,7 @@ from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
 from maxent.text.terminal import print_lines
 
-_ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability")
+_ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability", "base_rate", "uniform")
 """Keys of the measures that are told of each of several sensitive columns."""
 
 _NARROWEST = 2
@@ -55,7 +55,7 @@ def comparison_display(comparison: Comparison) -> Display:
         [str(row["release"]), row["status"], *("-" if row[m.key] is None else m.text(row[m.key]) for m in shown)]
         for row in comparison.rows
     ]
-    more = [*_target_lines(comparison)]
+    more = [*_blind_lines(comparison), *_target_lines(comparison)]
     more += [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
     title = f"Comparison of {counted(len(rows), 'release')}"
     return Display(title, aligned(header, rows, left=2) + more, header, rows, more)
@@ -92,6 +92,17 @@ def _table(comparison: Comparison, shown: Sequence[int]) -> list[str]:
             group = measure.group
             lines.append([measure.title, *_cells(comparison, shown, measure.key, measure.text)])
     return aligned(header, lines, left=1)
+
+
+def _blind_lines(comparison: Comparison) -> Iterator[str]:
+    """What guesses without a release achieve, once where releases do not differ in that."""
+    told: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        known = [(MEASURES[key], row.get(key)) for key in ("base_rate", "uniform")]
+        parts = [f"{measure.title} {measure.text(value)}" for measure, value in known if value is not None]
+        told.setdefault(", ".join(parts), []).append(str(row["release"]))
+    for text, names in told.items():
+        yield f"right guesses without a release: {text}" + (f" ({', '.join(names)})" if len(told) > 1 else "")
 
 
 def _target_lines(comparison: Comparison) -> Iterator[str]:

@@ -130,7 +130,8 @@ def target_line(inferred: Inference, how: str = "by itself") -> str:
     certain = f"that of {found.certain:,} is certain" if found.certain else "nobody's is certain"
     base = found.measures.get("base_rate")
     known = "not known" if base is None else _percent(base)
-    right = f"expected right guesses {_percent(found.bayes_vulnerability)} (base rate {known})"
+    blind = f"base rate {known}, uniform guess {_percent(1 / inferred.program.n_classes)}"
+    right = f"expected right guesses {_percent(found.bayes_vulnerability)} ({blind})"
     gone = ""
     if found.divergence is not None:
         overall = found.divergence.overall
@@ -181,10 +182,10 @@ def _truth_lines(estimate: Solved) -> list[str]:
     people = estimate.program.table.individuals
     share, how = held.right.sum() / people, "as the release predicts" if held.predicted else "by the estimate"
     pure = int(estimate.program.table.counts[held.pure].sum())
-    above = ""
+    above = f"{100 * (share - 1 / estimate.program.n_classes):+.1f} from a uniform guess"
     if before is not None and before.base_rate is not None:
-        above = f", {100 * (share - before.base_rate):+.1f} points from the base rate"
-    return [f"in truth, guesses {how} are right for {_percent(share)} of them{above}; {pure:,} are in pure leaves"]
+        above = f"{100 * (share - before.base_rate):+.1f} points from the base rate, {above}"
+    return [f"in truth, guesses {how} are right for {_percent(share)} of them, {above}; {pure:,} are in pure leaves"]
 
 
 def _risk_lines(estimate: Solved) -> list[str]:

@@ -53,6 +53,7 @@
       const box = make("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, make("rect", { class: `shade s${i}`, width: 16, height: 16, rx: 3 }));
       list.append(make("li", {}, box, words));
     }
+    if (state.colour !== "certain") list.append(make("li", {}, "without the release: " + release().blind));
     byId("legend").replaceChildren(list);
   }
 
@@ -212,7 +213,7 @@
       body.append(make("tr", {}, make("th", { scope: "row" }, release().classes[i], bar), make("td", { class: "n" }, percent(share))));
     }
     table.append(make("caption", { class: "hidden" }, "Estimated classes"), body);
-    const facts = [`A guess of ${t.people[place] === 1 ? "this person’s" : "each person’s"} class is right ${percent(t.right[place])} of the time, by the estimate.`,
+    const facts = [`A guess of ${t.people[place] === 1 ? "this person’s" : "each person’s"} class is right ${percent(t.right[place])} of the time, by the estimate (without the release: ${release().blind}).`,
       `The surest guess about anybody here has a probability of ${t.surest[place].toFixed(3)}.`,
       t.certain[place] ? `${people(t.certain[place])}: the class is certain.` : "Nobody’s class is certain.",
       `Doubt that is left: ${nats(t.entropy[place])}.`];
