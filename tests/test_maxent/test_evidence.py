@@ -80,7 +80,9 @@ def test_guesses_are_told_beside_the_base_rate(capsys: Any, labels: str, tmp_pat
     assert main(["estimate", labels, QI, "--truth", TRUTH, "--report", report]) == 0
     said, written = capsys.readouterr().out, Path(report).read_text(encoding="utf-8")
     assert "(base rate 54.5 % by the truth, uniform guess 50.0 %)" in said
-    assert "guesses as the release predicts are right for 72.7 % of them, +18.2 points from the base rate" in said
+    assert (
+        "guesses as the release predicts are right for 72.7 % of them, +18.2 points from the base rate, +22.7" in said
+    )
     assert "A blind guess, always the most frequent Salary, is right 54.5 % of the time" in written
     assert "72.7 % as predicted" in written
     assert '"baseline":0.5454' in written  # what the shades of the trees begin with
@@ -176,4 +178,29 @@ def test_leaves_of_one_of_several_columns_are_drawn_beside_their_base_rate() -> 
     draw_estimate(axes, Inference(found.program, found.probabilities, found.disclosure))
     legend = axes.get_legend()
     assert legend is not None
-    assert "without the release (base rate): 0.545" in [text.get_text() for text in legend.get_texts()]
+    assert {"base rate 0.545", "uniform guess 0.5"} <= {text.get_text() for text in legend.get_texts()}
+
+
+def test_right_guesses_stand_beside_the_base_rate_and_a_uniform_guess(tmp_path: Path, capsys: Any) -> None:
+    tree = str(D1 / "tree.json")
+    blind = "base rate 54.5 %, uniform guess 50.0 %"
+    report = tmp_path / "report.html"
+    assert main(["estimate", tree, QI, "--truth", TRUTH, "--sensitive", ">50K", "--report", str(report)]) == 0
+    capsys.readouterr()
+    text = report.read_text(encoding="utf-8")
+    assert f'Right guesses by the estimate<br><span class="muted">{blind}</span>' in text
+    assert f"<li>without the release: {blind}</li>" in text
+    assert f'"blind":"{blind}"' in text  # of the explorer
+    assert f"most likely salary ({blind})" in text.replace("Salary", "salary")
+    status, told = run(capsys, "compare", tree, tree, QI, "--truth", TRUTH)
+    assert status == 0
+    assert [(row["base_rate"], row["uniform"]) for row in told["releases"]] == [(6 / 11, 0.5)] * 2
+    found = maxent.compare([tree, tree], QI, TRUTH)
+    assert "right guesses without a release: base rate 0.5455, uniform guess 0.5000" in repr(found)
+    people = pd.read_csv(TRUTH)
+    reviewed = maxent.review(tree, people, qi=["Education", "Country", "Gender"], target="Salary")
+    assert "<td>base rate</td><td>0.5455</td></tr><tr><td>uniform guess</td><td>0.5000</td>" in reviewed._repr_html_()
+    figure = pytest.importorskip("matplotlib.figure", reason="needs matplotlib: pip install -e '.[plot]'")
+    legend = found.plot("bars", ax=figure.Figure().add_subplot()).get_legend()
+    assert legend is not None
+    assert {"base rate 0.545", "uniform guess 0.5"} <= {text.get_text() for text in legend.get_texts()}
