@@ -159,13 +159,17 @@ def spelled(param: Any) -> str:
 
 
 def spellings(params: Sequence[Any]) -> dict[str, str]:
-    """Name of a parameter in Python -> what the command line calls it; ``presolve`` is ``--no-presolve`` there."""
+    """Name of a parameter in Python -> what the command line calls it; ``presolve`` is ``--no-presolve`` there.
+
+    Of arguments that are named together, such as ``TREE... QI``, it is the last one.
+    """
     names: dict[str, str] = {}
     for param in (each for each in params if not each.hidden):
         options = [option for option in param.opts if option.startswith("--")]
+        word = spelled(param).split()[-1].strip("[]")
         for name in (param.name, *(option[2:].replace("-", "_") for option in options)):
-            names[name] = spelled(param)
-            names.setdefault(name.removeprefix("no_"), spelled(param))
+            names[name] = word
+            names.setdefault(name.removeprefix("no_"), word)
     return names
 
 
@@ -178,7 +182,9 @@ def _process_quickly(command: Any, ctx: Any) -> None:
 
 def _processed(param: Any, kind: Any, ctx: Any, value: Any) -> Any:
     absent = not param.required and (value is None or value == ())
-    if not absent and not (isinstance(kind, type) and isinstance(value, kind)):
+    words = kind is str and param.nargs == -1 and value
+    each = value if words and isinstance(value, (list, tuple)) else (value,)
+    if not absent and not (isinstance(kind, type) and all(isinstance(one, kind) for one in each)):
         return type(param).process_value(param, ctx, value)
     return value if param.callback is None else param.callback(ctx, param, value)
 

@@ -116,7 +116,7 @@ def test_the_usage_names_what_is_needed(capsys):
     assert usage == "Usage: maxent defend METHOD DATA --target COLUMN --qi A,B,... -o FILE [OPTIONS]"
     usage = " ".join(help_of(capsys, "defend kadet").partition("\n\n")[0].split())
     assert usage == "Usage: maxent defend kadet DATA --target COLUMN --qi A,B,... -o FILE [OPTIONS]"
-    assert help_of(capsys, "audit").startswith("Usage: maxent audit TREE [QI] [OPTIONS]\n")
+    assert help_of(capsys, "audit").startswith("Usage: maxent audit TREE... [QI] [OPTIONS]\n")
     assert help_of(capsys, "compare").startswith("Usage: maxent compare TREE... QI [OPTIONS]\n")
 
 

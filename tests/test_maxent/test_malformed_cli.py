@@ -368,7 +368,7 @@ def test_an_option_that_is_none(folder, capsys, case):
     assert not (folder / "out.csv").exists()
 
 
-@pytest.mark.parametrize("arguments", [["estimat"], ["estimate"], ["estimate", "tree.json"], ["--jsno"]])
+@pytest.mark.parametrize("arguments", [["estimat"], ["estimate"], ["predict", "tree.json"], ["--jsno"]])
 def test_a_command_that_is_none(folder, capsys, arguments):
     assert main(arguments) == 2
     printed = capsys.readouterr()

@@ -53,9 +53,14 @@ CALLS = {
     "no value": (["audit", "tree.json", "--facts"], ["--facts: expected a value, found nothing"]),
     "value of a flag": (["audit", "tree.json", "--risk=1"], ["--risk: expected no value, found one"]),
     "too many": (
-        ["audit", "tree.json", "qi.csv", "x", "y"],
-        ["expected no more arguments of 'maxent audit', found 'x', 'y'"],
+        ["predict", "tree.json", "qi.csv", "x", "y"],
+        ["expected no more arguments of 'maxent predict', found 'x', 'y'"],
     ),
+    "neither one table nor one for each": (
+        ["audit", "tree.json", "qi.csv", "truth.csv"],
+        ["TREE... [QI]: expected the releases, and after them", "found 1 release and 2 tables"],
+    ),
+    "no table": (["estimate", "tree.json", "tree.json"], ["TREE... QI: expected the", "'tree.json' at the end"]),
     "all at once": (
         ["defend", "nne", "--k", "a", "--k", "2", "--k", "b", "--l", "c", "--rule", "d"],
         [

@@ -1,8 +1,10 @@
-"""Several releases about overlapping people: what they tell together, in Python."""
+"""Several releases about overlapping people: what they tell together, in Python and on the command line."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from strategies import thorough
 from successive import WHO, Successive, successive
 
 import maxent
+from maxent.__main__ import main
+from maxent.command_line.release_files import split_files
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
@@ -96,6 +100,50 @@ def test_error_rates_that_are_printed_in_different_ways_are_not_audited_together
         maxent.audit([rated(0.33, 0.22), rated(1 / 3, 2 / 9)], people)
     with pytest.warns(UnreliableResult):  # the counts are of others
         assert maxent.audit([rated(0.33, 0.22), OLD], people)["leaves"] == 4
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "successive"
+FILES = [str(EXAMPLE / name) for name in ("old.json", "new.json", "old.csv", "new.csv")]
+
+
+@pytest.mark.parametrize("command", ["estimate", "bounds", "audit"])
+def test_commands_take_releases_and_their_tables(capsys, tmp_path, command):
+    out = tmp_path / "out.csv"
+    assert main([command, *FILES, "--who", "id", "--json", "-o", str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["individuals"] == 10
+    assert pd.read_csv(out)["releases"].value_counts().sort_index().index.tolist() == ["1", "1+2", "2"]
+    assert main([command, *FILES]) == 2
+    assert "or --who, the column that names each person" in capsys.readouterr().err
+
+
+def test_commands_take_releases_about_the_people_of_one_table(capsys, tmp_path):
+    report = tmp_path / "report.html"
+    call = [FILES[0], FILES[0], FILES[2]]
+    assert main(["estimate", *call, "--max-certain", "0", "--report", str(report)]) == 0
+    text = capsys.readouterr().out
+    assert "trees are numbered through: 1 of old.json (1), 2 of old.json (2)" in text
+    assert "releases" not in text.splitlines()[0]
+    assert "old + old" in report.read_text(encoding="utf-8")
+    assert main(["audit", *call[:2], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["leaves"] == 4
+    assert main(["audit", *call[:2], "--json"]) == 0
+
+
+def test_which_files_are_tables():
+    for files, found in {
+        ("a", "b"): (1, 1),
+        ("a.csv", "b.csv"): (1, 1),
+        ("a.csv", "b.csv", "c.csv"): (2, 1),
+        ("a.json", "b.txt", "c.parquet"): (2, 1),
+        ("a", "b", "c.csv", "-"): (2, 2),
+        ("a.json", "b.json", "c.json", "-"): (3, 1),
+    }.items():
+        assert tuple(map(len, split_files(files))) == found
+    for files in (("a",), ("a", "b.JSON"), ("a", "b", "c"), ("a", "b.csv", "c.csv")):
+        with pytest.raises(InvalidInput, match="and after them the adversary's table"):
+            split_files(files)
+    for files, found in {("a",): (1, 0), ("a", "b.json"): (2, 0), ("a", "b", "c"): (3, 0), ("a", "b"): (1, 1)}.items():
+        assert tuple(map(len, split_files(files, needed=False))) == found
 
 
 @thorough(4)

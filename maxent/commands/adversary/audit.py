@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.command_line.release_files import FilesPerhapsOfPeople, Who, named, split_files
 from maxent.command_line.verdict import Asked, asked
 from maxent.results.reliability import NOT_ABOUT_THEM
 
@@ -33,16 +31,13 @@ ControlPeople = Annotated[
 
 @reads_files(without=["report", "title", "purpose"], asked=asked)
 def command(
-    tree: opt.Published,
-    qi: Annotated[
-        str | None,
-        typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet."),
-    ] = None,
+    qi: FilesPerhapsOfPeople,
     min_size: opt.MinSize = 1,
     background: opt.Background = 1,
     facts: opt.Facts = None,
     count: opt.Count = None,
     target: opt.Target = None,
+    who: Who = None,
     rounding: opt.Rounding = opt.RoundingMode.auto,
     risk: Annotated[
         bool,
@@ -92,24 +87,25 @@ def command(
         "control": control,
         "sensitive": sensitive,
         "confidence": confidence,
+        "who": who,
     }
-    return partial(_run, tree, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
+    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
 
 
 def _run(
-    tree: str,
-    qi: str | None,
+    files: list[str],
     options: dict[str, Any],
     as_json: bool,
     outputs: dict[str, str | None],
     asked: Asked,
     csv_literal: bool,
 ) -> int:
+    trees, tables = split_files(files, needed=False)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.text.terminal import print_json, print_lines
 
-    inputs = [tree, qi, options["facts"], options["control"]]
+    inputs = [*files, options["facts"], options["control"]]
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
     limits = asked.limits()
     from maxent.api.adversary.audit import audit_release
@@ -120,9 +116,9 @@ def _run(
     from maxent.results.solved import exposed_people
     from maxent.text.audit import print_audit
 
-    found = audit_release(tree, qi, **options)
+    found = audit_release(trees, tables or None, **options)
     tell_noticed(found.noticed)
-    row: dict[str, Any] = {"release": Path(tree).stem, **audited(found.summary)}
+    row: dict[str, Any] = {"release": named(trees), **audited(found.summary)}
     if options["sensitive"] is not None:
         target = found.release.target if isinstance(found, Audit) else found.records.table.target
         classes = [target.classes[code] for code in sensitive_codes(options["sensitive"], target)]

@@ -10,6 +10,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.command_line.release_files import Files, Who, split_files
 from maxent.results.reliability import not_reliable
 
 EXAMPLES = (
@@ -43,12 +44,12 @@ Witness = Annotated[
 
 @reads_files(problem=opt.problem)
 def command(
-    tree: opt.Published,
-    qi: opt.QI,
+    qi: Files,
     level: opt.Level = None,
     ties: Ties = TiesName.any,
     problem: Any = None,
     target: opt.Target = None,
+    who: Who = None,
     time_limit: opt.TimeLimit = None,
     reading: Any = None,
     worlds: Worlds = False,
@@ -66,30 +67,31 @@ def command(
         "time_limit": time_limit,
         "reading": reading,
         "worlds": worlds,
+        "who": who,
     }
-    return partial(_run, tree, qi, options, witness, as_json, output, csv_literal)
+    return partial(_run, qi, options, witness, as_json, output, csv_literal)
 
 
 def _run(
-    tree: str,
-    qi: str,
+    files: list[str],
     options: dict[str, Any],
     witness: str | None,
     as_json: bool,
     output: str | None,
     csv_literal: bool,
 ) -> int:
+    trees, tables = split_files(files)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
 
-    check_outputs({"-o": (output, POSTERIOR), "--witness": (witness, POSTERIOR)}, [tree, qi, *opt.inputs(options)])
+    check_outputs({"-o": (output, POSTERIOR), "--witness": (witness, POSTERIOR)}, [*files, *opt.inputs(options)])
     from maxent.api.adversary.bounds import bounds
     from maxent.solvers.forecast import hearing
     from maxent.text.bounds import print_bounds
     from maxent.text.terminal import print_json
 
     with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
-        found = bounds(tree, qi, **options, witness=witness is not None, interruptible=True)
+        found = bounds(trees, tables, **options, witness=witness is not None, interruptible=True)
     tell_noticed(found.noticed)
     if output is not None:
         found.save(output, csv_literal=csv_literal)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.command_line.release_files import Files, Who, named, split_files
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import not_reliable
 
@@ -34,12 +34,12 @@ class EstimatePlot(StrEnum):
 
 @reads_files(problem=opt.problem, solving=opt.solving, evidence=opt.evidence, asked=asked)
 def command(
-    tree: opt.Published,
-    qi: opt.QI,
+    qi: Files,
     truth: opt.Truth = None,
     evidence: Any = None,
     problem: Any = None,
     target: opt.Target = None,
+    who: Who = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
     dask: opt.Dask = None,
@@ -74,13 +74,13 @@ def command(
         "single_optimum": single_optimum,
         "bounds": _level(bounds, level),
         "reading": reading,
+        "who": who,
     }
-    return partial(_run, tree, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
+    return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
 def _run(
-    tree: str,
-    qi: str,
+    files: list[str],
     options: dict[str, Any],
     as_json: bool,
     output: str | None,
@@ -88,20 +88,22 @@ def _run(
     asked: Asked,
     csv_literal: bool,
 ) -> int:
+    trees, tables = split_files(files)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
-    check_outputs(outputs, [tree, qi, *opt.inputs(options)])
+    check_outputs(outputs, [*files, *opt.inputs(options)])
     limits = asked.limits()
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
     from maxent.disclosure.judging import judge_rows
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 
-    report = ReportFile(asked, ["estimate", tree, qi], options)
-    report.begin([("release", tree), ("table", qi), *opt.named_inputs(options)])
-    result, row = _estimated(tree, qi, options, attacked=limits.stated or asked.report is not None)
+    report = ReportFile(asked, ["estimate", *files], options)
+    read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
+    report.begin([*read, *opt.named_inputs(options)])
+    result, row = _estimated(trees, tables, options, attacked=limits.stated or asked.report is not None)
     tell_noticed(result.noticed)
     verdict = judge_rows(limits, [row]).mended([result.mended])
     if report.each is not None:
@@ -152,7 +154,9 @@ def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | 
     return kind
 
 
-def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -> tuple[Estimate, dict[str, Any]]:
+def _estimated(
+    trees: list[str], qi: list[str], options: dict[str, Any], *, attacked: bool
+) -> tuple[Estimate, dict[str, Any]]:
     """The estimate, and its row for limits and the report, with what attacks find where that is asked for."""
     from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
     from maxent.api.case import Tables, read_case, taken
@@ -162,10 +166,10 @@ def _estimated(tree: str, qi: str, options: dict[str, Any], *, attacked: bool) -
 
     how = taken(Solving, options)
     of_trees = {name: options[name] for name in TREES_ONLY}
-    case = read_case(tree, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
+    case = read_case(trees, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
     with progress() as told, hearing(_tell_ahead):
         result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
-    row = {"release": Path(tree).stem, "defense": described(case.release), **estimate_numbers(result)}
+    row = {"release": named(trees), "defense": described(case.release), **estimate_numbers(result)}
     if attacked:
         from maxent.api.adversary.attack import audit_case
         from maxent.disclosure.registry import audited

@@ -1,0 +1,89 @@
+"""Files of a call that takes releases, and after them the adversary's table or a table for each release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maxent.command_line import panels
+
+TREES_AND_QI, PERHAPS_QI = "TREE... QI", "TREE... [QI]"
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
+"""Endings of files that are tables, where there are more than two files: one release and one table need none."""
+
+_RELEASES = (
+    "The release: a maxent/1 JSON file, or generalised records, .csv or .parquet; or several releases about "
+    "overlapping people (docs/successive.md)."
+)
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar=TREES_AND_QI,
+        help=f"{_RELEASES} Last the adversary's table of quasi-identifiers, .csv or .parquet, - is standard input; or "
+        "a table for each release.",
+    ),
+]
+FilesPerhapsOfPeople = Annotated[
+    list[str],
+    typer.Argument(
+        metavar=PERHAPS_QI,
+        help=f"{_RELEASES} Last, if there is one, the adversary's table of quasi-identifiers, .csv or .parquet; or a "
+        "table for each release.",
+    ),
+]
+Who = Annotated[
+    str | None,
+    panels.read(
+        metavar="COLUMN",
+        help="Column that names each person, by which the tables of several releases are linked; default: each table "
+        "is within the next larger one.",
+    ),
+]
+
+
+def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
+    """The releases, and the tables: the last file, or as many as there are releases.
+
+    Parameters
+    ----------
+    files : sequence of str
+    needed : bool
+        Whether there has to be a table.
+
+    Raises
+    ------
+    InvalidInput
+        When there are no releases, or neither one table nor one for each of them.
+    """
+    from maxent.models.errors import ARGUMENT, invalid
+    from maxent.models.text.display import counted
+
+    if len(files) == 1 and not needed:
+        return list(files), []
+    if len(files) <= 2:
+        tables = 0 if not needed and files[-1].lower().endswith(".json") else 1
+    else:
+        at_end = next((i for i, file in enumerate(reversed(files)) if not is_table(file)), len(files))
+        tables = 1 if at_end == len(files) else at_end
+    releases = len(files) - tables
+    last = needed and len(files) > 1 and files[-1].lower().endswith(".json")
+    if releases < 1 or last or tables not in ((1, releases) if needed else (0, 1, releases)):
+        expected = "the releases, and after them the adversary's table, .csv or .parquet, or a table for each"
+        found = f"{counted(releases, 'release')} and {counted(tables, 'table')} ({', '.join(files[releases:])})"
+        found = f"{files[-1]!r} at the end" if last else f"only {files[0]!r}" if releases < 1 else found
+        raise invalid("command line", ARGUMENT, TREES_AND_QI if needed else PERHAPS_QI, expected, found)
+    return list(files[:releases]), list(files[releases:])
+
+
+def is_table(file: str) -> bool:
+    """Whether a file is a table by its name."""
+    return file == "-" or file.lower().endswith(SUFFIXES)
+
+
+def named(releases: Sequence[str]) -> str:
+    """A name for releases that are taken together."""
+    return " + ".join(Path(release).stem for release in releases)
