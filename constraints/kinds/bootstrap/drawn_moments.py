@@ -29,6 +29,9 @@ from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
 from maxent.models.release import Node
 
+ENOUGH = 5.0
+"""Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing."""
+
 _Row = tuple[FloatArray, float, float]
 
 
@@ -55,7 +58,12 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
                 off = COMPUTED * scale**2 + wide**2 + variances.off(variance)
                 spread = math.sqrt((node.n - 1) * (variance + off))
             rows = _certain(node, low, high, wide, spread)
-            if node.n is not None and side is not None and node.n > -side and context.size(t, place) is not None:
+            if (
+                node.n is not None
+                and side is not None
+                and node.n > -side * ENOUGH
+                and context.size(t, place) is not None
+            ):
                 if share is None:
                     (share,) = log_shares(replace(release, trees=(tree,)), context.table, (held,))
                 rows += _interval(node.mean, wide, node.n, side + float(share[place]), low, high)
