@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from maxent.api.releases.predict import Predicted as Predicted
     from maxent.api.releases.predict import predict as predict
     from maxent.attacks.audit import Audit as Audit
+    from maxent.gates.model_card import model_card as model_card
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
     from maxent.models.errors import UnreliableResult as UnreliableResult
@@ -78,6 +79,7 @@ _HOME = {
     "cart": "maxent.models.induction.inducers",
     "id3": "maxent.models.induction.inducers",
     "load_release": "maxent.models.formats.registry",
+    "model_card": "maxent.gates.model_card",
     "Predicted": "maxent.api.releases.predict",
     "predict": "maxent.api.releases.predict",
     "Reading": "maxent.models.reading",
@@ -93,7 +95,7 @@ _HOME = {
     "UnreliableResult": "maxent.models.errors",
 }
 
-_MODULES = ("datasets", "disclosure", "privacy")
+_MODULES = ("datasets", "disclosure", "mlflow", "privacy")
 """Modules that ``import maxent`` gives, too."""
 
 __all__ = sorted(_HOME)

@@ -6,7 +6,14 @@ from importlib.util import find_spec
 
 from maxent.models.errors import MissingExtra
 
-EXTRAS = {"distributed": "dask", "matplotlib": "plot", "openpyxl": "excel", "ortools": "worlds", "pyscipopt": "scip"}
+EXTRAS = {
+    "distributed": "dask",
+    "matplotlib": "plot",
+    "mlflow": "mlflow",
+    "openpyxl": "excel",
+    "ortools": "worlds",
+    "pyscipopt": "scip",
+}
 """Modules that are optional, with the extra of maxent that brings them."""
 
 BASE = {

@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, Listed] = {
     "check": Listed("decisions", "A release against a written policy, with a record."),
     "verify": Listed("decisions", "A record of a check: whether it is still true."),
     "advise": Listed("decisions", "The most accurate release within limits, of all defenses."),
+    "card": Listed("decisions", "A section for the card of a model, from the record of a check."),
     "convert": Listed("releases", "A model that another tool wrote, as a release."),
     "predict": Listed("releases", "The class that a release predicts for each row of a table."),
     "export": Listed("releases", "A release as an SQL query, rules, a table, a graph or a drawing."),

@@ -96,6 +96,17 @@ class Checked(Shown):
         """What was checked against what."""
         return f"{self.review.name}, checked against {self.policy.name or 'a policy'}"
 
+    @property
+    def of_files(self) -> bool:
+        """Whether all that was checked is in files, so that there can be a record."""
+        return not self._unhashed
+
+    @property
+    def _unhashed(self) -> list[str]:
+        """Roles of what was given, but not as a file."""
+        given = {hashed.role for hashed in self.inputs}
+        return [role for role, value in self.asked.paths.items() if value is not None and role not in given]
+
     def record(self, path: str | PathLike[str] | None = None) -> dict[str, Any]:
         """The record of the check, as ``maxent check --record`` writes it.
 
@@ -111,8 +122,7 @@ class Checked(Shown):
         """
         from maxent.policy.record import save_record
 
-        given = {hashed.role for hashed in self.inputs}
-        if missing := [role for role, value in self.asked.paths.items() if value is not None and role not in given]:
+        if missing := self._unhashed:
             expected = "files: a record has their hashes"
             raise invalid("record", ARGUMENT, missing[0], expected, "something that is no file")
         return save_record(self, path)

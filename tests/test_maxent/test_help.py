@@ -162,7 +162,7 @@ LONG = {"bench", "sweep"}
     "command", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in COMMANDS]
 )
 def test_the_examples_run(capsys, folder, command):
-    if command == "verify":
+    if command in ("verify", "card"):
         assert main(shlex.split(examples_of("check")[0])[1:]) == 0
     capsys.readouterr()
     assert help_of(capsys, command).endswith(
