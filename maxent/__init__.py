@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.audit_records import audit_records as audit_records
     from maxent.api.adversary.bounds import bounds as bounds
     from maxent.api.adversary.estimate import estimate as estimate
+    from maxent.api.adversary.reconstruct import reconstruct as reconstruct
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
     from maxent.api.decisions.advise import advise as advise
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.policy.checked import Checked as Checked
     from maxent.policy.verified import Verified as Verified
+    from maxent.rebuilt.reconstruction import Reconstruction as Reconstruction
     from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.bounds import ProvedBounds as ProvedBounds
     from maxent.results.comparison import Comparison as Comparison
@@ -83,6 +85,8 @@ _HOME = {
     "Predicted": "maxent.api.releases.predict",
     "predict": "maxent.api.releases.predict",
     "Reading": "maxent.models.reading",
+    "Reconstruction": "maxent.rebuilt.reconstruction",
+    "reconstruct": "maxent.api.adversary.reconstruct",
     "Review": "maxent.results.review",
     "SeveralReviews": "maxent.results.several",
     "review": "maxent.api.decisions.review",

@@ -40,6 +40,7 @@ class Listed(NamedTuple):
 COMMANDS: Mapping[str, Listed] = {
     "estimate": Listed("adversary", "Probabilities of each person's class, and measures of disclosure."),
     "bounds": Listed("adversary", "Proved bounds on each person's class, over all data consistent with a release."),
+    "reconstruct": Listed("adversary", "The likeliest whole table of people behind a release, and its proved cells."),
     "audit": Listed("adversary", "Attacks on single leaves: the people whom a release exposes."),
     "review": Listed("decisions", "A model before its publication: attacks, estimate and verdict in one call."),
     "check": Listed("decisions", "A release against a written policy, with a record."),

@@ -229,7 +229,7 @@ def read_rows(
         declared=declared_values(attributes, release.target),
     )
     keep = np.flatnonzero(counts > 0)
-    encoded = [_encode(frame, attribute, keep, problems) for attribute in attributes if attribute.name in frame.columns]
+    encoded = [encode_column(frame, a, keep, problems) for a in attributes if a.name in frame.columns]
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     named = class_names(frame, release.target)
     if target and release.target.name in named.columns:
@@ -305,7 +305,7 @@ def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Pr
     return counts
 
 
-def _encode(
+def encode_column(
     frame: Frame, attribute: Attribute, keep: IntArray, problems: list[Problem]
 ) -> tuple[IntArray, npt.NDArray[Any]]:
     """Return the codes of the kept rows and the levels they index; problems are those of all rows."""

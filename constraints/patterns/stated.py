@@ -1,0 +1,154 @@
+"""Numbers of people that the nodes of a release state, by class and of all together, and the labels of majorities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.release import Node, Release
+from maxent.models.sparse_counts import positive_counts, total_count
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.printed_rates import RateReader, release_rates
+
+MANY, ROWS = 1 << 40, 5_000_000
+"""Most people there can be: nothing is stated; and those of whom a table can be made."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeCounts:
+    """What a tree states of its places (nodes, then removed leaves).
+
+    Attributes
+    ----------
+    places : Places
+    low, high : shape (n_places, n_classes), individuals of each class; `MANY` where nothing is stated
+    least, most : shape (n_places,), individuals of all classes together
+    label : shape (n_places,), the class that no other one is more frequent than, -1 where that is not stated
+    """
+
+    places: Places
+    low: IntArray
+    high: IntArray
+    least: IntArray
+    most: IntArray
+    label: IntArray
+
+    @property
+    def exact(self) -> bool:
+        """Whether every leaf states exactly how many people of each class it has."""
+        leaves = self.places.leaves
+        return bool((self.low[leaves] == self.high[leaves]).all())
+
+
+def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
+    """What the trees of a release state.
+
+    Raises
+    ------
+    InvalidInput
+        When no node states counts or sizes of people, or they are of a sample or a bootstrap.
+    """
+    if release.sampled:
+        what = "a bootstrap, of which each tree has draws of its own" if release.resampled else "a sample"
+        raise invalid(
+            "release", "release", "counts", "counts of all people: a table cannot be rebuilt from a sample", what
+        )
+    reader = release_rates(release, None, "auto")
+    found = tuple(_stated(release, number_places(tree), reader) for tree in release.trees)
+    if not any((tree.most < MANY).any() for tree in found):
+        expected = "counts, or sizes n, of nodes: labels and rates alone do not say how many people there are"
+        raise invalid("release", "trees", "counts", expected, "none")
+    return found
+
+
+def unused(release: Release) -> tuple[str, ...]:
+    """Sentences on what a release states beside numbers and labels, which tables are not held to."""
+    nodes = [node for tree in release.trees for node in tree.nodes]
+    found = []
+    if any(tree.induction.impurity is not None and tree.induction.candidates != "none" for tree in release.trees):
+        found.append("choices of splits are not used")
+    if any((node.error_rate is not None or node.rates is not None) and _size(node) is None for node in nodes):
+        found.append("rates of nodes that state neither counts nor n are not used")
+    if any(each is not None for node in nodes for each in (node.value, node.hessian, node.mean, node.variance)):
+        found.append("scores and means of leaves are not used")
+    return tuple(found)
+
+
+def _size(node: Node) -> int | None:
+    """The records that a node states."""
+    return node.n if node.counts is None else total_count(node.counts)
+
+
+def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
+    """What one tree states."""
+    n, classes = len(places), release.target.classes
+    low, high = np.zeros((n, len(classes)), np.int64), np.full((n, len(classes)), MANY)
+    least, most, labels = np.zeros(n, np.int64), np.full(n, MANY), np.full(n, -1)
+    number = {name: x for x, name in enumerate(classes)}
+    hidden = max(release.suppressed_below - 1, 0)  # people whom a count of 0 may stand for
+    for place, node in enumerate(places.tree.nodes):
+        if node.counts is not None:
+            high[place] = hidden
+            for name, count in positive_counts(node.counts).items():
+                low[place, number[name]] = high[place, number[name]] = count
+            least[place], most[place] = low[place].sum(), high[place].sum()
+        if hidden:
+            continue
+        if node.n is not None:
+            least[place] = most[place] = node.n
+            if node.counts is None:
+                low[place], high[place] = _by_rates(node, classes, reader)
+        if node.counts is None and node.label is not None and release.labels == "majority":
+            labels[place] = number[node.label]
+    return TreeCounts(places, low, high, least, most, labels)
+
+
+def _by_rates(node: Node, classes: tuple[str, ...], reader: RateReader) -> tuple[IntArray, IntArray]:
+    """Fewest and most people of each class in a node of ``n``, by its error rate and its rates; shape (n_classes,)."""
+    n = node.n or 0
+    low, high = np.zeros(len(classes), np.int64), np.full(len(classes), n)
+    if node.error_rate is not None and node.label is not None:
+        first, last = (math.floor(number) for number in reader.hits(node.error_rate, n))
+        of_label = classes.index(node.label)
+        low[of_label], high[of_label] = first, last
+        others = np.arange(len(classes)) != of_label
+        high[others] = n - first
+        if len(classes) == 2:
+            low[others] = n - last
+    if node.rates is not None and reader.of_classes is not None:
+        ends = [reader.of_classes.records(node.rates.get(name, 0.0), n) for name in classes]
+        low = np.maximum(low, [math.floor(end) for end, _ in ends])
+        high = np.minimum(high, [math.ceil(end) for _, end in ends])
+    return low, high
+
+
+def individuals(trees: tuple[TreeCounts, ...], told: int | None) -> int:
+    """Individuals in the data: as told, or as some tree states.
+
+    Raises
+    ------
+    InvalidInput
+        When neither says it, or they contradict each other.
+    """
+    low, high = 0, MANY
+    for tree in trees:
+        leaves = tree.places.leaves
+        low = max(low, int(tree.least[0]), int(tree.least[leaves].sum()))
+        unstated = bool((tree.most[leaves] == MANY).any())
+        high = min(high, int(tree.most[0]), MANY if unstated else int(tree.most[leaves].sum()))
+    if told is not None and not low <= told <= high:
+        states = f"{low:,}" if low == high else f"{low:,} or more" if high == MANY else f"{low:,} to {high:,}"
+        raise invalid("options", ARGUMENT, "people", f"what the release states: {states}", f"{told:,}")
+    if told is None and low != high:
+        expected = "the number of individuals, as the release does not say it: some of its nodes state nothing exact"
+        raise invalid("options", ARGUMENT, "people", expected, "none")
+    found = low if told is None else told
+    if not 1 <= found <= ROWS:
+        raise invalid(
+            "release", "trees", "counts", f"1 to {ROWS:,} people, as a table has a row for each", f"{found:,}"
+        )
+    return found

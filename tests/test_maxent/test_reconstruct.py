@@ -1,0 +1,172 @@
+"""``maxent reconstruct``: its table, what of it is proved, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.__main__ import main
+from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
+from maxent.constraints.patterns.atoms import atoms_of
+from maxent.constraints.patterns.stated import stated_counts
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.rebuilt.recount import recount
+from maxent.rebuilt.text import print_reconstruction
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+
+
+def stump(attribute: str, branches: list[dict[str, object]], counts: list[tuple[int, int]]) -> Tree:
+    """A tree of one split, with the counts of a and b in its leaves."""
+    leaves = [Node(f"L{i}", counts={"a": a, "b": b}) for i, (a, b) in enumerate(counts)]
+    taken = tuple(Branch(leaf.id, **branch) for leaf, branch in zip(leaves, branches, strict=True))
+    return Tree((Node("N", attribute, taken), *leaves))
+
+
+def release(*trees: Tree) -> Release:
+    attributes = (
+        Attribute("Q", values=("p", "q|", "r")),
+        Attribute("Age", "numeric"),
+        Attribute("Other", values=("u", "v")),
+    )
+    return Release(Target("X", ("a", "b")), attributes, trees)
+
+
+BY_Q = stump("Q", [{"values": ("p",)}, {"values": ("q|", "r")}], [(2, 0), (1, 3)])
+BY_AGE = stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(3, 1), (0, 2)])
+
+
+CONTRADICTED = release(BY_Q, stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(2, 2), (0, 2)]))
+"""Three of class a by the one tree, two by the other."""
+
+
+def nowhere(*arguments: object) -> None:
+    """A solver that finds nothing."""
+
+
+def near(found: Release, most_patterns: int = 100) -> maxent.Reconstruction:
+    """What is found where there is no time for a solver."""
+    return reconstruct_release(found, None, Rebuilding(time_limit=2, most_patterns=most_patterns), run=nowhere)
+
+
+def test_known_columns_are_kept_and_files_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = pd.read_csv(D1 / "qi.csv").drop(columns="Gender")
+    known.to_csv(tmp_path / "known.csv", index=False)
+    table, proved = tmp_path / "table.csv", tmp_path / "proved.csv"
+    files = [str(D1 / "tree.json"), str(tmp_path / "known.csv"), "-o", str(table), "--proved", str(proved)]
+    assert main(["reconstruct", *files, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["status"] == "likeliest"
+    assert (said["individuals"], said["cells"], said["missed"], said["settled"]) == (11, 22, 0, True)
+    assert said["known"] == list(known.columns)
+    rows, sure = pd.read_csv(table), pd.read_csv(proved)
+    assert list(rows.columns) == list(sure.columns) == ["Education", "Country", "Gender", "Salary"]
+    assert rows[list(known.columns)].equals(known)
+    assert sure[list(known.columns)].all(axis=None)
+    assert int(sure[["Gender", "Salary"]].to_numpy().sum()) == said["cells_proved"]
+    # Masters of Canada: two women, one of them above 50K, and two men below.
+    of_canada = rows[(rows["Education"] == "Masters") & (rows["Country"] == "Canada")]
+    assert sorted(zip(of_canada["Gender"], of_canada["Salary"], strict=True)) == [
+        ("Female", "<=50K"),
+        ("Female", ">50K"),
+        ("Male", "<=50K"),
+        ("Male", "<=50K"),
+    ]
+
+
+def test_text_marks_what_is_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    found = near(release(BY_Q, BY_AGE))
+    print_reconstruction(replace(found, notes=("choices of splits are not used",)))
+    printed = capsys.readouterr().out
+    assert "(30.5, inf)?" in printed
+    assert "6 individuals; known of them: nothing" in printed
+    assert "proved: 15 of 24 unknown cells, and all of 0 rows (?: not proved); there was no time" in printed
+    assert "consistent: the table agrees with all numbers and labels that are stated" in printed
+    assert "note: choices of splits are not used" in printed
+    print_reconstruction(near(CONTRADICTED))
+    printed = capsys.readouterr().out
+    assert "partial: no table that agrees with all numbers and labels was found in time" in printed
+    assert "missed: 2 of 8 statements" in printed
+
+
+def test_cells_are_what_the_release_tells_apart() -> None:
+    found = near(release(BY_Q, BY_AGE))
+    assert found.status == "consistent"
+    assert sorted(found.table["Q"]) == ["p", "p", *["q\\||r"] * 4]
+    assert sorted(found.table["Age"]) == [*["(-inf, 30.5]"] * 4, *["(30.5, inf)"] * 2]
+    assert set(found.table["Other"]) == {"*"}
+    assert not found.proved["Other"].any()
+    assert found.proved[["Q", "X"]].all(axis=None)  # as the first tree states
+    assert not found.settled
+    assert "consistent" in repr(found)
+
+
+def test_without_time_the_table_is_the_nearest_and_never_a_random_one() -> None:
+    found = near(CONTRADICTED)
+    assert (found.status, found.reliable) == ("partial", False)
+    assert not found.shared.any()
+    assert sorted(found.table["X"]) in (["a"] * 2 + ["b"] * 4, ["a"] * 3 + ["b"] * 3)
+    assert len(found.missed) == found.summary["missed"] == 2
+    assert found.table.equals(near(CONTRADICTED).table)
+
+
+def test_more_kinds_of_people_than_are_looked_at_are_a_sample() -> None:
+    found = near(release(BY_Q, BY_AGE), most_patterns=1)
+    assert found.sampled
+    assert found.patterns == 2
+    assert not found.settled
+    assert not found.shared.any()
+    assert any("too many kinds" in line for line in found._display().lines)
+
+
+def test_a_recount_finds_what_a_table_misses() -> None:
+    found = release(BY_Q, BY_AGE)
+    atoms, trees = atoms_of(found), stated_counts(found)
+    value = np.zeros((6, 3), np.int64)  # all p, at most 30.5
+    stated, missed = recount(found, atoms, trees, value, np.array([0, 0, 0, 1, 1, 1]))
+    assert stated == 8
+    assert [str(each) for each in missed][:2] == [
+        "tree 1, leaf L0: states 2 people of a, the table has 3",
+        "tree 1, leaf L0: states 0 people of b, the table has 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"people": 12}, "options: argument: people: expected what the release states: 11, found 12"),
+        ({"people": 0}, "people: expected a number of individuals, at least 1"),
+        ({"time_limit": -1}, "time_limit: expected a positive number of seconds"),
+        ({"seed": -1}, "seed: expected a whole number"),
+        ({"qi": pd.DataFrame({"Nothing": [1]})}, "qi: columns: columns: expected a column of at least one public"),
+        ({"qi": pd.DataFrame({"Gender": ["Neither"] * 11})}, "Gender"),
+        ({"qi": pd.DataFrame({"Gender": ["Male"] * 11}), "people": 3}, "the rows of qi: 11, found 3"),
+    ],
+)
+def test_wrong_arguments_are_refused(options: dict[str, object], says: str) -> None:
+    with pytest.raises(InvalidInput, match="expected") as error:
+        maxent.reconstruct(D1 / "tree.json", **options)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"sampling_rate": 0.5}, "a table cannot be rebuilt from a sample, found a sample"),
+        ({"resampled": 6}, "found a bootstrap, of which each tree has draws of its own"),
+        ({"trees": (Tree((Node("L", label="a"),)),)}, "counts, or sizes n, of nodes"),
+        ({"trees": (Tree((Node("L", counts={"a": 0, "b": 0}),)),)}, "1 to 5,000,000 people"),
+        ({"suppressed_below": 3}, "people: expected the number of individuals"),
+    ],
+)
+def test_releases_that_do_not_say_how_many_are_refused(changed: dict[str, object], says: str) -> None:
+    with pytest.raises(InvalidInput, match="expected") as error:
+        maxent.reconstruct(replace(release(BY_Q, BY_AGE), **changed))
+    assert says in str(error.value)
