@@ -70,7 +70,8 @@ def best(found: Candidates, prices: FloatArray) -> Best:
         one, both = _needed(chosen, children, start)
         total = np.add.reduceat(chosen.either[children], start, axis=0)
         alone = one.least <= both.least + both.next
-        chosen.split[inner] = total - np.where(alone, one.least, both.least + both.next)
+        lost = np.where(alone, one.least, both.least + both.next)
+        chosen.split[inner] = np.where(found.divisible[inner][:, None], total - lost, -np.inf)
         chosen.leads[inner, :, 0] = children[np.where(alone, one.at, both.at)]
         chosen.leads[inner, :, 1] = np.where(alone, NEVER, children[both.next_at])
         chosen.value[inner] = np.maximum(chosen.value[inner], chosen.split[inner])
@@ -138,7 +139,9 @@ def outside(found: Candidates, chosen: Best) -> FloatArray:
         others = [np.where(least.at[above] == here, least.next[above], least.least[above]) for least in (one, both)]
         total = np.add.reduceat(either[children], start, axis=0)
         with np.errstate(invalid="ignore"):
-            free = rest[inner][above] + total[above] - either[children]
+            free = (
+                np.where(found.divisible[inner][:, None], rest[inner], -np.inf)[above] + total[above] - either[children]
+            )
         free = np.where(np.isnan(free), -np.inf, free)
         given = (free - np.minimum(*others)).max(axis=1)  # another branch gives the answer
         rest[children] = np.maximum(free, given[:, None])

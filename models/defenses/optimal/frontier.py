@@ -99,8 +99,8 @@ def _joined(
 ) -> Points:
     """The points of a place: the leaf, if it may be one, and the sums of one point of each branch."""
     leaf = _leaf(candidates, place, len(branches))
-    if not branches:
-        return leaf
+    if not branches or not candidates.divisible[place]:
+        return replace(leaf, branches=tuple(branches))
     many = _many(candidates)
     children = candidates.places.children[place]
     sums = replace(leaf[np.zeros(0, np.int64)], left_out=max(branch.left_out for branch in branches))

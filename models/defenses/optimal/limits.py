@@ -95,12 +95,15 @@ class Limits:
         return found | ({"diversity": self.diversity} if self.l is not None else {})
 
 
-def grown_conflicts(grow: bool, limits: Limits, criterion: Criterion, remove: bool = False) -> Iterator[Problem]:
+def grown_conflicts(
+    grow: bool, limits: Limits, criterion: Criterion, remove: bool = False, audited: bool = False
+) -> Iterator[Problem]:
     """What a tree that is grown within limits cannot have."""
     if grow is True and limits.summed:
         expected = "limits on leaves, and no others, for a tree that is grown within them"
         yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence or max_right_guesses")
     if grow is True and criterion == "stated":
         yield Problem(ARGUMENT, "criterion", "'unstated': splits are not chosen one by one", "'stated'")
-    if grow is True and remove is True:
-        yield Problem(ARGUMENT, "remove", "none for a tree that is grown within limits", "one")
+    for name, asked in (("remove", remove), ("audited", audited)):
+        if grow is True and asked is True:
+            yield Problem(ARGUMENT, name, "none for a tree that is grown within limits", "one")

@@ -13,7 +13,7 @@ from maxent.models.defenses.method import DEPTHS, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
-from maxent.models.parameters import parameter, picked, same
+from maxent.models.parameters import parameter, picked, same, whole
 
 if TYPE_CHECKING:
     from maxent.models.defenses.optimal.subtree import Searched
@@ -50,6 +50,10 @@ class BestSubtree(InducedTree):
         False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
     )
     remove: bool = parameter(False, "Allow removed leaves, of which nothing is stated.")
+    audited: bool = parameter(
+        False, "Audit the best subtree with all that it states, and go on with the next best until one passes."
+    )
+    audits: int = parameter(20, "Most subtrees that are audited best first.", whole(1, "subtrees"), grid=False)
     criterion: Criterion = parameter(
         "unstated", "Whether the release states what splits were chosen by.", group="output"
     )
@@ -100,7 +104,7 @@ class BestSubtree(InducedTree):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from self.limits.conflicts()
-        yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove)
+        yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove, self.audited)
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.defenses.optimal.costs import CostFile
@@ -118,7 +122,10 @@ class BestSubtree(InducedTree):
 
     def publish_from(self, training: Training, grown: Any) -> tuple[Release, Row]:
         found = self._searched(training, grown)
-        before = found.release if grown is None else grown
+        return self.row_of(training, found.release if grown is None else grown, found)
+
+    def row_of(self, training: Training, before: Release, found: Searched) -> tuple[Release, Row]:
+        """What is published of a tree that was found, and its row."""
         release, row = self.published(training, before, found.release)
         objective = self.objective if self.cost is None else "cost"
         return release, {**row, "objective": objective, "reached": found.reached, "best_possible": found.most}
@@ -150,10 +157,20 @@ class BestSubtree(InducedTree):
             more.append("what splits were chosen by is stated")
         if any(attribute.role == "private" for release in releases for attribute in tested_attributes(release)):
             more.append("private attributes are tested")
-        if more and self.limits.as_dict().keys() != {"k"}:
+        if self.audited:
+            yield from self._audits(rows)
+        elif more and self.limits.as_dict().keys() != {"k"}:
             yield (
                 f"limits are kept by what leaves state, and {' and '.join(more)}: what is inferred of single people "
-                "can be beyond them (maxent estimate TREE QI measures it)"
+                "can be beyond them (--audited cuts such subtrees off, maxent estimate TREE QI measures it)"
+            )
+
+    def _audits(self, rows: Sequence[Row]) -> Iterator[str]:
+        """What was audited, in words."""
+        for row in rows:
+            yield (
+                f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']}); "
+                f"{row['audits']} subtrees were audited, and {row['cut_off']} that broke a limit were cut off"
             )
 
     def _proof(self, row: Row) -> str:
@@ -164,6 +181,7 @@ class BestSubtree(InducedTree):
             "subtree of the grown tree, with or without removed leaves," if self.remove else "subtree of the grown tree"
         )
         others = "tree of this depth, of such splits," if self.grow else others
+        others += " and passes the audit" if self.audited else ""
         if row["reached"] == row["best_possible"]:
             return f"proved: no {others} that keeps {limits} has {measure}"
         if self.grow:

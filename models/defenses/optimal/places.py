@@ -55,8 +55,8 @@ class Candidates:
         What a leaf answers for removed ones, a number below ``n_answers``: the class predicted for their people.
     held : shape (n_places, n_answers)
         What it adds to the answer that leaves give together, see `answer_of`; (n_places, 0) where there is but one.
-    removable : shape (n_places,)
-        Whether it may be a removed leaf.
+    removable, divisible : shape (n_places,)
+        Whether it may be a removed leaf, and whether it may split where it has branches.
     removed_worth, removed_costs : shape (n_places, n_answers), (n_places, n_limits)
         The same of a removed leaf, by the answer that is given for it.
     """
@@ -73,6 +73,7 @@ class Candidates:
     answer: IntArray
     held: FloatArray
     removable: BoolArray
+    divisible: BoolArray
     removed_worth: FloatArray
     removed_costs: FloatArray
 
@@ -91,6 +92,13 @@ class Candidates:
     def records(self, worth: float) -> int:
         """Records with the right label of a tree that is worth so much."""
         return int(np.ceil(worth / (len(self.places) + 1)))
+
+    def share(self, worth: float) -> float:
+        """What a worth is per record: a share with the right label, a Gini impurity or a cost."""
+        n = int(self.counts[0].sum())
+        if self.objective == "accuracy":
+            return self.records(worth) / n
+        return 1 - worth / n if self.objective == "impurity" else -worth / n
 
     @property
     def kept(self) -> FloatArray:
@@ -142,6 +150,7 @@ def candidates(
         np.zeros(len(places), np.int64),
         np.zeros((len(places), 0)),
         np.zeros(len(places), bool),
+        np.ones(len(places), bool),
         np.zeros((len(places), 1)),
         np.zeros((len(places), len(costs))),
     )

@@ -76,6 +76,8 @@ def all_kept(found: Candidates) -> tuple[BoolArray, BoolArray] | None:
     if gone[0] or not found.removable[np.flatnonzero(gone)].all():
         return None
     splits = ~ends & ~gone
+    if not found.divisible[splits].all():
+        return None
     for level in places.levels[1:]:
         above = places.parent[level]
         splits[level] &= splits[above]

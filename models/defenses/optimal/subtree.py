@@ -89,29 +89,36 @@ def optimal_subtree(
         When no subtree keeps the limits, with what is the least that can be reached; for several trees; for leaves that
         state less than their counts.
     """
+    found, limits = searchable(release, limits, training, remove=remove, publish=publish)
+    chosen = within_limits(found)
+    if chosen is None:
+        raise InvalidInput("options", [unreachable(found, limits, training)])
+    return searched(release, limits, found, chosen, criterion)
+
+
+def searchable(
+    release: Release, limits: Limits, training: Training | None = None, *, remove: bool, publish: Publish
+) -> tuple[Candidates, Limits]:
+    """What the search is among, and the limits with their costs; parameters are those of `optimal_subtree`."""
     if len(release.trees) != 1:
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
     limits = with_costs(limits, release.target)
     found = candidates(release, 0, limits, training, publish)
-    if remove:
-        found = with_removed(found, limits)
-    chosen = within_limits(found)
-    if chosen is None:
-        raise InvalidInput("options", [_unreachable(found, limits, training)])
+    return (with_removed(found, limits) if remove else found), limits
+
+
+def searched(release: Release, limits: Limits, found: Candidates, chosen: Found, criterion: Criterion) -> Searched:
+    """The release of a tree that was found, with what is known of others."""
     kept = {**limits.as_dict(), "objective": limits.objective}
     published = replace(
         release,
         trees=(_subtree(release, found, chosen, criterion),),
         defense=Defense(NAME, {**_before(release), **kept}),
     )
-    n, better = int(found.counts[0].sum()), found.better(chosen.worth)
-    if limits.objective == "impurity":
-        reached = 1 - chosen.worth / n
-        return Searched(published, reached, reached if chosen.most < better else 1 - chosen.most / n)
-    if limits.objective == "cost":
-        return Searched(published, -chosen.worth / n, -(chosen.worth if chosen.most < better else chosen.most) / n)
-    hits = found.records(chosen.worth)
-    return Searched(published, hits / n, hits / n if chosen.most < better else found.records(chosen.most) / n)
+    reached = found.share(chosen.worth)
+    return Searched(
+        published, reached, reached if chosen.most < found.better(chosen.worth) else found.share(chosen.most)
+    )
 
 
 def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:
@@ -162,7 +169,7 @@ def _before(release: Release) -> Mapping[str, int | float | str]:
     return {name if "." in name else f"{before.method}.{name}": value for name, value in before.parameters.items()}
 
 
-def _unreachable(found: Candidates, limits: Limits, training: Training | None) -> Problem:
+def unreachable(found: Candidates, limits: Limits, training: Training | None) -> Problem:
     """Why no subtree keeps the limits."""
     if best(found, np.zeros(len(found.names))).value[0].max() == -np.inf:
         whole = found.counts[0]

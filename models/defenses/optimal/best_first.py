@@ -1,0 +1,132 @@
+"""Subtrees within limits, best first, of which some are cut off on the way.
+
+All subtrees are divided by what the leaves of one of them are: those in which the first of these leaves is something
+else, those in which it is that leaf and the second is something else, and so on (Lawler 1972; Murty 1968). The best of
+each part is known by the same search, so the next best of all is the best of these.
+
+References
+----------
+Lawler, "A procedure for computing the K best solutions to discrete optimization problems and its application to the
+shortest path problem", Management Science 18 (1972).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count
+
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.defenses.optimal.best import leaves_of
+from maxent.models.defenses.optimal.frontier import within_limits
+from maxent.models.defenses.optimal.limits import Criterion, Limits
+from maxent.models.defenses.optimal.places import Candidates
+from maxent.models.defenses.optimal.prices import Found
+from maxent.models.defenses.optimal.subtree import Searched, searchable, searched, unreachable
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Release
+from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
+
+
+@dataclass(slots=True, eq=False)
+class BestFirst:
+    """The subtrees of a tree within limits, best first.
+
+    Parameters are those of `maxent.models.defenses.optimal.subtree.optimal_subtree`, and so are errors.
+    """
+
+    release: Release
+    limits: Limits
+    training: Training | None = None
+    criterion: Criterion = "unstated"
+    remove: bool = False
+    publish: Publish = "counts"
+    _parts: list[tuple[float, int, Candidates, Found]] = field(default_factory=list, init=False)
+    _number: count[int] = field(default_factory=count, init=False)
+    _whole: Candidates = field(init=False)
+    _last: tuple[Candidates, Found] = field(init=False)
+
+    def __post_init__(self) -> None:
+        asked = {"remove": self.remove, "publish": self.publish}
+        self._whole, self.limits = searchable(self.release, self.limits, self.training, **asked)  # type: ignore[arg-type]
+        self._add(self._whole)
+        if not self._parts:
+            raise InvalidInput("options", [unreachable(self._whole, self.limits, self.training)])
+
+    def next(self) -> Searched | None:
+        """The best subtree of those that are not cut off, None where there is none.
+
+        ``most`` is of all of these.
+        """
+        if not self._parts:
+            return None
+        _, _, part, found = heappop(self._parts)
+        self._last = part, found
+        return self._searched(found)
+
+    def bounded(self, found: Searched) -> Searched:
+        """The same tree with the most that any has which is not cut off, the last that came and this one aside."""
+        others = [self._whole.share(-parts[0]) for parts in self._parts[:1]]
+        best = max if self.limits.objective == "accuracy" else min
+        return replace(found, most=best(found.reached, *others) if others else found.reached)
+
+    def cut(self, leaves: Collection[str] | None = None) -> None:
+        """Cut off the subtrees that have these leaves of the one that came last, by id; without ids that one alone.
+
+        Removed leaves are among what they have, wherever there are any.
+        """
+        part, found = self._last
+        places = leaves_of(part.places, found.splits)
+        if leaves is not None:
+            places = places[
+                np.array([found.gone[p] or part.places.tree.nodes[p].id in leaves for p in places.tolist()])
+            ]
+        for i, place in enumerate(places.tolist()):
+            self._add(_other(_held(part, found, places[:i]), found, place))
+
+    def without(self, leaves: Collection[str]) -> Searched | None:
+        """The best subtree that has none of these leaves and none below them, nor any that was named before.
+
+        None where there is none.
+        """
+        places, allowed = self._whole.places, self._whole.allowed.copy()
+        out = np.array([node.id in leaves for node in places.tree.nodes] + [False] * (len(places) - places.n_nodes))
+        for level in places.levels[1:]:
+            out[level] |= out[places.parent[level]]
+        self._whole = replace(self._whole, allowed=allowed & ~out)
+        found = within_limits(self._whole)
+        return None if found is None else self._searched(found)
+
+    def _add(self, part: Candidates) -> None:
+        found = within_limits(part)
+        if found is not None:
+            heappush(self._parts, (-found.most, next(self._number), part, found))
+
+    def _searched(self, found: Found) -> Searched:
+        most = max([found.most, *(-parts[0] for parts in self._parts[:1])])
+        return searched(self.release, self.limits, self._whole, replace(found, most=most), self.criterion)
+
+
+def _held(part: Candidates, found: Found, places: IntArray) -> Candidates:
+    """The part of the trees in which these places are the leaves that they are in the one found."""
+    allowed, removable, divisible = part.allowed.copy(), part.removable.copy(), part.divisible.copy()
+    for place in places.tolist():
+        divisible[place] = False
+        (allowed if found.gone[place] else removable)[place] = False
+        above = int(part.places.parent[place])
+        while above >= 0:
+            allowed[above] = removable[above] = False
+            above = int(part.places.parent[above])
+    return replace(part, allowed=allowed, removable=removable, divisible=divisible)
+
+
+def _other(part: Candidates, found: Found, place: int) -> Candidates:
+    """The part of the trees in which this place is not the leaf that it is in the one found."""
+    name = "removable" if found.gone[place] else "allowed"
+    mask = getattr(part, name).copy()
+    mask[place] = False
+    return replace(part, **{name: mask})

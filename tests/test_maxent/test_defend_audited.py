@@ -1,0 +1,137 @@
+"""The best subtree that passes its own audit, against audits of all subtrees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from limited import ends, held, trees
+
+from maxent.api.adversary.estimate import estimate
+from maxent.api.releases.audited import Broken, audit_of, best_audited
+from maxent.api.releases.defend import defend
+from maxent.models.defenses.optimal.best_first import BestFirst
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.errors import InvalidInput
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
+from maxent.models.release import Release
+from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.accuracy import cases_of, score
+
+
+def people(seed: int, n: int = 100) -> pd.DataFrame:
+    """A private attribute decides with a public one."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": random.integers(0, 6, n).astype(float), "b": random.integers(0, 3, n).astype(str)})
+    frame["secret"] = random.integers(0, 2, n).astype(str)
+    likely = np.where(frame["secret"] == "1", frame["a"] > 2, frame["a"] > 4) * 0.7 + 0.15
+    return frame.assign(y=np.where(random.random(n) < likely, "yes", "no"))
+
+
+def grown(frame: pd.DataFrame, depth: int = 3) -> tuple[Release, Training]:
+    training = read_training(frame, target="y", qi=["a", "b"], private=["secret"])
+    return induce(training, Growth(max_depth=depth), publish="counts"), training
+
+
+def solid(tree: Any) -> bool:
+    """Whether something is published below every split."""
+    return not isinstance(tree, list) or (bool(ends(tree)[0]) and all(map(solid, tree)))
+
+
+def all_of(release: Release, limits: Limits, training: Training, **asked: Any) -> list[Release]:
+    """Every subtree that keeps the limits on leaves, best first, one after the other."""
+    search, found = BestFirst(release, limits, training, **asked), []
+    while (each := search.next()) is not None:
+        found.append((each.reached, each.release))
+        search.cut()
+    assert [share for share, _ in found] == sorted((share for share, _ in found), reverse=True)
+    return [each for _, each in found]
+
+
+@pytest.mark.parametrize("remove", [False, True])
+def test_all_subtrees_come_once_and_best_first(remove: bool) -> None:
+    release, training = grown(people(0), 2)
+    nodes = {node.id: node for node in release.trees[0].nodes}
+
+    def shape(name: str) -> Any:
+        node = nodes[name]
+        return (
+            np.array(list((node.counts or {}).values()))
+            if node.is_leaf
+            else [shape(b.child or "") for b in node.branches]
+        )
+
+    found = all_of(release, Limits(k=5), training, remove=remove)
+    whole = shape(release.trees[0].root.id)
+    every = [ends(tree) for tree in trees(whole) if solid(tree) and (remove or not ends(tree)[1])]
+    kept = [one for one, _ in every if all(sum(leaf) >= 5 for leaf in one)]
+    assert len(found) == len(kept) > 3
+    assert len({str(each.trees[0].nodes) for each in found}) == len(found)
+    assert held(whole).sum() == len(training)
+
+
+def test_the_best_of_all_that_pass() -> None:
+    """All leaves have 8 people, and yet private attributes leave fewer that are not told apart."""
+    frame = people(4)
+    release, training = grown(frame, 4)
+    limits = Limits(k=8, max_posterior=0.95, objective="impurity")
+    audit = audit_of(training, limits)
+    found, audits, cut = best_audited(BestFirst(release, limits, training), audit, "counts", 100)
+    assert found.proved
+    assert audits == cut + 1 > 1
+    search = BestFirst(release, limits, training)
+    while (each := search.next()) is not None and audit(each.release) is not None:
+        search.cut()  # one by one, whatever is to blame
+    assert each is not None
+    assert found.reached == pytest.approx(each.reached, abs=2e-6)
+    assert estimate(found.release, frame[["a", "b"]], frame).verdict(max_posterior=0.95, min_k=8).passed
+    few, more, _ = best_audited(BestFirst(release, limits, training), audit, "counts", 1)
+    assert audit(few.release) is None
+    assert few.most - 1e-9 <= found.reached <= few.reached
+    assert more >= 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaves_that_are_to_blame_are_cut_off_together(seed: int) -> None:
+    """An audit that breaks on pairs of leaves: the best of all without such pairs, and a bound where it ends early."""
+    random = np.random.default_rng(seed)
+    release, training = grown(people(seed), 3)
+    names = [node.id for node in release.trees[0].nodes]
+    pairs = [frozenset(map(str, random.choice(names, 2, replace=False))) for _ in range(len(names) * 4)]
+    limits, asked = Limits(k=4), {"remove": bool(seed % 2)}
+
+    def audit(published: Release) -> Broken | None:
+        leaves = {leaf.id for leaf in published.trees[0].leaves}
+        broken = next((pair for pair in pairs if pair <= leaves), None)
+        return None if broken is None else Broken("pairs", broken, broken)
+
+    every = all_of(release, limits, training, **asked) if not seed % 2 else []
+    found, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, "counts", 10_000)
+    assert found.proved
+    assert audit(found.release) is None
+    assert found.reached == next((share(e, training) for e in every if audit(e) is None), found.reached)
+    early, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, "counts", 3)
+    assert audit(early.release) is None
+    assert early.reached <= found.reached <= early.most
+
+
+def share(release: Release, training: Training) -> float:
+    return score(release, cases_of(training)).accuracy
+
+
+def test_audited_releases_from_the_command() -> None:
+    frame = people(4)
+    asked: Any = {"target": "y", "qi": ["a", "b"], "private": ["secret"], "k": 8, "max_depth": 4}
+    asked |= {"max_posterior": 0.95, "objective": "impurity"}
+    found = defend(frame, "optimal", audited=True, **asked)
+    assert "audited: an adversary who knows all that is stated stays within the limits (k = 8)" in str(found.notes)
+    assert found.rows[0]["audits"] == found.rows[0]["cut_off"] + 1
+    assert estimate(found.release, frame[["a", "b"]], frame).verdict(max_posterior=0.95, min_k=8).passed
+    assert "--audited cuts such subtrees off" in str(defend(frame, "optimal", **asked).notes)
+    with pytest.raises(InvalidInput, match=r"a subtree that passes, found none does: max_posterior"):
+        defend(frame, "optimal", audited=True, publish="labels", audits=2, **asked)
+    with pytest.raises(InvalidInput, match="audited"):
+        defend(frame, "optimal", audited=True, grow=True, **asked)
