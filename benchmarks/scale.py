@@ -10,6 +10,8 @@ command  `maxent estimate` as a whole
 
 Seconds are those of the processor, which other work on it disturbs least. The last line has the growth exponents: the
 slope of the logarithm of the seconds over that of the number of quasi-identifiers.
+
+With --in-parts whole calls of `maxent estimate -o FOLDER/` are measured instead: one process, two, a Dask cluster.
 """
 
 from __future__ import annotations
@@ -249,6 +251,14 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep the releases and tables there")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--in-parts", action="store_true", help="whole calls with -o FOLDER/, see scale_parts.py")
+    ways = ["one", "jobs", "dask"]
+    parser.add_argument(
+        "--workers", choices=ways, nargs="+", default=ways, help="in parts: one process, two, a cluster"
+    )
+    parser.add_argument("--grown-on", type=int, default=1_000_000, metavar="N", help="in parts: people of the tree")
+    parser.add_argument("--memory", metavar="SIZE", help="in parts: that of the call")
+    parser.add_argument("--kill-every", type=float, metavar="S", help="in parts: end a worker every so many seconds")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     call = parser.parse_args()
     if call.child:
@@ -257,6 +267,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = call.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        if call.in_parts:
+            from scale_parts import run_in_parts
+
+            return run_in_parts(call, folder)
         rows = [run(n, call, folder) for n in sorted(set(call.sizes))]
     if call.json:
         print(json.dumps({"runs": rows, "exponents": exponents(rows, SIZE, GROWING) if len(rows) > 1 else None}))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
     from maxent.api.decisions.verify import verify as verify
+    from maxent.api.parts.estimate import estimate_in_parts as estimate_in_parts
+    from maxent.api.parts.result import EstimateInParts as EstimateInParts
     from maxent.api.releases.convert import convert as convert
     from maxent.api.releases.defend import defend as defend
     from maxent.api.releases.export import export as export
@@ -73,6 +75,8 @@ _HOME = {
     "defend": "maxent.api.releases.defend",
     "Estimate": "maxent.results.estimate",
     "estimate": "maxent.api.adversary.estimate",
+    "estimate_in_parts": "maxent.api.parts.estimate",
+    "EstimateInParts": "maxent.api.parts.result",
     "export": "maxent.api.releases.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",

@@ -172,9 +172,9 @@ class Tables:
         found = Case(people.joined.release, people.table, joined=people.joined)
         if self.truth is not None and people.joined.membership is not None:
             classes = read_classes(self.truth, people, self.who, reader)
-            found = replace(replace(self, truth=None)._with_companions(found, reader), truth=classes)
+            found = replace(replace(self, truth=None).with_companions(found, reader), truth=classes)
         else:
-            found = self._with_companions(found, reader)
+            found = self.with_companions(found, reader)
         return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
 
     def _single(self) -> Source | None:
@@ -195,7 +195,7 @@ class Tables:
                 return replace(known, release=release)
         reader = reader_of(self.reading)
         table = read_qi(qi, release, count=self.count, reader=reader)
-        self._read.append(self._with_companions(Case(release, table), reader))
+        self._read.append(self.with_companions(Case(release, table), reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:
@@ -207,9 +207,9 @@ class Tables:
 
         reader = reader_of(self.reading)
         records, people = read_published(published, qi, target=target, count=self.count, reader=reader)
-        return self._with_companions(Case(records_release(records), people, records=records), reader)
+        return self.with_companions(Case(records_release(records), people, records=records), reader)
 
-    def _with_companions(self, case: Case, reader: Reader) -> Case:
+    def with_companions(self, case: Case, reader: Reader) -> Case:
         """A case with what goes with its table."""
         release, table = case.release, case.people
         marginal, facts, truth = None, None, None

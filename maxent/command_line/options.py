@@ -182,7 +182,10 @@ TimeLimit = Annotated[
 Jobs = Annotated[int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core.")]
 Dask = Annotated[
     str | None,
-    panels.run(metavar="ADDRESS", help="Dask cluster that does the work, such as tcp://scheduler:8786."),
+    panels.run(
+        metavar="ADDRESS",
+        help="Dask cluster that does the work, such as tcp://scheduler:8786; local:N starts one of N processes.",
+    ),
 ]
 Floor = Annotated[
     float,

@@ -32,15 +32,17 @@ class _Ended(BaseException):
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(within: Path | None = None) -> Iterator[Path]:
     """A temporary folder for this user alone, which is gone at the end, also at that by SIGTERM or SIGHUP.
+
+    It is in the folder for temporary files, or ``within`` another one.
 
     These signals then end the process as they would have, once whatever was opened meanwhile is closed. That takes the
     main thread; handlers that somebody else has set are left alone.
     """
-    remove_dead()
+    remove_dead(within)
     with _signals() as signals:
-        folder, handle = _locked_folder()
+        folder, handle = _locked_folder(within)
         try:
             yield folder
         finally:
@@ -50,11 +52,11 @@ def scratch() -> Iterator[Path]:
                 os.close(handle)
 
 
-def remove_dead() -> None:
+def remove_dead(within: Path | None = None) -> None:
     """Remove the folders of processes of this user that are no more."""
     if not _POSIX:
         return
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+    with suppress(OSError), os.scandir(tempfile.gettempdir() if within is None else within) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name):
                 with suppress(OSError):
@@ -72,10 +74,10 @@ def _remove_if_dead(path: str) -> None:
         os.close(handle)
 
 
-def _locked_folder() -> tuple[Path, int | None]:
+def _locked_folder(within: Path | None) -> tuple[Path, int | None]:
     """A new folder, and what holds its lock."""
     while True:
-        path = tempfile.mkdtemp(prefix=PREFIX)
+        path = tempfile.mkdtemp(prefix=PREFIX, dir=within)
         if not _POSIX:
             return Path(path), None
         try:

@@ -84,10 +84,10 @@ def aggregate(
     single = len(tables) == 1
     label = tables[0].source if single else source
     wanted = [*names, *([] if count is None else [count])]
-    problems = _headers(tables, source, wanted)
+    problems = header_problems(tables, source, wanted)
     header = tables[0].header
     keys = [name for name in names if name in header]
-    forms = [_form({table.types[name] for table in tables}) for name in keys]
+    forms = [form_of({table.types[name] for table in tables}) for name in keys]
     ends: list[int] = []
     stored = _rows(tables, keys, forms, count if count in header else None, ends, reader.reading)
     grouped = _group(stored, forms, label, reader.reading.max_memory)
@@ -96,9 +96,9 @@ def aggregate(
     order = np.argsort(place)
     columns = {}
     for i, (name, form) in enumerate(zip(keys, forms, strict=True)):
-        column = from_arrow(_restored(grouped.column(i), form))
+        column = from_arrow(restored(grouped.column(i), form))
         columns[name] = Column(column.codes[order], column.values, numeric=column.numeric)
-    lines, ragged, locate = _places(tables, ends, place[order])
+    lines, ragged, locate = row_places(tables, ends, place[order])
     frame = Frame(
         label,
         tables[0].unit if single else "row",
@@ -108,20 +108,20 @@ def aggregate(
         grouped.column("repeats").to_numpy()[order],
         tuple(problems + ragged),
         locate,
-        decimal=_decimal(tables),
+        decimal=decimal_of(tables),
         text=single and tables[0].text,
     )
     individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
     return Groups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
 
 
-def _decimal(tables: Sequence[TableFile]) -> Decimal | None:
+def decimal_of(tables: Sequence[TableFile]) -> Decimal | None:
     """Decimal mark of all tables, else a point."""
     (found, *others) = {table.decimal for table in tables}
     return "point" if others else found
 
 
-def _headers(tables: Sequence[TableFile], source: str, wanted: Sequence[str]) -> list[Problem]:
+def header_problems(tables: Sequence[TableFile], source: str, wanted: Sequence[str]) -> list[Problem]:
     """List the wanted columns that occur twice; refuse files that lack one which others have."""
     if len(tables) == 1:
         return repeated_columns(tables[0].header, wanted, heading(tables[0].unit))
@@ -138,7 +138,7 @@ def _headers(tables: Sequence[TableFile], source: str, wanted: Sequence[str]) ->
     return listed(repeated, len(repeated), "columns")
 
 
-def _places(
+def row_places(
     tables: Sequence[TableFile], ends: Sequence[int], rows: IntArray
 ) -> tuple[IntArray, list[Problem], Callable[[int], str]]:
     """Return what `Frame` calls the places of rows, which are counted through all tables from 0; the ragged rows."""
@@ -162,7 +162,7 @@ def _places(
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class Form:
     """Form in which a column is grouped: as text, or, where ``kind`` is its type, as the bits of its numbers.
 
     Bits, because 0.0 and -0.0 are equal, NaN is not equal to itself, and Arrow does not group by float16.
@@ -172,18 +172,18 @@ class _Form:
     kind: pa.DataType | None = None
 
 
-def _form(types: set[pa.DataType]) -> _Form:
+def form_of(types: set[pa.DataType]) -> Form:
     """Choose the form of a column that has these types in the files."""
     import pyarrow as pa
 
     (kind, *others) = types
     if others or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         # In a dictionary, so that a long text in many rows is held once.
-        return _Form(pa.dictionary(pa.int32(), pa.string()))
-    return _Form({8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[kind.bit_width], kind)
+        return Form(pa.dictionary(pa.int32(), pa.string()))
+    return Form({8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[kind.bit_width], kind)
 
 
-def _stored(array: Any, form: _Form) -> Any:
+def stored_in(array: Any, form: Form) -> Any:
     """Return an Arrow array in the form it is grouped by."""
     import pyarrow as pa
 
@@ -198,8 +198,8 @@ def _stored(array: Any, form: _Form) -> Any:
     return pa.DictionaryArray.from_arrays(codes, pa.array(column.texts(), pa.string()))
 
 
-def _restored(array: Any, form: _Form) -> Any:
-    """Undo `_stored`, up to text, for a chunked array."""
+def restored(array: Any, form: Form) -> Any:
+    """Undo `stored_in`, up to text, for a chunked array."""
     import pyarrow as pa
 
     return array if form.kind is None else pa.chunked_array([c.view(form.kind) for c in array.chunks], form.kind)
@@ -208,7 +208,7 @@ def _restored(array: Any, form: _Form) -> Any:
 def _rows(
     tables: Sequence[TableFile],
     keys: Sequence[str],
-    forms: Sequence[_Form],
+    forms: Sequence[Form],
     count: str | None,
     ends: list[int],
     reading: Reading,
@@ -220,11 +220,11 @@ def _rows(
     for table in tables:
         for batch in table.batches([*keys, *([] if count is None else [count])]):
             rows = batch.num_rows
-            cells = [_stored(batch.column(i), form) for i, form in enumerate(forms)]
+            cells = [stored_in(batch.column(i), form) for i, form in enumerate(forms)]
             people = (
                 np.ones(rows, dtype=np.int64)
                 if count is None
-                else _people(batch.column(len(keys)), reading, table.decimal)
+                else people_in(batch.column(len(keys)), reading, table.decimal)
             )
             known = [np.sign(people), np.ones_like(people), people.astype(np.float64), np.arange(place, place + rows)]
             yield pa.record_batch([*cells, *map(pa.array, known)], schema=schema)
@@ -232,7 +232,7 @@ def _rows(
         ends.append(place)
 
 
-def _schema(forms: Sequence[_Form]) -> pa.Schema:
+def _schema(forms: Sequence[Form]) -> pa.Schema:
     """Columns that are grouped by (``key0``, ``key1``, ..., and the sign of people), and those added up in a group."""
     import pyarrow as pa
 
@@ -241,7 +241,7 @@ def _schema(forms: Sequence[_Form]) -> pa.Schema:
     return pa.schema([*keys, *known])
 
 
-def _people(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray:
+def people_in(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray:
     """Return numbers of individuals, -1 for those that are refused."""
     import pyarrow as pa
 
@@ -253,7 +253,7 @@ def _people(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray:
     return np.append(np.where(np.isnan(found) | lacking, -1, found), -1).astype(np.int64)[column.codes]
 
 
-def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[_Form], source: str, max_memory: int) -> pa.Table:
+def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[Form], source: str, max_memory: int) -> pa.Table:
     """Merge equal rows, as they come; merging takes about twice ``max_memory`` for a moment."""
     import pyarrow as pa
 

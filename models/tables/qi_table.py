@@ -84,7 +84,7 @@ class QITable:
 
     def describe(self, index: int) -> str:
         """Return a quasi-identifier for people to read: ``Education=Masters, Age=3``."""
-        return _describe(self.attributes, self.levels, self.codes[index])
+        return describe_codes(self.attributes, self.levels, self.codes[index])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +122,7 @@ class Records:
 
     def describe(self, index: int) -> str:
         """Return the attributes of a row for people to read: ``Education=Masters, Age=3``."""
-        return _describe(self.attributes, self.levels, self.codes[index])
+        return describe_codes(self.attributes, self.levels, self.codes[index])
 
 
 def read_qi(source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None) -> QITable:
@@ -343,7 +343,7 @@ def sum_by(index: IntArray, counts: IntArray, size: int) -> IntArray:
     return np.bincount(index, weights=counts, minlength=size).astype(np.int64)
 
 
-def _describe(attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]], codes: IntArray) -> str:
+def describe_codes(attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]], codes: IntArray) -> str:
     """Return a quasi-identifier for people to read."""
     values = [level[code] for level, code in zip(levels, codes.tolist(), strict=True)]
     texts = map(value_in_words, values)

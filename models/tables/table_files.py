@@ -165,10 +165,23 @@ def large_files(source: Source, reader: Reader | None = None) -> tuple[Path, ...
     """
     if not isinstance(source, (str, PathLike)):
         return ()
-    path = Path(source)
-    if any(mark in fspath(source) for mark in "*?[") and not os.path.exists(path):
+    files = files_of(source)
+    if len(files) > 1 or files[0] != Path(source):
+        return files
+    return files if _is_large(files[0], _max_memory(reader)) else ()
+
+
+def files_of(source: str | PathLike[str]) -> tuple[Path, ...]:
+    """Return the files that a path or a pattern names, as `large_files` does, however large they are.
+
+    Raises
+    ------
+    InvalidInput
+        When no file matches the pattern, or files of several formats do.
+    """
+    if any(mark in fspath(source) for mark in "*?[") and not os.path.exists(source):
         return matching_files(fspath(source))
-    return (path,) if _is_large(path, _max_memory(reader)) else ()
+    return (Path(source),)
 
 
 def _is_large(path: Path, max_memory: int) -> bool:

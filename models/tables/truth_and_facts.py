@@ -212,11 +212,11 @@ def recoded(codes: IntArray, levels: Sequence[npt.NDArray[Any]], table: QITable)
 
     ``levels`` are what the codes mean now, for the same attributes in the same order.
     """
-    columns = [_level_index(level, table.levels[j])[codes[:, j]] for j, level in enumerate(levels)]
+    columns = [level_index(level, table.levels[j])[codes[:, j]] for j, level in enumerate(levels)]
     return np.column_stack([np.zeros((len(codes), 0), dtype=np.int64), *columns])
 
 
-def _level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:
+def level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:
     """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both.
 
     A missing number, NaN, is the last of the levels that have one.
@@ -284,7 +284,7 @@ def _fact_codes(frame: Frame, attribute: Attribute, levels: npt.NDArray[Any], pr
     if attribute.values is not None:
         return categorical(frame, attribute.name, attribute.values, problems, optional=True)
     numbers = finite(frame, attribute.name, problems, optional=True)
-    at = _level_index(numbers, levels)
+    at = level_index(numbers, levels)
     lookup = np.where(np.isnan(numbers), _ANY, np.where(at < 0, _NONE, at))
     # Missing cells have code -1, which is the entry appended here.
     return np.append(lookup, _ANY)[frame.columns[attribute.name].codes]

@@ -48,6 +48,11 @@ class Cluster:
 
     client: Any
 
+    @property
+    def workers(self) -> int:
+        """How many workers there are now, at least 1."""
+        return max(len(self.client.nthreads()), 1)
+
     def share(self, data: bytes) -> Any:
         """Data that calls may have among their arguments; workers get it once, and from each other."""
         with _however_large():
@@ -140,8 +145,19 @@ def _is_address(text: object) -> bool:
 
 
 @contextmanager
+def _started(workers: int) -> Iterator[str]:
+    """The address of a cluster of so many processes of one thread each on this machine, which is gone at the end."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """A cluster, by the address of its scheduler: ``tcp://host:8786``.
+    """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
 
     Raises
     ------
@@ -155,8 +171,12 @@ def connected(address: str) -> Iterator[Cluster]:
     need("distributed", "a Dask cluster needs distributed")
     from distributed import Client
 
+    if isinstance(address, str) and (local := re.fullmatch(r"local:([1-9][0-9]{0,3})", address)):
+        with _started(int(local[1])) as started, connected(started) as cluster:
+            yield cluster
+        return
     if not _is_address(address):  # distributed would complain for twenty seconds, and once more at the end
-        expected = "the address of a Dask scheduler, such as tcp://host:8786"
+        expected = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
         raise invalid("options", ARGUMENT, "dask", expected, shorten(address))
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]

@@ -145,7 +145,8 @@ def test_all_that_will_fail_is_told_at_once(folder, capsys):
     for expected in (
         "maxent: --jobs: expected a whole number other than 0, found 0",
         "maxent: -o: expected a folder that can be made and written to, found 'people.csv/out'",
-        "maxent: --dask: expected the address of a Dask scheduler, such as tcp://host:8786, found 'nowhere'",
+        "maxent: --dask: expected the address of a Dask scheduler, such as tcp://host:8786, "
+        "or local:N for N processes here, found 'nowhere'",
         "maxent: study.toml: 3 points like data=people method=kadet k=70: kadet, root: k: expected at most 67",
         "maxent: study.toml: 3 points like data=people method=kadet k=80: kadet, root: k: expected at most 67",
         "maxent: study.toml: 3 points like data=people method=none: id3, column 'age': type: expected categories",

@@ -137,7 +137,8 @@ def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
     with pytest.raises(cluster.ClusterLost, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
         maxent.estimate(release, frame, dask="tcp://127.0.0.1:1")
     for address in ("there", "", "tcp://", "tcp://:::", "tcp://host", "tcp://host:x", "tcp://host:99999", "gopher://x"):
-        expected = f"dask: expected the address of a Dask scheduler, such as tcp://host:8786, found {address!r}"
+        known = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
+        expected = f"dask: expected {known}, found {address!r}"
         with pytest.raises(InvalidInput, match=re.escape(expected)):
             maxent.estimate(release, frame, dask=address)
     with (

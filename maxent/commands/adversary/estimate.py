@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line import part_options as parts
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Files, Who, named, split_files
@@ -43,6 +45,7 @@ def command(
     backend: opt.Backend = "auto",
     solving: Any = None,
     dask: opt.Dask = None,
+    memory: parts.Memory = None,
     top: opt.Top = 10,
     single_optimum: opt.SingleOptimum = False,
     bounds: Annotated[
@@ -54,7 +57,7 @@ def command(
     level: opt.Level = None,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.OutputOrPlot = None,
+    output: parts.OutputInParts = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
         EstimatePlot | None, panels.output(help="Plot that -o draws; default: leaves. divergence needs --truth.")
@@ -76,6 +79,11 @@ def command(
         "reading": reading,
         "who": who,
     }
+    if memory is not None or is_folder(output):
+        from maxent.commands.adversary.estimate_in_parts import run
+
+        refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
+        return partial(run, qi, options, as_json, output, memory, asked, refused)
     return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
@@ -127,6 +135,11 @@ def _run(
     return UNRELIABLE
 
 
+def is_folder(output: str | None) -> bool:
+    """Whether an output is a folder, by how it is written, or as there is one."""
+    return output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
+
+
 def _level(bounds: bool, level: opt.LevelName | None) -> str | None:
     """The last level of proof, None for no proof; one without a proof is refused."""
     if level is not None and not bounds:
@@ -136,7 +149,7 @@ def _level(bounds: bool, level: opt.LevelName | None) -> str | None:
     return (level or opt.LevelName.auto).value if bounds else None
 
 
-def _tell_ahead(text: str) -> None:
+def tell_ahead(text: str) -> None:
     """Say early that solving takes long, and what ends it sooner."""
     tell(f"note: {text}; --time-limit SECONDS gives the best answer by then")
 
@@ -167,7 +180,7 @@ def _estimated(
     how = taken(Solving, options)
     of_trees = {name: options[name] for name in TREES_ONLY}
     case = read_case(trees, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
-    with progress() as told, hearing(_tell_ahead):
+    with progress() as told, hearing(tell_ahead):
         result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
     row = {"release": named(trees), "defense": described(case.release), **estimate_numbers(result)}
     if attacked:

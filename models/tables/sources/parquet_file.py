@@ -47,6 +47,8 @@ class ParquetFile:
         The type in the file of the first column of each name.
     rows : int
         How many there are, as it says.
+    groups : tuple of int
+        How many there are in each row group.
     sizes : mapping
         The most bytes that a row group says it has of a column, unpacked, by the name of the column.
     max_memory : int
@@ -60,6 +62,7 @@ class ParquetFile:
     header: tuple[str, ...]
     stored: Mapping[str, pa.DataType]
     rows: int
+    groups: tuple[int, ...]
     sizes: Mapping[str, int]
     max_memory: int
     expanded: frozenset[str]
@@ -83,8 +86,10 @@ class ParquetFile:
         """The columns of dates, times or durations."""
         return frozenset(name for name, kind in self.stored.items() if is_time(kind))
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows: the first column of each name, in this order, as numbers or as text in dictionaries.
+
+        ``groups`` are the row groups to read, by default all.
 
         Raises
         ------
@@ -109,7 +114,7 @@ class ParquetFile:
         start = 0
         with self.open() as file, _refusals(self.source):
             data = parquet.ParquetFile(file, read_dictionary=dictionaries)
-            for batch in data.iter_batches(rows, columns=list(names)):
+            for batch in data.iter_batches(rows, None if groups is None else list(groups), columns=list(names)):
                 columns = [batch.column(batch.schema.names.index(name)) for name in names]
                 plain = [plain_array(c, self.source, name, start) for c, name in zip(columns, names, strict=True)]
                 # A batch without columns would lose the number of its rows.
@@ -145,7 +150,9 @@ def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -
             if not _IN_PLACE.issuperset(chunk.encodings):
                 expanded.add(name)
         rows = file.metadata.num_rows
-        return ParquetFile(source, opener, tuple(schema.names), stored, rows, sizes, max_memory, frozenset(expanded))
+        groups = tuple(file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups))
+        header = tuple(schema.names)
+        return ParquetFile(source, opener, header, stored, rows, groups, sizes, max_memory, frozenset(expanded))
 
 
 class _Closed(Exception):

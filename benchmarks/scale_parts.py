@@ -1,0 +1,216 @@
+"""Estimates in parts of up to tens of millions of people, measured: python benchmarks/scale.py --in-parts.
+
+Whole calls of `maxent estimate -o FOLDER/`, from reading to the last file of posteriors: seconds of the clock (on a
+quiet machine), of all processors, and the peak memory of every process. People are drawn evenly from the domain of the
+attributes of scale.py and one of 500 districts, so that nearly all are different; a multiway tree is grown on at most
+``--grown-on`` of them, and published with error rates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scale import ATTRIBUTES, CLASSES, exponents
+
+DISTRICTS = 500
+ROWS = 1 << 20
+"""Rows that are made together, and of a row group."""
+
+WORKERS = {"one": [], "jobs": ["--jobs", "2"], "dask": ["--dask", "local:2"]}
+"""What each way of working adds to the call."""
+
+
+def sizes() -> dict[str, int]:
+    return {**ATTRIBUTES, "district": DISTRICTS}
+
+
+def blocks(n: int, seed: int) -> Iterator[tuple[Any, Any, Any]]:
+    """Codes, shape (n_rows, n_attributes), individuals of each row, and a class of each, block by block."""
+    import numpy as np
+
+    of_value = [
+        np.random.default_rng((seed, j)).standard_normal((size, CLASSES)) for j, size in enumerate(sizes().values())
+    ]
+    for block, begin in enumerate(range(0, n, ROWS)):
+        rng = np.random.default_rng((seed, 1000 + block))
+        rows = min(ROWS, n - begin)
+        codes = np.column_stack([rng.integers(0, size, rows, dtype=np.int16) for size in sizes().values()])
+        score = sum(weight[code] for weight, code in zip(of_value, codes.T, strict=True))
+        classes = (score + rng.gumbel(size=score.shape)).argmax(axis=1)
+        yield codes, rng.choice([1, 2, 3], rows, p=[0.6, 0.25, 0.15]), classes
+
+
+def arrow(codes: Any, **more: Any) -> Any:
+    """A table of the attributes, and of other columns."""
+    import numpy as np
+    import pyarrow as pa
+
+    columns = {}
+    for j, (name, size) in enumerate(sizes().items()):
+        values = pa.array([f"{name}-{v}" for v in range(size)])
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes[:, j].astype(np.int32)), values)
+    return pa.table({**columns, **{name: pa.array(values) for name, values in more.items()}})
+
+
+def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path, Path]:
+    """The release and the adversary's table, as files."""
+    import numpy as np
+    import pandas as pd
+    from pyarrow import parquet
+
+    from maxent.models.induction.inducers import id3
+
+    tree, qi = folder / f"{n}.parts.json", folder / f"{n}.parts.parquet"
+    if qi.exists():
+        return tree, qi
+    writer, sample, held = None, [], 0
+    for codes, counts, classes in blocks(n, call.seed):
+        table = arrow(codes, count=counts)
+        writer = writer or parquet.ParquetWriter(qi, table.schema)
+        writer.write_table(table, row_group_size=ROWS)
+        if held < call.grown_on:
+            some = np.repeat(np.arange(len(counts)), counts)[: call.grown_on - held]
+            grown = arrow(codes[some]).to_pandas()
+            grown["class"] = pd.Categorical.from_codes(classes[some], [f"c{x:02d}" for x in range(CLASSES)])
+            sample.append(grown)
+            held += len(grown)
+    assert writer is not None
+    writer.close()
+    people = pd.concat(sample, ignore_index=True)
+    del sample
+    release = id3(
+        people,
+        target="class",
+        qi=list(sizes()),
+        impurity=call.impurity,
+        publish="rates",
+        min_samples_split=call.split,
+    )
+    release.save(tree)
+    return tree, qi
+
+
+class Watch:
+    """Peak memory, in MB, of a process and of all below it, as Linux counts it for each."""
+
+    def __init__(self, process: int) -> None:
+        self.process, self.peaks, self.over = process, dict[int, float](), threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    def _watch(self) -> None:
+        while not self.over.wait(0.1):
+            for process in self.below():
+                try:
+                    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+                except OSError:
+                    continue
+                if peak := re.search(r"VmHWM:\s+(\d+) kB", text):
+                    self.peaks[process] = int(peak[1]) / 1024
+
+    def below(self) -> list[int]:
+        """The process, and those that it started, and those that these started."""
+        parents = {}
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                text = entry.read_text(encoding="utf-8")
+            except OSError:
+                continue
+            parents[int(entry.parent.name)] = int(text.rpartition(")")[2].split()[1])
+        found = [self.process]
+        for each in found:
+            found += [process for process, parent in parents.items() if parent == each]
+        return found
+
+    def end(self) -> list[int]:
+        """The peaks, the largest first; of helpers that hold nothing none."""
+        self.over.set()
+        self.thread.join()
+        return sorted((round(peak) for peak in self.peaks.values() if peak > 50), reverse=True)
+
+
+def killing(watch: Watch, every: float) -> None:
+    """End one worker again and again: the one with most memory, but never the process that it works for."""
+    while not watch.over.wait(every):
+        workers = [p for p in watch.below() if p != watch.process and watch.peaks.get(p, 0) > 150]
+        if workers:
+            print(f"killing worker {max(workers)}", file=sys.stderr, flush=True)
+            os.kill(max(workers), signal.SIGKILL)
+
+
+def measured(n: int, way: str, call: argparse.Namespace, folder: Path, files: tuple[Path, Path]) -> dict[str, Any]:
+    """One whole call."""
+    out = folder / "posteriors"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [sys.executable, "-m", "maxent", "estimate", *map(str, files), "--count", "count", "--json"]
+    command += ["--knowledge", "label,rate", "--rounding", "exact", "-o", f"{out}/", *WORKERS[way]]
+    command += ["--memory", call.memory] if call.memory else []
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=said, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        watch = Watch(process.pid)
+        if call.kill_every:
+            threading.Thread(target=killing, args=(watch, call.kill_every), daemon=True).start()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds, peaks = time.perf_counter() - begin, watch.end()
+        said.seek(0)
+        text = said.read()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit status {process.returncode}")
+    summary = json.loads(text)
+    size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
+    shutil.rmtree(out)
+    return {
+        "distinct_qi": summary["distinct_qi"],
+        "individuals": summary["individuals"],
+        "leaves": summary["parts"]["leaves"],
+        "workers": way,
+        "wall": seconds,
+        "processors": usage.ru_utime + usage.ru_stime,
+        "peaks": peaks,
+        "written": size,
+        "entropy": summary["entropy"],
+        "status": summary["status"],
+    }
+
+
+def run_in_parts(call: argparse.Namespace, folder: Path) -> int:
+    """Measure all sizes and ways, and print a line for each as it is done."""
+    rows = []
+    print("      QIs     people  leaves  workers  wall s  CPU s  files MB   entropy  status   peak MB of every process")
+    for n in sorted(set(call.sizes)):
+        files = write_instance(n, call, folder)
+        for way in call.workers:
+            row = measured(n, way, call, folder, files)
+            rows.append(row)
+            print(
+                f"{row['distinct_qi']:9d}  {row['individuals']:9d}  {row['leaves']:6d}  {way:>7}  {row['wall']:6.1f}  "
+                f"{row['processors']:5.1f}  {row['written']:8.1f}  {row['entropy']:.6f}  {row['status']}  "
+                f"{', '.join(map(str, row['peaks']))}",
+                flush=True,
+            )
+        if not call.folder:
+            for path in files:
+                path.unlink()
+    for way in call.workers:
+        mine = [row for row in rows if row["workers"] == way]
+        if len(mine) > 1:
+            slopes = exponents(mine, "distinct_qi", ["wall", "processors"])
+            print(f"{way}: wall n^{slopes['wall']:.2f}, processors n^{slopes['processors']:.2f}")
+    if call.json:
+        print(json.dumps(rows))
+    return 0

@@ -1,0 +1,286 @@
+"""Estimates of more people than memory holds: leaf by leaf, in files, by several workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from maxent.api.adversary.estimate import Progress, Solving, estimate_case
+from maxent.api.case import Case, Published, Tables
+from maxent.api.compile import Knowledge
+from maxent.api.opening import open_published
+from maxent.api.parts.folder import InParts, made, moved
+from maxent.api.parts.linked import links_of
+from maxent.api.parts.memory import SINGLE, rows_at_a_time
+from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
+from maxent.api.parts.result import POSTERIORS, EstimateInParts, FarFrom
+from maxent.api.parts.scan import Resources, Scanned, different_people, scan_table, scan_truth
+from maxent.api.parts.workers import Told, workers_of
+from maxent.constraints.kinds.context import Noise
+from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.files.input_files import is_standard_input
+from maxent.models.files.output import write_atomically
+from maxent.models.files.scratch import scratch
+from maxent.models.formats.release_reader import Records
+from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.release import Impurity, Release
+from maxent.models.tables.columns.column_names import own_names
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.parts.groups import groups_of
+from maxent.models.tables.parts.runs import sizes_of
+from maxent.models.tables.table_files import files_of
+from maxent.models.text.sizes import size_text
+from maxent.models.trees.printed_rates import Rounding
+from maxent.results.estimate import Estimate
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray
+
+GROUP = 1 << 18
+"""Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
+
+
+def estimate_in_parts(
+    release: Release | Records,
+    qi: Source,
+    folder: str | PathLike[str] | None = None,
+    truth: Source | None = None,
+    *,
+    memory: int | str | None = None,
+    knowledge: str | Iterable[str] | None = None,
+    impurity: Impurity | None = None,
+    marginal: Source | None = None,
+    facts: Source | None = None,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    confidence: float = 0.99,
+    noise: Noise = "intervals",
+    jobs: int = 1,
+    dask: str | None = None,
+    top: int = 10,
+    progress: Progress | None = None,
+    reading: Reading | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    gain: Source | None = None,
+) -> Estimate:
+    """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
+
+    The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
+    and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
+    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`.
+
+    Where something links people of different leaves (`maxent.api.parts.linked`), all of them are estimated together in
+    one process, as `maxent.estimate` does, if they fit into memory.
+
+    Parameters
+    ----------
+    release, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, top, progress, reading, sensitive, gain
+        As for `maxent.estimate`.
+    qi, truth : path or pattern
+        As for `maxent.estimate`, but files: they are read more than once, by all workers.
+    folder : path, optional
+        A folder for the posteriors, which is new or empty: Parquet files with the columns of `maxent.estimate`, a row
+        per distinct quasi-identifier, in the order of leaves. By default posteriors are not kept.
+    memory : int or str, optional
+        Bytes that all processes on this machine may take, such as ``"4GB"``; by default most of what it has.
+    jobs : int
+        Processes, -1 for one on each core; the result is the same bit for bit.
+    dask : str, optional
+        The address of the scheduler of a Dask cluster in place of them, or ``local:N``. Its workers must see the same
+        files, the folder included.
+
+    Returns
+    -------
+    Estimate
+        An `EstimateInParts`, or where people are linked a plain one.
+
+    Warns
+    -----
+    UnreliableResult
+        When the status of the result is not ``optimal``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
+        for memory, saying what links them.
+    """  # noqa: E501
+    where = InParts.of(folder, memory)
+    how = Solving(jobs=jobs, dask=dask, top=top)
+    tables = Tables(qi, truth, facts, marginal, count, reading, None, sensitive, gain)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
+    return estimate_tables(release, tables, known, how, where, progress=progress)
+
+
+def estimate_tables(
+    published: Published,
+    tables: Tables,
+    known: Knowledge,
+    how: Solving,
+    where: InParts,
+    *,
+    target: str | None = None,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> Estimate:
+    """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
+
+    Raises
+    ------
+    InvalidInput
+        As there.
+    """
+    known.check()
+    reader = reader_of(tables.reading)
+    several = isinstance(published, (list, tuple)) and len(published) != 1
+    opened = published if several else open_published(_only(published), reader)
+    if isinstance(opened, Release):
+        linked = list(links_of(opened, known.kinds))
+    else:
+        linked = ["several releases about overlapping people" if several else "generalised records"]
+    linked += ["known classes of some people"] * (tables.facts is not None)
+    linked += ["control people"] * (tables.control is not None)
+    tell = progress or (lambda text, done, total: None)
+    if linked:
+        return _together(opened, tables, known, how, where, linked, target, tell, interruptible=interruptible)
+    check_unused("records, and this is a tree", target=target)
+    check_unused("several releases, each with a table of its own", who=tables.who)
+    with made(where.folder) as folder, scratch(folder) as kept, workers_of(how.jobs, how.dask) as workers:
+        with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
+        return _in_parts(cast("Release", opened), tables, reader, known, how, where, with_, tell)
+
+
+def _in_parts(
+    release: Release,
+    tables: Tables,
+    reader: Reader,
+    known: Knowledge,
+    how: Solving,
+    where: InParts,
+    with_: Resources,
+    tell: Progress,
+) -> Estimate:
+    """The estimate of a release of one tree whose leaves are independent."""
+
+    def told(what: str) -> Told:
+        return lambda done, total: tell(what, done, total)
+
+    people = _only(tables.qi)
+    scanned = scan_table(
+        _files("qi", people), str(people), release, tables.count, reader, with_, told("reading the table")
+    )
+    table, leaves = scanned.table()
+    truth_runs, truth = None, None
+    if tables.truth is not None:
+        truth_files, name = _files("truth", tables.truth), str(tables.truth)
+        truth_runs, by_class = scan_truth(
+            truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
+        )
+        truth = by_class[leaves]
+    case = replace(tables, truth=None).with_companions(Case(release, table), reader)
+    found = estimate_case(replace(case, truth=truth), known, replace(how, jobs=1, dask=None))
+    posterior = np.full((len(scanned.people), len(release.target.classes)), np.nan)
+    posterior[leaves] = found.probabilities
+    np.save(with_.folder / "posterior.npy", posterior)
+    columns = _columns(release, table.attributes, divergence=truth is not None)
+    out = None if where.folder is None else with_.folder
+    job = Evaluation(
+        scanned.runs, truth_runs, scanned.packing, table.levels, with_.folder / "posterior.npy", columns, out, how.top
+    )
+    path = pickled(job, with_.folder / "evaluation")
+    sizes = sizes_of(scanned.runs, len(scanned.people))
+    groups = groups_of(sizes, min(with_.rows, GROUP))
+    results = with_.workers.map(evaluate_group, [(group, path) for group in groups], told("evaluating leaves"))
+    if wrong := [each for each in results if each.n_different]:
+        some = [one for each in wrong for one in each.different][:11]
+        total = sum(each.n_different for each in wrong)
+        raise different_people(scanned.coded, str(tables.truth), some, total)
+    written = moved([each.path for each in results if each.path is not None], where.folder)
+    distinct = sum(each.rows for each in results)
+    far = None if truth is None else _far(scanned, results, how.top)
+    return EstimateInParts.of(found, distinct, where.folder, written, far)
+
+
+def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:
+    """The names of the columns of posteriors, as `maxent.disclosure.inference.Inference.columns` has them."""
+    names = [attribute.name for attribute in attributes]
+    ours = ["count", *(f"P({name})" for name in release.target.classes), *["divergence"] * divergence]
+    return (*names, *own_names(ours, names))
+
+
+def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> FarFrom:
+    """The divergences of all groups together: sums over leaves, in their order, whatever the groups were."""
+    total: FloatArray = np.zeros(len(scanned.people))
+    found = [each.divergences for each in results if each.divergences is not None]
+    for each in found:
+        total[each.leaves] += each.total
+    infinite = sum(each.infinite for each in found)
+    worst = farthest([far for each in found for far in each.top], top)
+    table = scanned.coded
+    named = []
+    for far in worst:
+        values = [level[code] for level, code in zip(table.levels, far.codes, strict=True)]
+        plain = [value if isinstance(value, str) else float(value) for value in values]
+        names = (attribute.name for attribute in table.attributes)
+        named.append((dict(zip(names, plain, strict=True)), _finite(far.divergence)))
+    return FarFrom(
+        overall=None if infinite else float(total.sum() / scanned.people.sum()),
+        max=_finite(worst[0].divergence),
+        min=min(each.least for each in found),
+        top=tuple(named),
+        top_k_average=_finite(float(np.mean([far.divergence for far in worst]))),
+        infinite=infinite,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _together(
+    published: Published,
+    tables: Tables,
+    known: Knowledge,
+    how: Solving,
+    where: InParts,
+    linked: list[str],
+    target: str | None,
+    tell: Progress,
+    *,
+    interruptible: bool,
+) -> Estimate:
+    """The estimate of all people together, where they fit into memory."""
+    from maxent.api.adversary.estimate import TREES_ONLY
+    from maxent.api.case import read_case
+
+    options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
+    case = read_case(published, tables, target, **{name: options.get(name) for name in TREES_ONLY})
+    if (need := SINGLE * len(case.people)) > where.memory:
+        people = f"{len(case.people):,} distinct quasi-identifiers"
+        expected = f"about {size_text(need)} for {people}, estimated together as these link them: {', '.join(linked)}"
+        raise invalid("options", ARGUMENT, "memory", expected, size_text(where.memory))
+    found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
+    if where.folder is not None:
+        with made(where.folder) as folder:
+            assert folder is not None
+            write_atomically(folder / POSTERIORS.format(0), lambda name: found.posterior.to_parquet(name, index=False))
+    return found
+
+
+def _only(given: Any) -> Any:
+    """What is given alone, or as a list of one."""
+    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+
+
+def _files(name: str, source: object) -> tuple[Path, ...]:
+    """The files of a table that is read in parts."""
+    if not isinstance(source, (str, PathLike)) or is_standard_input(Path(source)):
+        expected = "the path of a file, or a pattern: it is read more than once"
+        raise invalid("options", ARGUMENT, name, expected, shorten(source))
+    return files_of(source)

@@ -1,0 +1,90 @@
+"""Folder of posteriors: which may be used, and how files get there, all of them or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from maxent.api.parts.memory import memory_of
+from maxent.api.parts.result import POSTERIORS
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.scratch import PREFIX
+from maxent.models.tables.frame import shorten
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """Where an estimate in parts goes, and what it may take: parameters of `estimate_in_parts`.
+
+    ``folder`` for posteriors, None for none; ``memory`` in bytes, for all processes together.
+    """
+
+    folder: Path | None
+    memory: int
+
+    @classmethod
+    def of(cls, folder: str | PathLike[str] | None, memory: object) -> InParts:
+        """The parameters, checked.
+
+        Raises
+        ------
+        InvalidInput
+            For a size that is none, and a folder that is not empty or cannot be made.
+        """
+        most = memory_of(memory)
+        return cls(None if folder is None else checked_folder(folder), most)
+
+
+def checked_folder(given: str | PathLike[str]) -> Path:
+    """A folder for posteriors, which need not exist.
+
+    Raises
+    ------
+    InvalidInput
+        When it is no folder, has something in it, or is in a folder that does not exist or cannot be written to.
+    """
+    path = Path(given)
+    found = None
+    try:
+        if path.exists() and not path.is_dir():
+            found = "which is no folder"
+        elif path.is_dir() and any(not name.startswith(PREFIX) for name in os.listdir(path)):
+            found = "which is not empty"
+        elif not os.access(path if path.is_dir() else path.absolute().parent, os.W_OK):
+            found = "where you may not write, or whose folder does not exist"
+    except (OSError, ValueError) as error:
+        found = str(error)
+    if found is not None:
+        problem = Problem(ARGUMENT, "folder", "a new or empty folder", f"{shorten(str(given))}, {found}")
+        raise InvalidInput("output", [problem])
+    return path
+
+
+@contextmanager
+def made(folder: Path | None) -> Iterator[Path | None]:
+    """A folder, for its owner alone when it is new; one that was made is gone again where there is no result."""
+    if folder is None or folder.is_dir():
+        yield folder
+        return
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
+
+
+def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
+    """Give finished files their names, all of them at the end: there are either none or all."""
+    if folder is None:
+        return ()
+    found = []
+    for number, path in enumerate(paths):
+        found.append(folder / POSTERIORS.format(number))
+        os.replace(path, found[-1])
+    return tuple(found)

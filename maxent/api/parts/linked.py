@@ -1,0 +1,29 @@
+"""What links the people of different leaves, so that leaves alone do not show what is inferred about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from maxent.models.release import Release
+
+
+def links_of(release: Release, knowledge: Iterable[str] | None) -> Iterator[str]:
+    """What of a release needs more of its people than their leaves, in words; nothing where leaves will do.
+
+    ``knowledge`` are the kinds that are used, None for all.
+    """
+    if len(release.trees) > 1:
+        yield "several trees"
+    tested = {node.attribute for tree in release.trees for node in tree.nodes}
+    if any(attribute.name in tested for attribute in release.private):
+        yield "splits on private attributes"
+    if release.target.of:
+        yield "several sensitive columns"
+    if release.sampled:
+        yield "counts of samples"
+    if release.boosting is not None:
+        yield "scores of boosted trees"
+    if (knowledge is None or "internal" in set(knowledge)) and any(
+        tree.induction.candidates != "none" for tree in release.trees
+    ):
+        yield "choices of splits (internal constraints)"

@@ -1,0 +1,235 @@
+"""Posteriors of one group of leaves: written as a file, and measured against the truth, in sums that add up."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.disclosure.divergence import individual_divergence
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.tables.parts.groups import Group, read_group
+from maxent.models.tables.parts.runs import Packing, Rows
+
+ROWS = 1 << 16
+"""Quasi-identifiers whose probabilities are in memory at the same time, and of a row group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is to be made of every group.
+
+    ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
+    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes). ``columns`` are the names of the
+    columns of the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean.
+    """
+
+    runs: tuple[str, ...]
+    truth: tuple[str, ...] | None
+    packing: Packing
+    levels: tuple[npt.NDArray[Any], ...]
+    posterior: Path
+    columns: tuple[str, ...]
+    folder: Path | None
+    top: int
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """A quasi-identifier, as codes, with its divergence, nats."""
+
+    divergence: float
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Divergences:
+    """Divergences of the quasi-identifiers of a group from the truth.
+
+    ``total`` is the sum over people in each of the ``leaves``, nats, of the finite ones; ``infinite`` are the
+    quasi-identifiers whose divergence is not finite. ``top`` are the largest, infinite ones first.
+    """
+
+    leaves: IntArray
+    total: FloatArray
+    infinite: int
+    least: float
+    top: tuple[Far, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A group that was evaluated.
+
+    ``rows`` are its quasi-identifiers, and ``path`` the file with their posteriors. ``different`` are some of those
+    whose number of people is another in the truth, ``(codes, people, people in the truth)``, of ``n_different``.
+    """
+
+    rows: int = 0
+    path: str | None = None
+    divergences: Divergences | None = None
+    different: tuple[tuple[tuple[int, ...], int, int], ...] = ()
+    n_different: int = 0
+
+
+def evaluate_group(group: Group, path: Path) -> Evaluated:
+    """Evaluate a group as the `Evaluation` in a file says."""
+    how: Evaluation = unpickled(path)
+    rows = read_group(how.runs, group)
+    if rows is None or not len(rows):
+        return Evaluated()
+    posterior = np.load(how.posterior, mmap_mode="r")
+    truth = None
+    if how.truth is not None:
+        truth = read_group(how.truth, group, how.packing.room)
+        if (found := _differences(rows, truth, how.packing)) is not None:
+            return found
+    sums = _Sums(rows, how.top)
+    written = None
+    for begin, codes, p, people in _blocks(rows, truth, how, posterior):
+        divergence = None if people is None else individual_divergence(people, p)
+        if divergence is not None:
+            sums.add(begin, codes, divergence)
+        if how.folder is not None:
+            written = written or _File(how)
+            written.add(codes, rows.count[begin : begin + len(p)], p, divergence)
+    path_of = None if written is None else written.closed()
+    return Evaluated(len(rows), path_of, None if truth is None else sums.found())
+
+
+def _blocks(
+    rows: Rows, truth: Rows | None, how: Evaluation, posterior: FloatArray
+) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
+    """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
+    ends = None if truth is None else _owner(truth, how.packing.room)
+    for begin in range(0, len(rows), ROWS):
+        here = slice(begin, begin + ROWS)
+        leaf = rows.leaf[here]
+        people = None
+        if truth is not None and ends is not None:
+            people = np.zeros((len(leaf), posterior.shape[1]))
+            mine = slice(*np.searchsorted(ends, [begin, begin + len(leaf)]).tolist())
+            klass = truth.words[-1, mine] % how.packing.room
+            people[ends[mine] - begin, klass] = truth.count[mine]
+        yield begin, how.packing.unpack(rows.words[:, here]), np.asarray(posterior[leaf]), people
+
+
+def _owner(truth: Rows, room: int) -> IntArray:
+    """The number of the quasi-identifier of each row of a truth, increasing from 0."""
+    new = np.ones(len(truth), bool)
+    own = truth.words[-1] // room
+    new[1:] = own[1:] != own[:-1]
+    new[1:] |= truth.leaf[1:] != truth.leaf[:-1]
+    for word in truth.words[:-1]:
+        new[1:] |= word[1:] != word[:-1]
+    return np.cumsum(new) - 1
+
+
+def _differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated | None:
+    """The quasi-identifiers whose people are not as many in the truth, None where all are."""
+    known: dict[tuple[int, ...], int] = {}
+    if truth is not None and len(truth):
+        owner = _owner(truth, packing.room)
+        first = np.flatnonzero(np.diff(owner, prepend=-1))
+        words = truth.words[:, first].copy()
+        words[-1] //= packing.room
+        count = np.bincount(owner, truth.count).astype(np.int64)
+        if words.shape == rows.words.shape and (words == rows.words).all() and (count == rows.count).all():
+            return None
+        known = dict(zip(map(tuple, words.T.tolist()), count.tolist(), strict=True))
+    own = dict(zip(map(tuple, rows.words.T.tolist()), rows.count.tolist(), strict=True))
+    wrong = [key for key in sorted(own.keys() | known.keys()) if own.get(key, 0) != known.get(key, 0)]
+    shown = packing.unpack(np.array(wrong[:11], np.int64).reshape(-1, len(rows.words)).T)
+    different = tuple(
+        (tuple(codes), own.get(key, 0), known.get(key, 0)) for codes, key in zip(shown.tolist(), wrong, strict=False)
+    )
+    return Evaluated(len(rows), different=different, n_different=len(wrong))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Divergences of a group as they come."""
+
+    rows: Rows
+    most: int
+    values: list[FloatArray] = field(default_factory=list)
+    top: list[Far] = field(default_factory=list)
+
+    def add(self, begin: int, codes: IntArray, divergence: FloatArray) -> None:
+        self.values.append(divergence)
+        order = np.argsort(-divergence, kind="stable")
+        if len(order) > self.most:
+            least = divergence[order[self.most - 1]]
+            order = np.flatnonzero(divergence >= least)
+        found = (Far(float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
+        self.top = farthest([*self.top, *found], self.most)
+
+    def found(self) -> Divergences:
+        value = np.concatenate(self.values)
+        finite = np.isfinite(value)
+        start = np.flatnonzero(np.diff(self.rows.leaf, prepend=-1))
+        total = np.add.reduceat(np.where(finite, value, 0.0) * self.rows.count, start)
+        infinite = int((~finite).sum())
+        return Divergences(self.rows.leaf[start].astype(np.int64), total, infinite, float(value.min()), tuple(self.top))
+
+
+def farthest(found: list[Far], most: int) -> list[Far]:
+    """The largest divergences, those that are equal in the order of their codes."""
+    return sorted(found, key=lambda far: (-far.divergence, far.codes))[:most]
+
+
+class _File:
+    """A Parquet file of posteriors that is being written; nobody reads it before it has its name."""
+
+    def __init__(self, how: Evaluation) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        assert how.folder is not None
+        self._how, self._path = how, how.folder / f"{secrets.token_hex(8)}.parquet"
+        kinds = [pa.string() if level.dtype == object else pa.float64() for level in how.levels]
+        kinds += [pa.int64(), *[pa.float64()] * (len(how.columns) - len(kinds) - 1)]
+        # Columns may not have the same name twice: `own_names` sees to that.
+        self._schema = pa.schema(list(zip(how.columns, kinds, strict=True)))
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = os.fdopen(handle, "wb")
+        self._writer = parquet.ParquetWriter(self._file, self._schema)
+        self._texts = [pa.array(level.tolist(), pa.string()) if level.dtype == object else None for level in how.levels]
+
+    def add(self, codes: IntArray, counts: IntArray, p: FloatArray, divergence: FloatArray | None) -> None:
+        """Write some rows, as a row group."""
+        import pyarrow as pa
+
+        columns = [
+            pa.array(level[code]) if texts is None else texts.take(pa.array(code))
+            for texts, level, code in zip(self._texts, self._how.levels, codes.T, strict=True)
+        ]
+        numbers = [counts, *p.T, *([] if divergence is None else [divergence])]
+        columns += [pa.array(np.ascontiguousarray(each)) for each in numbers]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def closed(self) -> str:
+        """Finish the file; its path."""
+        self._writer.close()
+        self._file.close()
+        return str(self._path)
+
+
+def pickled(value: object, path: Path) -> Path:
+    """Write what many calls need to a file, so that each process reads it once; the path."""
+    path.write_bytes(pickle.dumps(value))
+    return path
+
+
+@lru_cache(maxsize=1)
+def unpickled(path: Path) -> Any:
+    """What `pickled` wrote to a file of this run."""
+    return pickle.loads(path.read_bytes())

@@ -1,0 +1,235 @@
+"""A table of people as the leaves that they reach: read in pieces, by several workers, and kept in sorted runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.parts.posteriors import pickled, unpickled
+from maxent.api.parts.workers import Told, Workers
+from maxent.models.arrays import IntArray
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.reading import Reader
+from maxent.models.release import Release
+from maxent.models.tables.frame import listed
+from maxent.models.tables.parts.coding import Coded, Codes, coded, open_table
+from maxent.models.tables.parts.descent import Descent, descent_of
+from maxent.models.tables.parts.distinct import Distinct, distinct_cells
+from maxent.models.tables.parts.pieces import Piece, Wanted, pieces_of
+from maxent.models.tables.parts.runs import Packing, Plan, Routed, packing_of, route_piece
+from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
+from maxent.models.tables.truth_and_facts import level_index
+from maxent.models.trees.places import number_places
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the work is done with: workers, a folder for what does not fit into memory, and rows that do, at a time."""
+
+    workers: Workers
+    folder: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scanned:
+    """People of a table by leaf.
+
+    ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` and ``example`` are
+    the first row in it and its words, as in `Routed`. ``runs`` are all rows.
+    """
+
+    coded: Coded
+    descent: Descent
+    packing: Packing
+    runs: tuple[str, ...]
+    people: IntArray
+    first: IntArray
+    example: IntArray
+
+    def table(self) -> tuple[QITable, IntArray]:
+        """One quasi-identifier of each leaf, standing for all people in it, as a table; and the leaf of each row."""
+        found = self.coded
+        leaves = np.flatnonzero(self.people > 0)
+        codes = self.packing.unpack(self.example[:, leaves])
+        order = np.argsort(row_keys(codes, self.packing.sizes), kind="stable")
+        by_place = np.argsort(self.first[leaves], kind="stable")
+        lines = np.empty(len(leaves), np.int64)
+        lines[by_place] = found.lines(self.first[leaves][by_place])
+        table = QITable(
+            found.attributes,
+            codes[order],
+            found.levels,
+            self.people[leaves][order],
+            lines[order],
+            found.source,
+            found.unit,
+        )
+        return table, leaves[order]
+
+
+def scan_table(
+    files: Sequence[Path],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    with_: Resources,
+    told: Told,
+) -> Scanned:
+    """Read the adversary's table, and route its people to the leaves of a release of one tree.
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.cells.build_cells`.
+    """
+    found, pieces = _coded(files, source, release, count, reader, with_, told, target=False)
+    tree = release.trees[0]
+    descent = descent_of(tree, number_places(tree), found.attributes, found.levels)
+    packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
+    routed = _routed(pieces, found.wanted, found.codes, descent, packing, with_, told)
+    starts = found.starts(pieces)
+    _check_lost(found, release, starts, routed)
+    first, example = _first(starts, routed)
+    people = np.sum([each.people for each in routed], axis=0)
+    return Scanned(found, descent, packing, _runs(routed), people, first, example)
+
+
+def scan_truth(
+    files: Sequence[Path],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    of: Scanned,
+    with_: Resources,
+    told: Told,
+) -> tuple[tuple[str, ...], IntArray]:
+    """Read the true classes of the people of a table: runs, and people by leaf and class, (n_leaves, n_classes).
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.models.tables.truth_and_facts.read_truth`, as far as leaves show it.
+    """
+    found, pieces = _coded(files, source, release, count, reader, with_, told, target=True)
+    own = of.coded
+    indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
+    codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
+    routed = _routed(pieces, found.wanted, (*codes, found.codes[-1]), of.descent, of.packing, with_, told)
+    strangers = sum(each.unknown[0] for each in routed if each.unknown is not None)
+    strangers += sum(each.lost is not None for each in routed)
+    if strangers:
+        expected = f"quasi-identifiers of {own.source} only"
+        what = "individual has" if strangers == 1 else "individuals have"
+        raise InvalidInput(found.source, [Problem("rows", "quasi-identifier", expected, f"{strangers} {what} others")])
+    people = np.sum([each.people for each in routed], axis=0)
+    different = np.flatnonzero(people.sum(axis=1) != of.people).tolist()
+    if different:
+        described = _described(own, of.packing.unpack(of.example[:, different[:11]]))
+        problems = (
+            Problem(
+                "rows of a leaf" + (f" (such as {text})" if of.people[leaf] else ""),
+                "individuals",
+                f"{of.people[leaf]}, as in {own.source}",
+                str(people[leaf].sum()),
+            )
+            for leaf, text in zip(different, described, strict=False)
+        )
+        raise InvalidInput(found.source, listed(problems, len(different), "leaves"))
+    return _runs(routed), people
+
+
+def different_people(own: Coded, source: str, found: Sequence[Any], total: int) -> InvalidInput:
+    """The error for quasi-identifiers that are not as many in the truth; ``found`` as in `Evaluated.different`."""
+    texts = _described(own, np.array([codes for codes, _, _ in found], np.int64))
+    problems = (
+        Problem(f"rows with {text}", "individuals", f"{here}, as in {own.source}", str(there))
+        for text, (_, here, there) in zip(texts, found, strict=True)
+    )
+    return InvalidInput(source, listed(problems, total, "quasi-identifiers"))
+
+
+def _described(own: Coded, codes: IntArray) -> list[str]:
+    return [describe_codes(own.attributes, own.levels, row) for row in codes]
+
+
+def _coded(
+    files: Sequence[Path],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    with_: Resources,
+    told: Told,
+    *,
+    target: bool,
+) -> tuple[Coded, tuple[Piece, ...]]:
+    """The meaning of the cells of a table, and its pieces."""
+    opened = open_table(files, source, release, count, reader, target=target)
+    pieces = pieces_of(opened.tables, files, with_.workers.number)
+    found: list[Distinct] = with_.workers.map(distinct_cells, [(piece, opened.wanted) for piece in pieces], told)
+    return coded(opened, pieces, found, release, reader, target=target), pieces
+
+
+def _routed(
+    pieces: Sequence[Piece],
+    wanted: Wanted,
+    codes: Sequence[Codes],
+    descent: Descent,
+    packing: Packing,
+    with_: Resources,
+    told: Told,
+) -> list[Routed]:
+    """What became of all pieces."""
+    plan = Plan(wanted, tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
+    path = pickled(plan, with_.folder / f"plan-{len(codes)}")
+    return with_.workers.map(_route, [(piece, path) for piece in pieces], told)
+
+
+def _route(piece: Piece, path: Path) -> Routed:
+    return route_piece(piece, unpickled(path))
+
+
+def _runs(routed: Sequence[Routed]) -> tuple[str, ...]:
+    return tuple(run for each in routed for run in each.runs)
+
+
+def _recoded(codes: Codes, index: IntArray) -> Codes:
+    """Codes of the same cells by the levels of another table, -1 for what it has not."""
+    moved = np.append(index, -1)
+    return Codes(codes.cells, moved[codes.codes], int(moved[codes.missing]))
+
+
+def _check_lost(found: Coded, release: Release, starts: Sequence[int], routed: Sequence[Routed]) -> None:
+    """Refuse the first quasi-identifier that reaches no leaf."""
+    gone = [(start + each.lost[0], *each.lost[1:]) for start, each in zip(starts, routed, strict=True) if each.lost]
+    if not gone:
+        return
+    row, place, codes = min(gone)
+    name = release.trees[0].nodes[place].attribute or ""
+    j = [attribute.name for attribute in found.attributes].index(name)
+    value: npt.NDArray[Any] = found.levels[j][codes[j]]
+    raise invalid(
+        found.source,
+        f"line {int(found.lines(np.array([row]))[0])}",
+        name,
+        "a value that some branch of every node it reaches takes",
+        f"{value!r}, which reaches no leaf",
+    )
+
+
+def _first(starts: Sequence[int], routed: Sequence[Routed]) -> tuple[IntArray, IntArray]:
+    """The first row of each leaf in the whole table, and its words."""
+    first, example = np.full(len(routed[0].first), -1), np.zeros_like(routed[0].example)
+    for start, each in zip(starts, routed, strict=True):
+        at = np.where(each.first < 0, -1, each.first + start)
+        new = (at >= 0) & ((first < 0) | (at < first))
+        first[new], example[:, new] = at[new], each.example[:, new]
+    return first, example

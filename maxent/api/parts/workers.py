@@ -1,0 +1,119 @@
+"""Calls that are made in this process, in others, or on a Dask cluster, with the same results in the same order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from maxent.solvers.apart import WorkerLost
+from maxent.solvers.clock import POLL
+from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
+from maxent.solvers.solve.processes import deaf, serve
+from maxent.solvers.threads import one_thread
+
+T = TypeVar("T")
+
+Told = Callable[[int, int], None]
+"""Called with how many calls are done, and how many there are."""
+
+PATIENCE = 3
+"""Times in a row that workers are lost without any call being done in between, before that is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are."""
+
+    jobs: int
+    cluster: Cluster | None = None
+
+    @property
+    def number(self) -> int:
+        """How many calls are made at the same time."""
+        return self.jobs if self.cluster is None else self.cluster.workers
+
+    def map(self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], told: Told) -> list[T]:
+        """The results of a function of an installed module, in the order of its arguments.
+
+        A call whose worker is lost is made again: it has to do the same again. Results are those of the calls, whoever
+        made them.
+
+        Raises
+        ------
+        WorkerLost, ClusterLost
+            When workers are lost again and again.
+        """
+        done: dict[int, T] = {}
+        told(0, len(arguments))
+        failures = 0
+        while len(done) < len(arguments):
+            left = {i: (function, each) for i, each in enumerate(arguments) if i not in done}
+            before = len(done)
+            try:
+                for i, result in self._made(left):
+                    done[i] = result
+                    told(len(done), len(arguments))
+            except SchedulerLost:
+                raise
+            except (WorkerLost, ClusterLost):
+                failures = 1 if len(done) > before else failures + 1
+                if failures > PATIENCE:
+                    raise
+        return [done[i] for i in range(len(arguments))]
+
+    def _made(self, calls: Mapping[int, tuple[Callable[..., T], tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
+        if self.cluster is not None:
+            for i, answer in self.cluster.run(calls):
+                yield i, answer()
+        elif self.jobs == 1 or len(calls) == 1:
+            with one_thread():
+                for i, (function, arguments) in calls.items():
+                    yield i, function(*arguments)
+        else:
+            yield from _elsewhere(calls, self.jobs)
+
+
+def _elsewhere(calls: Mapping[int, tuple[Callable[..., T], tuple[Any, ...]]], jobs: int) -> Iterator[tuple[int, T]]:
+    """Results of calls in other processes, as they are done."""
+    from joblib.externals.loky import get_reusable_executor
+
+    executor = get_reusable_executor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
+    running: dict[Future[T], int] = {}
+    try:
+        with deaf():
+            for i, (function, arguments) in calls.items():
+                running[executor.submit(_alone, function, arguments)] = i
+        while running:
+            done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
+            for future in done:
+                i = running[future]
+                result = future.result()
+                del running[future]
+                yield i, result
+    except BrokenExecutor as error:
+        text = "a process was ended from outside again and again, perhaps for want of memory: try less memory="
+        raise WorkerLost(text) from error
+    finally:
+        if running:
+            executor.shutdown(wait=True, kill_workers=True)
+
+
+def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    with one_thread():
+        return function(*arguments)
+
+
+@contextmanager
+def workers_of(jobs: int, dask: str | None) -> Iterator[Workers]:
+    """The workers that options ask for: ``jobs`` processes (-1: one for each core), or those of a Dask cluster."""
+    if dask is not None:
+        with connected(dask) as cluster:
+            yield Workers(1, cluster)
+        return
+    from joblib import effective_n_jobs
+
+    yield Workers(1 if jobs == 1 else max(effective_n_jobs(jobs), 1))

@@ -1,0 +1,78 @@
+"""``maxent estimate`` with ``--memory`` or ``-o FOLDER/``: leaf by leaf, posteriors in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maxent.command_line.options import inputs
+from maxent.command_line.progress import UNRELIABLE, progress, tell, tell_noticed
+from maxent.command_line.release_files import named, split_files
+from maxent.command_line.verdict import Asked
+from maxent.results.reliability import not_reliable
+
+
+def run(
+    files: Sequence[str],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    memory: str | None,
+    asked: Asked,
+    refused: Mapping[str, Any],
+) -> int:
+    """Estimate in parts; options that are ``refused`` have to be left out."""
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.case import Tables, taken
+    from maxent.api.compile import Knowledge
+    from maxent.api.parts.estimate import estimate_tables
+    from maxent.api.parts.folder import InParts
+    from maxent.api.parts.result import EstimateInParts
+    from maxent.disclosure.judging import judge_rows
+    from maxent.models.files.output import check_apart
+    from maxent.results.solved import described, estimate_numbers
+    from maxent.solvers.forecast import hearing
+    from maxent.text.estimate import print_estimate
+    from maxent.text.terminal import print_json, print_lines
+
+    trees, people = split_files(files)
+    _check_refused(refused)
+    where = InParts.of(output, memory)
+    if output is not None:
+        check_apart({"-o": output}, [*files, *inputs(options)])
+    limits = asked.limits()
+    how, tables = taken(Solving, options), taken(Tables, {**options, "qi": people})
+    with progress() as told, hearing(tell):
+        result = estimate_tables(
+            trees, tables, taken(Knowledge, options), how, where, target=options["target"], progress=told
+        )
+    tell_noticed(result.noticed)
+    release = result.program.release
+    row = result.numbers if limits.stated else {"defense": described(release), **estimate_numbers(result)}
+    verdict = judge_rows(limits, [{**row, "release": named(trees)}]).mended([result.mended])
+    if as_json:
+        print_json({**result.summary, **verdict.summary})
+    else:
+        if isinstance(result, EstimateInParts):
+            print_lines(result.lines())
+        else:
+            print_estimate(result)
+        print_lines(verdict.lines())
+    status = asked.status(verdict)
+    if result.reliable:
+        return status
+    tell(not_reliable(result.outcome.status))
+    return UNRELIABLE
+
+
+def _check_refused(refused: Mapping[str, Any]) -> None:
+    """Refuse options that an estimate in parts has not."""
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+    problems = [
+        Problem(ARGUMENT, name, "none with memory= or -o FOLDER/, where people are in parts", str(value))
+        for name, value in refused.items()
+        if value
+    ]
+    if problems:
+        raise InvalidInput("options", problems)

@@ -1,0 +1,1 @@
+"""Tables larger than memory: coded in pieces, routed to leaves, and merged one group of leaves at a time."""

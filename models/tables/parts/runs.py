@@ -1,0 +1,241 @@
+"""Sorted runs: the rows of a table as codes, routed to leaves, with equal ones merged, in files in the order of leaves.
+
+A run is what a process holds at a time. Its rows are sorted by leaf, then by quasi-identifier, so that those of any
+group of leaves are one slice of it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.arrays import IntArray
+from maxent.models.tables.out_of_core import stored_in
+from maxent.models.tables.parts.coding import Codes
+from maxent.models.tables.parts.descent import LOST, Descent
+from maxent.models.tables.parts.distinct import people_of_batch
+from maxent.models.tables.parts.pieces import Piece, Wanted, batches_of
+
+_FITS = 2**62
+"""Numbers below it are whole in an int64, with room to add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Codes of a quasi-identifier as few whole numbers, *words*, that are ordered as the codes are.
+
+    ``sizes`` are the numbers of codes of each attribute, ``words`` the attributes of each word, in their order. The
+    last word has room for ``room`` further values.
+    """
+
+    sizes: tuple[int, ...]
+    words: tuple[tuple[int, ...], ...]
+    room: int = 1
+
+    def pack(self, codes: npt.NDArray[Any]) -> IntArray:
+        """The words of rows of codes, shapes (n_rows, n_attributes) and (n_words, n_rows)."""
+        found = np.zeros((len(self.words), len(codes)), np.int64)
+        for word, columns in zip(found, self.words, strict=True):
+            for j in columns:
+                word *= self.sizes[j]
+                word += codes[:, j]
+        return found
+
+    def unpack(self, words: IntArray) -> IntArray:
+        """The codes of words, shapes (n_words, n_rows) and (n_rows, n_attributes)."""
+        codes = np.zeros((words.shape[1], len(self.sizes)), np.int64)
+        for word, columns in zip(words, self.words, strict=True):
+            left = word
+            for j in reversed(columns):
+                left, codes[:, j] = np.divmod(left, self.sizes[j])
+        return codes
+
+
+def packing_of(sizes: Sequence[int], room: int) -> Packing:
+    """Pack attributes with so many codes each, and room for further values in the last word."""
+    words: list[tuple[int, ...]] = [()]
+    span = 1
+    for j, size in enumerate(sizes):
+        if span * max(size, 1) * room >= _FITS:
+            words.append(())
+            span = 1
+        words[-1] = (*words[-1], j)
+        span *= max(size, 1)
+    return Packing(tuple(max(size, 1) for size in sizes), tuple(words), room)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a table: the rank of the ``leaf``, ``words`` and ``count`` (people); (n,), (n_words, n) and (n,)."""
+
+    leaf: npt.NDArray[Any]
+    words: IntArray
+    count: IntArray
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    def merged(self) -> Rows:
+        """The same, sorted by leaf, then by words, with equal rows merged."""
+        if not len(self):
+            return self
+        order = self._order()
+        leaf, words = self.leaf[order], self.words[:, order]
+        new = np.ones(len(order), bool)
+        new[1:] = leaf[1:] != leaf[:-1]
+        for word in words:
+            new[1:] |= word[1:] != word[:-1]
+        start = np.flatnonzero(new)
+        return Rows(leaf[start], words[:, start], np.add.reduceat(self.count[order], start))
+
+    def _order(self) -> IntArray:
+        if len(self.words) == 1:
+            (word,) = self.words
+            span = int(word.max()) + 1
+            if span * (int(self.leaf.max()) + 1) < _FITS:
+                return np.argsort(self.leaf.astype(np.int64) * span + word)
+        return np.lexsort((*self.words[::-1], self.leaf))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a process does with the rows of a piece.
+
+    ``codes`` are of each attribute and, where the target is ``wanted``, of the classes, of which there are
+    ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
+    """
+
+    wanted: Wanted
+    codes: tuple[Codes, ...]
+    descent: Descent
+    packing: Packing
+    n_classes: int
+    folder: Path
+    most: int
+
+    @property
+    def classes(self) -> bool:
+        """Whether rows have classes."""
+        return len(self.codes) > len(self.packing.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What became of the rows of a piece.
+
+    ``runs`` are the paths of runs, without what each of their files ends in. ``people``, shape (n_leaves,) or, with
+    classes, (n_leaves, n_classes), are the individuals of each leaf; ``first``, shape (n_leaves,), is the first row of
+    the piece in it, -1 for none, and ``example``, shape (n_words, n_leaves), its words. ``lost`` is the first row that
+    no branch took, with its place and codes; ``unknown`` are the people of rows with a value that the table has not,
+    and the codes of the first of these.
+    """
+
+    runs: tuple[str, ...]
+    people: IntArray
+    first: IntArray
+    example: IntArray
+    lost: tuple[int, int, tuple[int, ...]] | None
+    unknown: tuple[int, tuple[int, ...]] | None
+
+
+def route_piece(piece: Piece, plan: Plan) -> Routed:
+    """Route the rows of a piece to leaves, and write them as sorted runs."""
+    leaves, attributes = plan.descent.leaves, len(plan.packing.sizes)
+    people = np.zeros(leaves * (plan.n_classes if plan.classes else 1))
+    first = np.full(leaves, -1)
+    example = np.zeros((len(plan.packing.words), leaves), np.int64)
+    lost: tuple[int, int, tuple[int, ...]] | None = None
+    strangers, stranger, before = 0, (), 0
+    runs: list[str] = []
+    waiting: list[Rows] = []
+    for batch in batches_of(piece, plan.wanted):
+        count = people_of_batch(batch, plan.wanted, piece)
+        columns = [
+            codes.of(stored_in(batch.column(i), form))
+            for i, (codes, form) in enumerate(zip(plan.codes, plan.wanted.forms, strict=True))
+        ]
+        table = np.column_stack([np.zeros((len(count), 0), np.int32), *columns])
+        keep = np.flatnonzero(count > 0)
+        if (strange := keep[(table[keep] < 0).any(axis=1)]).size:
+            stranger = stranger or tuple(table[strange[0]].tolist())
+            strangers += int(count[strange].sum())
+            keep = keep[(table[keep] >= 0).all(axis=1)]
+        table, count = table[keep], count[keep]
+        codes = table[:, :attributes]
+        leaf, where = plan.descent(codes)
+        if len(where):
+            at = int(np.flatnonzero(leaf == LOST)[0])
+            lost = lost or (before + int(keep[at]), int(where[0]), tuple(codes[at].tolist()))
+            keep, count, codes, table, leaf = (part[leaf != LOST] for part in (keep, count, codes, table, leaf))
+        words = plan.packing.pack(codes)
+        here = np.full(leaves, -1)
+        here[leaf[::-1]] = np.arange(len(leaf))[::-1]  # of several rows the last one written stays, which is the first
+        new = np.flatnonzero((here >= 0) & (first < 0))
+        first[new], example[:, new] = before + keep[here[new]], words[:, here[new]]
+        cell = leaf.astype(np.int64)
+        if plan.classes:
+            klass = table[:, attributes]
+            words[-1] = words[-1] * plan.n_classes + klass
+            cell = cell * plan.n_classes + klass
+        people += np.bincount(cell, count, len(people))
+        waiting.append(Rows(leaf, words, count))
+        before += batch.num_rows
+        if sum(map(len, waiting)) >= plan.most:
+            runs.append(_written(waiting, plan.folder))
+            waiting = []
+    if waiting:
+        runs.append(_written(waiting, plan.folder))
+    totals = people.astype(np.int64).reshape((leaves, -1) if plan.classes else leaves)
+    return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after another."""
+    return Rows(
+        np.concatenate([part.leaf for part in parts]),
+        np.concatenate([part.words for part in parts], axis=1),
+        np.concatenate([part.count for part in parts]),
+    )
+
+
+def _written(waiting: Sequence[Rows], folder: Path) -> str:
+    """Write a run; a process that is lost while it writes leaves files that nobody knows of."""
+    rows = joined(waiting).merged()
+    path = str(folder / secrets.token_hex(8))
+    np.save(f"{path}.leaf.npy", rows.leaf)
+    np.save(f"{path}.words.npy", rows.words)
+    np.save(f"{path}.count.npy", rows.count.astype(np.min_scalar_type(int(rows.count.max(initial=0)))))
+    return path
+
+
+def slices(runs: Sequence[str], low: int, high: int) -> Iterator[Rows]:
+    """Yield the rows of each run that lie in the leaves ``low`` to ``high - 1``."""
+    for run in runs:
+        leaf = np.load(f"{run}.leaf.npy", mmap_mode="r")
+        begin, end = np.searchsorted(leaf, [low, high]).tolist()
+        if begin < end:
+            words = np.load(f"{run}.words.npy", mmap_mode="r")[:, begin:end]
+            count = np.load(f"{run}.count.npy", mmap_mode="r")[begin:end]
+            yield Rows(np.array(leaf[begin:end]), np.array(words), count.astype(np.int64))
+
+
+def sizes_of(runs: Sequence[str], leaves: int) -> IntArray:
+    """Rows of each leaf in all runs, shape (n_leaves,)."""
+    found = np.zeros(leaves, np.int64)
+    for run in runs:
+        found += np.bincount(np.load(f"{run}.leaf.npy", mmap_mode="r"), minlength=leaves)
+    return found
+
+
+def remove_runs(runs: Sequence[str]) -> None:
+    """Remove the files of runs."""
+    for run in runs:
+        for end in ("leaf", "words", "count"):
+            os.unlink(f"{run}.{end}.npy")

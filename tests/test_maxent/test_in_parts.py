@@ -1,0 +1,307 @@
+"""Estimates in parts: the numbers of an estimate in one piece, whatever the groups, the files and the workers."""
+
+import json
+import os
+import tempfile
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+from strategies import Case, cases, populations, styles, thorough
+
+import maxent
+from maxent.__main__ import main
+from maxent.api.parts import estimate as engine
+from maxent.api.parts.workers import PATIENCE, Workers
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.tables.parts import pieces
+from maxent.solvers.apart import WorkerLost
+
+WITHOUT_SPLITS = "label,rate,counts"
+OTHER = {"seconds", "parts", "notes"}
+"""Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf."""
+
+
+def public(draw):
+    """A tree over public attributes, as it is published without samples, and its people."""
+    crowd = populations(private=(0, 0), rows=(2, 60))
+    how = styles().map(lambda style: replace(style, sampling_rate=1.0))
+    return draw(cases(crowd, kinds=("greedy", "anyhow"), style=how))
+
+
+def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, object]:
+    """The people as a Parquet file of row groups of so many rows, and what is given of them."""
+    frame = case.people.frame
+    qi, known = folder / "qi.parquet", folder / "truth.csv"
+    names = [a.name for a in case.release.attributes]
+    parquet.write_table(pa.Table.from_pandas(frame[names], preserve_index=False), qi, row_group_size=rows)
+    frame.to_csv(known, index=False)
+    return {"qi": str(qi), **({"truth": str(known)} if truth else {})}
+
+
+def same(found, expected, place="summary"):
+    """Whether two JSON values are the same, numbers to 1e-9."""
+    if ".top[" in place and place.endswith(".qi"):
+        return  # of equal divergences, but for rounding, either may be first
+    if isinstance(expected, dict):
+        assert found.keys() - OTHER == expected.keys() - OTHER, place
+        for key in expected.keys() - OTHER:
+            same(found[key], expected[key], f"{place}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), place
+        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+            same(one, other, f"{place}[{i}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), place
+    else:
+        assert found == expected, place
+
+
+def by_values(frame, case):
+    names = [a.name for a in case.release.attributes]
+    return frame.sort_values(names).reset_index(drop=True)
+
+
+@thorough(120)
+@given(data=st.data())
+def test_the_numbers_are_those_of_an_estimate_in_one_piece(data):
+    case = public(data.draw)
+    rows, most = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 20))
+    truth = data.draw(st.booleans())
+    options = {"knowledge": WITHOUT_SPLITS, "top": data.draw(st.integers(1, 4))}
+    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        folder = Path(temporary)
+        given = written(case, folder, rows=rows, truth=truth)
+        whole = maxent.estimate(case.release, **given, **options)
+        with (
+            mock.patch.object(engine, "rows_at_a_time", return_value=most),
+            mock.patch.object(pieces, "SMALLEST", 7),
+        ):
+            parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
+        assert isinstance(parts, maxent.EstimateInParts)
+        same(parts.summary, whole.summary)
+        same(parts.numbers, whole.numbers)
+        pd.testing.assert_frame_equal(by_values(parts.posterior, case), by_values(whole.posterior, case), rtol=1e-9)
+        assert sorted(os.listdir(folder / "out")) == sorted(path.name for path in parts.files)
+
+
+NAMES = ["job", "age"]
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+
+
+@pytest.fixture
+def release():
+    """A tree over a text and a number that may be missing, with rates."""
+    job = Attribute("job", "categorical", ("cook", "clerk", "smith"), "public")
+    age = Attribute("age", "numeric", None, "public", missing=True)
+    by_age = (Branch("3", le=20.0), Branch("4", gt=20.0, le=40.0, missing=True), Branch("5", gt=40.0))
+    nodes = (
+        Node("0", attribute="job", branches=(Branch("1", values=("cook", "smith")), Branch("2", values=("clerk",)))),
+        Node("1", attribute="age", branches=by_age),
+        Node("2", label="no", error_rate=0.25),
+        Node("3", label="yes", error_rate=0.0),
+        Node("4", label="yes", error_rate=0.5),
+        Node("5", label="no", error_rate=0.25),
+    )
+    return Release(Target("ill", ("no", "yes")), (job, age), (Tree(nodes),))
+
+
+@pytest.fixture
+def people():
+    """Rows for these attributes, many alike, with the number of people of each."""
+    rng = np.random.default_rng(0)
+    jobs, ages = rng.choice(["cook", "clerk", "smith"], 300), rng.choice([17.0, 20, 21, 40, 41, np.nan], 300)
+    return pd.DataFrame({"job": jobs, "age": ages, "people": rng.integers(0, 4, 300)})
+
+
+def said(release, *files, **options):
+    """What an estimate in one piece and one in parts complain of."""
+    found = []
+    for estimate in (maxent.estimate, maxent.estimate_in_parts):
+        with pytest.raises(InvalidInput) as error:
+            estimate(release, *map(str, files), **options)
+        found.append(str(error.value))
+    return found
+
+
+def test_files_of_a_pattern_with_missing_numbers_and_people_of_rows(release, people, tmp_path):
+    for i, some in enumerate(np.array_split(np.arange(300), 3)):
+        people.iloc[some].to_csv(tmp_path / f"qi-{i}.csv", index=False)
+    pattern = str(tmp_path / "qi-*.csv")
+    whole = maxent.estimate(release, pattern, count="people")
+    parts = maxent.estimate_in_parts(release, pattern, tmp_path / "out", count="people", memory="1GB")
+    same(parts.summary, whole.summary)
+    assert parts.notes == whole.notes
+    ours, theirs = (found.posterior.sort_values(NAMES).reset_index(drop=True) for found in (parts, whole))
+    pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_what_is_wrong_is_said_as_of_one_piece(release, people, tmp_path):
+    people.loc[[7, 9], "job"] = "cok"
+    people.loc[11, "age"] = -np.inf
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    whole, parts = said(release, tmp_path / "qi.csv", count="people")
+    assert parts == whole
+    assert "line 9: job" in parts
+
+
+@pytest.mark.parametrize("count", ["people", "nobody"])
+def test_numbers_of_people_that_are_refused(release, people, tmp_path, count):
+    people.assign(people=[-1.5, *people["people"][1:]], nobody=0).to_parquet(tmp_path / "qi.parquet")
+    whole, parts = said(release, tmp_path / "qi.parquet", count=count)
+    assert parts == whole
+
+
+def test_people_whom_no_branch_takes(release, people, tmp_path):
+    nodes = list(release.trees[0].nodes[:5])
+    nodes[1] = replace(nodes[1], branches=nodes[1].branches[:2])
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    found = said(replace(release, trees=(Tree(tuple(nodes)),)), tmp_path / "qi.csv", count="people")
+    assert all("age: expected a value that some branch of every node it reaches takes" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda truth: truth.iloc[1:], "as in qi.csv, found"),
+        (lambda truth: truth.assign(age=truth["age"].replace(17.0, 18.0)), "quasi-identifiers of qi.csv only"),
+        (lambda truth: truth.assign(age=truth["age"].replace({40.0: 21.0})), "rows with job="),
+    ],
+)
+def test_a_truth_about_others_is_refused(release, people, tmp_path, monkeypatch, change, expected):
+    monkeypatch.chdir(tmp_path)
+    people = people[people["people"] > 0]
+    people.to_csv("qi.csv", index=False)
+    change(people.assign(ill=np.where(people.index % 3, "no", "yes"))).to_csv("truth.csv", index=False)
+    with pytest.raises(InvalidInput, match=expected):
+        maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv", count="people")
+    assert not Path("out").exists()
+
+
+def test_people_who_are_linked_are_estimated_together_or_refused_with_the_reason(tmp_path):
+    tree, qi = str(D1 / "tree.json"), str(D1 / "qi.csv")
+    found = maxent.estimate_in_parts(tree, qi, tmp_path / "out")
+    assert not isinstance(found, maxent.EstimateInParts)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "part-00000.parquet"), found.posterior)
+    with pytest.raises(
+        InvalidInput, match=r"as these link them: choices of splits \(internal constraints\), found 1 kB"
+    ):
+        maxent.estimate_in_parts(tree, qi, memory="1kB")
+
+
+@pytest.mark.parametrize(("times", "between"), [(PATIENCE, 0), (20, 1)])
+def test_calls_of_lost_workers_are_made_again(monkeypatch, times, between):
+    left = times
+
+    def made(self, calls):
+        nonlocal left, between
+        for number, (i, (function, arguments)) in enumerate(calls.items()):
+            if left and number == between:
+                left -= 1
+                raise WorkerLost("gone")
+            yield i, function(*arguments)
+
+    monkeypatch.setattr(Workers, "_made", made)
+    told = []
+    found = Workers(2).map(pow, [(i, 2) for i in range(30)], lambda *what: told.append(what))
+    assert found == [i**2 for i in range(30)]
+    assert told == [(i, 30) for i in range(31)]
+    left, between = PATIENCE + 1, 0
+    with pytest.raises(WorkerLost):
+        Workers(2).map(pow, [(2, 2)], lambda *what: None)
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A scheduler and a worker of two threads, in this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
+    ) as local:
+        yield local.scheduler_address
+
+
+def made(release, people, folder, **options):
+    """An estimate in parts of a few rows each: its summary, and its files."""
+    folder.mkdir()
+    people = people.loc[people.index.repeat(people["people"]), NAMES].reset_index(drop=True)
+    parquet.write_table(pa.Table.from_pandas(people), folder / "qi.parquet", row_group_size=100)
+    people.assign(ill=np.where(people.index % 3, "no", "yes")).to_parquet(folder / "truth.parquet")
+    with (
+        mock.patch.object(engine, "rows_at_a_time", return_value=5),
+        mock.patch.multiple(pieces, SMALLEST=50, LARGEST=50),
+    ):
+        qi, truth = str(folder / "qi.parquet"), str(folder / "truth.parquet")
+        found = maxent.estimate_in_parts(release, qi, folder / "out", truth, **options)
+    summary = json.dumps({**found.summary, "seconds": 0}).replace(str(folder), "")
+    return summary, [path.read_bytes() for path in found.files]
+
+
+def test_a_cluster_changes_no_bit(release, people, tmp_path, address):
+    here = made(release, people, tmp_path / "here")
+    assert len(here[1]) > 3
+    assert here == made(release, people, tmp_path / "there", dask=address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "local:2"}])
+def test_processes_change_no_bit(release, people, tmp_path, options):
+    assert made(release, people, tmp_path / "here") == made(release, people, tmp_path / "there", **options)
+
+
+def test_the_command_writes_a_folder(release, people, tmp_path, capsys):
+    release.save(tmp_path / "tree.json")
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    call = ["estimate", str(tmp_path / "tree.json"), str(tmp_path / "qi.csv"), "--count", "people"]
+    assert main([*call, "-o", f"{tmp_path}/out/"]) == 0
+    printed = capsys.readouterr().out
+    distinct = len(people[people["people"] > 0].groupby(NAMES, dropna=False))
+    assert f"{distinct} distinct quasi-identifiers;" in printed
+    assert f"constraints: {distinct} qi, " in printed
+    assert "posteriors are in 1 file of" in printed
+    assert os.stat(tmp_path / "out").st_mode & 0o777 == 0o700
+    assert os.stat(tmp_path / "out" / "part-00000.parquet").st_mode & 0o777 == 0o600
+    assert main([*call, "-o", f"{tmp_path}/out/"]) == 2
+    assert "expected a new or empty folder" in capsys.readouterr().err
+    assert main([*call, "--memory", "2GB", "--max-posterior", "0.5", "--enforce"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--memory", "much"], "--memory: expected a size"),
+        (["--memory", "2GB", "--report", "r.html"], "--report: expected none with"),
+        (["--memory", "2GB", "--bounds"], "--bounds: expected none with"),
+        (["-o", "no/where/"], "expected a new or empty folder"),
+    ],
+)
+def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, options, complaint):
+    monkeypatch.chdir(tmp_path)
+    assert main(["estimate", str(D1 / "tree.json"), str(D1 / "qi.csv"), *options]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_table_that_is_no_file(release, people):
+    with pytest.raises(InvalidInput, match="the path of a file, or a pattern"):
+        maxent.estimate_in_parts(release, people)
+
+
+def test_what_is_in_files_is_not_kept_twice(release, people, tmp_path):
+    people.to_parquet(tmp_path / "qi.parquet")
+    found = maxent.estimate_in_parts(release, str(tmp_path / "qi.parquet"))
+    assert "distinct quasi-identifiers" in repr(found)
+    for wrong in (found.save, found.report):
+        with pytest.raises(InvalidInput):
+            wrong(tmp_path / "x.csv")
+    with pytest.raises(InvalidInput, match="a folder"):
+        _ = found.posterior
