@@ -55,7 +55,7 @@ class Verified(Shown):
     checked : Checked or None
         The same check, computed again; None where files are missing, or it could not be.
     trouble : str
-        Why it could not be computed again; empty where it was.
+        Why it could not be computed again, or not to the end; empty where it was.
     """
 
     source: str
@@ -82,13 +82,13 @@ class Verified(Shown):
         """``pass`` (still true), ``fail`` (no longer), or ``cannot_tell``."""
         if self.changes:
             return "fail"
-        return "cannot_tell" if self.missing or self.checked is None else "pass"
+        return "cannot_tell" if self.missing or self.trouble or self.checked is None else "pass"
 
     @property
     def exit_status(self) -> int:
         """Exit status of ``maxent verify``: 0 still true, 1 not to be relied on, 3 no longer true, 4 cannot tell."""
         unreliable = self.checked is not None and not self.checked.reliable
-        return UNRELIABLE if unreliable and self.status == "pass" else EXIT[self.status]
+        return UNRELIABLE if unreliable and self.status != "fail" else EXIT[self.status]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Verified(Shown):
         same = sum(each.state == "same" for each in self.files)
         found = [f"{counted(same, 'file')} of {len(self.files)} as in the record"]
         told = [*self.changes, *self.missing, *[self.trouble] * bool(self.trouble)]
-        if self.checked is not None and not self.checked.reliable:
+        if self.checked is not None and not self.checked.reliable and not self.trouble:
             told.append(self.checked.review.trouble)
         return [*found, *told, *(f"note: {sentence}" for sentence in self.notes)]
 

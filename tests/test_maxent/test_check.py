@@ -100,6 +100,15 @@ def memorised(folder: Path) -> Any:
     return maxent.check(folder / "memorised.json", members, truth=members, control=others, min_leaf=1).review
 
 
+ATTACKED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "sampled": sampled,
+    "drawn": drawn,
+    "inner numbers": with_inner_numbers,
+    "wrong sums": adding_up_wrongly,
+    "means": stating_means,
+}
+
+
 class Matters:
     """Reviewed releases by name, each made once."""
 
@@ -108,20 +117,19 @@ class Matters:
 
     @cache  # noqa: B019 (one instance)
     def reviewed(self, name: str) -> Any:
-        changes = {
-            "labels": only_labels,
-            "sampled": sampled,
-            "of others": of_others,
-            "wrong sums": adding_up_wrongly,
-            "drawn": drawn,
-            "inner numbers": with_inner_numbers,
-            "means": stating_means,
-        }
+        if name == "memorised":
+            return memorised(self.folder)
+        if name in ATTACKED:  # of which only leaves are looked at
+            release = released(self.folder, ATTACKED[name])
+            plain = self.reviewed("plain")
+            converted = replace(plain.converted, release=release)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return replace(plain, converted=converted, audit=maxent.audit_release(release, QI))
+        changes = {"labels": only_labels, "of others": of_others}
         truth, control = (PEOPLE, PEOPLE.iloc[::-1].iloc[:8]) if name in ("plain", "controlled") else (None, None)
         given: dict[str, Any] = {"truth": truth, "control": control if name == "controlled" else None}
         release = released(self.folder, changes.get(name, lambda document: None))
-        if name == "memorised":
-            return memorised(self.folder)
         policy: dict[str, Any] = {"limits": {"min_leaf": 1}}
         if name == "plain":
             policy = {"limits": {"max_certain_proved": 0}, "adversary": {"proof": "linear"}}
@@ -379,9 +387,10 @@ def test_roles_of_the_policy_and_of_the_call(capsys: Any, tmp_path: Path) -> Non
 
 def test_files_of_a_check(tmp_path: Path, capsys: Any) -> None:
     call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--min-k", "1"]
-    files = [("-o", "out.csv"), ("-o", "out.json"), ("--report", "report.html"), ("--record", "record.json")]
-    for option, name in files:
-        assert main([*call, option, str(tmp_path / name)]) == 0
+    files = [("-o", "out.csv"), ("--report", "report.html"), ("--record", "record.json")]
+    assert main([*call, *(word for option, name in files for word in (option, str(tmp_path / name)))]) == 0
+    assert main([*call, "-o", str(tmp_path / "out.json")]) == 0
+    assert (tmp_path / "record.json").is_file()
     assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107"]
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["verdict"]["status"] == "pass"
     assert "min k" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -406,7 +415,20 @@ def test_the_list_of_checks_and_what_is_known_of_one(capsys: Any) -> None:
     assert "--explain: expected the id of a check" in capsys.readouterr().err
 
 
+def test_leaves_that_are_pure_in_one_of_several_columns(tmp_path: Path) -> None:
+    people = QI.assign(Salary=PEOPLE["Salary"], Car=["yes", "no"] * 5 + ["yes"])
+    made = maxent.defend(people, "none", target=["Salary", "Car"], qi=list(QI.columns), max_depth=2)
+    found = maxent.check(made.release, QI, max_pure=0, max_background=0)
+    sizes = made.release.trees[0].nodes
+    pure = {name: alone.summary["homogeneity"]["leaves"] for name, alone in found.review.audit.targets.items()}
+    assert len(sizes) > 3
+    assert max(pure.values()) > found.review.audit.summary["homogeneity"]["leaves"]
+    assert found.rows[0].finding.figure == max(pure.values())
+
+
 def test_calls_that_are_wrong(capsys: Any) -> None:
+    assert main(["check", str(D1 / "tree.json"), "-", "--min-k", "1", "--record", "record.json"]) == 2
+    assert "--record: expected files alone, as it has their hashes, found standard input" in capsys.readouterr().err
     assert main(["check"]) == 2
     assert capsys.readouterr().err.count("expected a value, found nothing") == 2
     assert main(["check", str(D1 / "tree.json"), str(D1 / "qi.csv")]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.decisions import verify as verifying
+from maxent.api.decisions.check import check_release
 from maxent.policy.checks.registry import CHECKS
 from maxent.policy.record import schema
 from maxent.policy.shape import KEYWORDS, shape_problems
@@ -234,18 +237,33 @@ def test_figures_within_the_error_and_other_versions_are_told_apart(copied: Path
     assert found.notes[1].startswith("numpy was 0.1, and is ")
 
 
+def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hurried(*arguments: Any, **options: Any) -> Any:
+        found = check_release(*arguments, **options)
+        return replace(found, review=replace(found.review, weaker=True))
+
+    monkeypatch.setattr(verifying, "check_release", hurried)
+    found = maxent.verify(copied / "record.json")
+    assert (found.status, found.exit_status, found.differences) == ("cannot_tell", 1, ())
+    assert found.trouble.startswith("it was not computed to the end: ")
+
+
 def test_folders_and_patterns_are_hashed_file_by_file(tmp_path: Path) -> None:
     lines = (D1 / "qi.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "part-1.csv").write_text("\n".join(lines[:5]), encoding="utf-8")
     (tmp_path / "part-2.csv").write_text("\n".join([lines[0], *lines[5:]]), encoding="utf-8")
-    shutil.copy(D1 / "tree.json", tmp_path / "tree.json")
+    document = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+    for node in document["trees"][0]["nodes"]:  # labels alone, which other people do not contradict
+        node.pop("n", None), node.pop("error_rate", None)
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
     found = maxent.check(tmp_path / "tree.json", tmp_path / "part-*.csv", min_k=1)
     written = found.record(tmp_path / "record.json")
     assert [each["path"] for each in written["inputs"]] == ["tree.json", "part-1.csv", "part-2.csv"]
     assert maxent.verify(tmp_path / "record.json").exit_status == 0
     (tmp_path / "part-3.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
-    with pytest.warns(maxent.UnreliableResult):
-        changed = maxent.verify(tmp_path / "record.json")
+    changed = maxent.verify(tmp_path / "record.json")
     assert changed.changes[0] == "table part-3.csv is read, too, and is not in the record"
 
 
@@ -311,5 +329,5 @@ def test_our_reading_of_the_schema_is_that_of_jsonschema(record: Any) -> None:
     assert keywords(schema()) <= KEYWORDS
     cases = broken(record)
     assert len(cases) > 500
-    for case in cases[::7]:
+    for case in cases[::17]:
         assert validator.is_valid(case) == (not list(shape_problems(case, schema())))

@@ -81,7 +81,10 @@ def verify(
         except InvalidInput as error:
             trouble = f"it cannot be computed again: {error}"
     if checked is not None:
-        differences += _differences(found, checked)
+        if _ended_early(checked) and found["verdict"]["reliable"]:
+            trouble = f"it was not computed to the end: {checked.review.trouble}"
+        else:
+            differences += _differences(found, checked)
         notes += _versions(found, checked)
     return Verified(source, found, files, tuple(differences), tuple(notes), checked, trouble)
 
@@ -155,6 +158,12 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, progress: Progr
     return check_release(
         release, policy, said, solving, reading_of(options.get("reading", {})), words, progress=progress
     )
+
+
+def _ended_early(checked: Checked) -> bool:
+    """Whether an answer lacks time, on a slower machine perhaps, so that its findings say nothing of a record."""
+    estimate = checked.review.estimate
+    return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")
 
 
 def _differences(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:

@@ -141,6 +141,12 @@ def _run(
     if release is None or qi is None:
         lacking = [name for name, value in (("RELEASE", release), ("QI", qi)) if value is None]
         raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
+    from maxent.models.files.input_files import is_standard_input
+
+    named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
+    if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
+        expected = "files alone, as it has their hashes"
+        raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
     from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
@@ -162,7 +168,6 @@ def _run(
     from maxent.text.terminal import print_json, print_lines
 
     how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
-    named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
     inputs = read_inputs([*named, ("policy", policy)]) if asked.report is not None else ()
     shown = {name: value for name, value in said.items() if value} | {"policy": policy, "reading": None}
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}

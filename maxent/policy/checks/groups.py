@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from maxent.attacks.bounds import Bounds
 from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.columns import NOTHING
@@ -103,13 +105,21 @@ def _max_zeros(of: Matter, limit: int) -> Finding:
     )
 
 
+def _each_column(of: Matter) -> Iterator[Bounds]:
+    """Bounds of all published leaves, and of each of several sensitive columns: leaves may be pure in one alone."""
+    for audit in (of.review.audit, *of.review.audit.targets.values()):
+        found = [tree.bounds for tree in audit.trees]
+        low, high, label = ([getattr(b, name) for b in found] for name in ("low", "high", "label"))
+        yield Bounds(np.concatenate(low), np.concatenate(high), np.concatenate(label))
+
+
 def _max_pure(of: Matter, limit: int) -> Finding:
     sure = possible = 0
-    for tree in of.review.audit.trees:
-        low, high = tree.bounds.low, tree.bounds.high
-        alone = (only_class(tree.bounds) != NO_CLASS) & (low[:, -1] >= 1)
-        sure += 0 if _draws(of) else int(alone.sum())
-        possible += int((((low[:, :-1] > 0).sum(axis=1) <= 1) & (high[:, -1] >= 1)).sum())
+    for bounds in _each_column(of):
+        alone = (only_class(bounds) != NO_CLASS) & (bounds.low[:, -1] >= 1)
+        several = (bounds.low[:, :-1] > 0).sum(axis=1) > 1
+        sure = max(sure, 0 if _draws(of) else int(alone.sum()))
+        possible = max(possible, int((~several & (bounds.high[:, -1] >= 1)).sum()))
     return within(
         "leaves whose people all have one class", sure, possible, limit, bound="at most", why=_reason(of, _UNCOUNTED)
     )
@@ -160,7 +170,8 @@ def _max_recovered(of: Matter, limit: int) -> Finding:
 def _max_background(of: Matter, limit: int) -> Finding:
     name = f"people whom {of.background} known members of their leaf give away"
     found, open_ = 0, False
-    for tree in of.review.audit.trees:
+    audits = (of.review.audit, *of.review.audit.targets.values())
+    for tree in (tree for audit in audits for tree in audit.trees):
         attacked = background_knowledge(tree.bounds, of.background)
         found = max(found, 0 if _draws(of) else attacked.n_individuals)
         unclear: BoolArray = ~attacked.leaves & ~tree.bounds.known
@@ -217,7 +228,7 @@ CHECKS = (
     ),
     Check(
         "MX104", "max_pure", "leaves whose people all have one class", LEAVES, _max_pure,
-        "Published leaves that have people of one class only.",
+        "Published leaves that have people of one class only; of several sensitive columns, of the one with most.",
         "Whoever knows that a person is there knows the answer, without any computation.",
         f"class disclosure of {HANDBOOK} and of the {SACRO_ML}; homogeneity: Machanavajjhala et al. (2007).",
         "As for MX103.",

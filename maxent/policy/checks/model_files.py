@@ -49,7 +49,7 @@ def _named(of: Matter, limit: bool) -> Finding:
 def _exports(of: Matter, limit: str) -> Finding:
     told: dict[str, tuple[Status, str]] = {
         "allowed": ("pass", "models may leave by this policy"),
-        "by decision": ("cannot_tell", "models may leave by this policy where somebody decides so: nobody has yet"),
+        "by decision": ("cannot_tell", "whether models may leave is for somebody to decide"),
         "refused": ("fail", "models may not leave by this policy"),
     }
     status, said = told[limit]
