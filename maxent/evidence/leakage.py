@@ -22,13 +22,16 @@ from maxent.models.tables.stakes import read_stakes
 class Leakage:
     """The gain that an adversary expects without and with a release, in units of the gain matrix.
 
-    ``additive`` is posterior - prior; ``multiplicative`` is posterior / prior, None for a prior of 0. ``realised`` is
-    the mean gain of the same guesses about real people, None without the truth.
+    ``prior`` is the gain of the guess that is best by the shares of the classes (the base rate, for a matrix that
+    counts right guesses), ``uniform`` that of a guess among all alike. ``additive`` is posterior - prior;
+    ``multiplicative`` is posterior / prior, None for a prior of 0. ``realised`` is the mean gain of the same guesses
+    about real people, None without the truth.
     """
 
     prior: float
     posterior: float
     realised: float | None
+    uniform: float
 
     @property
     def additive(self) -> float:
@@ -92,7 +95,9 @@ def leakage(gain: FloatArray, posterior: FloatArray, counts: IntArray, truth: In
     if truth is not None:
         guess = gain[expected.argmax(axis=1)]
         realised = float((truth * guess).sum() / truth.sum())
-    return Leakage(prior_vulnerability(gain, share @ posterior), float(share @ expected.max(axis=1)), realised)
+    prior = share @ posterior
+    best = float(share @ expected.max(axis=1))
+    return Leakage(prior_vulnerability(gain, prior), best, realised, float((gain @ prior).mean()))
 
 
 def read_gain(source: Source, target: Target, reader: Reader | None = None) -> FloatArray:

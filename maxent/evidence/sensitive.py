@@ -14,7 +14,10 @@ from maxent.disclosure.divergence import individual_divergence
 from maxent.disclosure.group_shares import Shares
 from maxent.disclosure.measures import conditional_entropy
 from maxent.evidence.control import guesses
+from maxent.evidence.control_people import Controls, believed
+from maxent.evidence.intervals import newcombe
 from maxent.evidence.truth import InTruth, predicted_classes
+from maxent.evidence.two_groups import Two
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -73,6 +76,8 @@ def sensitive_of(
     shared: Shares,
     truth: IntArray | None,
     held: InTruth | None,
+    controls: Controls | None = None,
+    confidence: float = 0.99,
 ) -> Sensitive:
     """The measures of some classes alone.
 
@@ -90,6 +95,11 @@ def sensitive_of(
         Of all classes.
     held : InTruth or None
         With a truth.
+    controls : Controls, optional
+        Control people: then ``control`` says of how many of those with one of these classes it is guessed, of members
+        and of them, with an interval of the difference.
+    confidence : float
+        Probability of this interval.
     """
     counts, classes = program.table.counts, program.release.target.classes
     mine, some = np.isin(np.arange(len(classes)), codes), list(codes)
@@ -127,6 +137,17 @@ def sensitive_of(
             "pure": int(counts[held.pure & mine[truth.argmax(axis=1)]].sum()),
             "base_rate": float(truth[:, most].sum() / people) if people and mine[most] else 0.0,
         }
+        if controls is not None and people and (others := int(controls.truth[:, some].sum())):
+            theirs = believed(program, masses, posterior, controls)
+            each = np.arange(len(controls.truth))
+            their_guess = guesses(theirs.posterior, theirs.predicted)
+            their_right = int(controls.truth[each, their_guess][mine[their_guess]].sum())
+            interval = newcombe((right, their_right), (people, others), confidence)
+            found["control"] = {
+                **Two(right / people, their_right / others).as_dict(interval),
+                "confidence": confidence,
+                "individuals": {"members": people, "controls": others},
+            }
     return Sensitive(tuple(codes), tuple(classes[code] for code in codes), found)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import KINDS, kinds_of
-from maxent.html_report.measures import blind_words, numbers, risk_numbers, sensitive_numbers
+from maxent.html_report.measures import blind_words, numbers, risk_numbers, sensitive_numbers, stakes_numbers
 from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
 from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
@@ -57,6 +57,7 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         measures=numbers(row, target, program.n_classes, result.baseline, held is not None and held.predicted),
         risks=() if result.wp216 is None else risk_numbers(result.wp216, target, blind),
         sensitive=sensitive_numbers(row, target, program.n_classes),
+        stakes=stakes_numbers(result.leakage, result.min_capacity),
         blind=blind,
         exposed=tuple(_person(result, int(q)) for q in exposure[:top]),
         people=tuple(_person(result, q) for q in pool),

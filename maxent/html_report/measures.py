@@ -11,6 +11,7 @@ from maxent.disclosure.judging import worse_certain, worse_posterior
 from maxent.disclosure.limits import HOW
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.evidence.baseline import Baseline
+from maxent.evidence.leakage import Leakage
 from maxent.evidence.wp216 import TITLES, Risk, Risks
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural, shown
@@ -79,7 +80,7 @@ def sensitive_numbers(row: Row, target: str, n_classes: int) -> tuple[str, tuple
          f"The largest probability of one of {classes}."),
         ("People found", share, f"{percent(share)} {how}", share, "share",
          f"Of the people with {classes}, those whose {target} is guessed right. Without the release "
-         f"({blind_words(alone['base_rate'], n_classes)})."),
+         f"({blind_words(alone['base_rate'], n_classes)}).{_of_others(alone.get('control'))}"),
     )  # fmt: skip
     keys = ("certain", "max_posterior", "right_guesses")
     numbers = (
@@ -87,6 +88,36 @@ def sensitive_numbers(row: Row, target: str, n_classes: int) -> tuple[str, tuple
         for key, (title, value, text, part, unit, said) in zip(keys, says, strict=True)
     )
     return classes, tuple(numbers)
+
+
+def _of_others(control: Mapping[str, Any] | None) -> str:
+    """How many control people of sensitive classes are found, a sentence."""
+    if control is None:
+        return ""
+    low, high = (100 * end for end in control["interval"])
+    return (
+        f" Of others who were not in the data: {percent(control['controls'])}; the difference lies between {low:+.1f} "
+        f"and {high:+.1f} points with {percent(control['confidence'])} confidence."
+    )
+
+
+def stakes_numbers(leak: Leakage | None, capacity: float | None) -> tuple[Number, ...]:
+    """What a release is worth by a gain matrix, and what no other matrix makes more of; empty without a matrix."""
+    if leak is None or capacity is None:
+        return ()
+    real = "" if leak.realised is None else f" In truth the same guesses gain {leak.realised:.4f}."
+    gain = (
+        "Expected by somebody who makes the best guess about each person, in units of the gain matrix. Without the "
+        f"release: {leak.prior:.4f} by the base rate, {leak.uniform:.4f} of a uniform guess.{real}"
+    )
+    times = (
+        "Whatever guesses gain, and however frequent the classes are: the release multiplies it by no more than two to "
+        f"this power, {2**capacity:.3f}."
+    )
+    return (
+        Number("gain", "Gain of the best guesses", leak.posterior, f"{leak.posterior:.4f}", None, "gain", "low", gain),
+        Number("min_capacity", "Min-capacity", capacity, f"{capacity:.4f} bits", None, "bits", "low", times),
+    )
 
 
 def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: int) -> Number:

@@ -94,9 +94,9 @@ class ReleaseView:
     ``baseline`` is the share of right guesses without the release, the base rate where that is known; ``blind`` says
     that in words, and of a uniform guess; ``trees`` are
     those that are drawn, ``undrawn`` the number of the others. ``row`` is that of a `Comparison`. ``risks`` are those
-    of WP216, where the truth is known; ``sensitive`` are classes, and the measures of these alone. ``records`` says
-    whether generalised records are published, ``uncertain`` whether somebody may be in one of several leaves (or rows),
-    and so is counted in each of them.
+    of WP216, where the truth is known; ``sensitive`` are classes, and the measures of these alone; ``stakes``
+    are about a gain matrix. ``records`` says whether generalised records are published, ``uncertain`` whether somebody
+    may be in one of several leaves (or rows), and so is counted in each of them.
     """
 
     name: str
@@ -111,6 +111,7 @@ class ReleaseView:
     measures: tuple[Number, ...]
     risks: tuple[Number, ...]
     sensitive: tuple[str, tuple[Number, ...]]
+    stakes: tuple[Number, ...]
     blind: str
     exposed: tuple[Person, ...]
     people: tuple[Person, ...]

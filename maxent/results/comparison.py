@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 
-PARTS = ("most_disclosed", "targets", "control", "sensitive", "wp216")
+PARTS = ("most_disclosed", "targets", "control", "sensitive", "wp216", "leakage")
 """Keys of a row that are no cells of a table."""
 
 
@@ -47,7 +47,8 @@ class Comparison(Shown):
       infinite) and ``train_accuracy`` are there with a truth, ``test_accuracy`` with a test, ``gcp`` with generalised
       records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
       they are where leaves do not state how many records they have or the range of a number is not known;
-    - ``control``, with control people, and ``wp216``, with a truth, as ``maxent estimate --json`` has them;
+    - ``control``, with control people, ``wp216``, with a truth, and ``leakage``, with a gain matrix, as ``maxent
+      estimate --json`` has them;
     - ``most_disclosed``: the quasi-identifiers that the adversary is surest of and, as far as the truth is there,
       right about; a list of mappings ``qi``, ``count``, ``class``, ``probability`` (and ``divergence``);
     - ``targets``, of several sensitive columns: a list of mappings with the measures of each (``target``) by itself.

@@ -128,6 +128,7 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
         **({} if result.control is None else {"control": result.control.as_dict()}),
         **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
+        **({} if result.leakage is None else {"leakage": result.leakage.as_dict()}),
     }
 
 

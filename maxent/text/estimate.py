@@ -212,9 +212,23 @@ def _sensitive_lines(estimate: Solved) -> list[str]:
     how = "guesses expect to find" if right is None else "guesses find"
     share = found["bayes_vulnerability"] if right is None else right
     pure = "" if found["pure"] is None else f"; {found['pure']:,} are in pure leaves"
-    return [
+    base = found["base_rate"]
+    known = "base rate not known" if base is None else f"base rate {_percent(base)}"
+    blind = f"{known}, uniform guess {_percent(1 / estimate.program.n_classes)}"
+    lines = [
         f"of {', '.join(alone.classes)} alone: {found['certain']:,} are certain, largest posterior "
-        f"{found['max_posterior']:.3f}, {how} {_percent(share)} of these people{pure}"
+        f"{found['max_posterior']:.3f}, {how} {_percent(share)} of these people ({blind}){pure}"
+    ]
+    control = found.get("control")
+    if control is None:
+        return lines
+    low, high = (100 * end for end in control["interval"])
+    return [
+        *lines,
+        f"of {', '.join(alone.classes)} alone: the same guesses find {_percent(control['members'])} of those in the "
+        f"data and {_percent(control['controls'])} of {control['individuals']['controls']:,} others: a difference of "
+        f"{100 * control['difference']:+.1f} points, {low:+.1f} to {high:+.1f} with "
+        f"{100 * control['confidence']:g} % confidence",
     ]
 
 
@@ -222,12 +236,16 @@ def _leakage_lines(estimate: Solved) -> list[str]:
     """What the release is worth by a gain matrix, and at most by any prior, in words."""
     lines, leak = [], estimate.leakage
     if leak is not None:
-        times = "" if leak.multiplicative is None else f", {leak.multiplicative:.3f} times as much"
-        real = "" if leak.realised is None else f"; {leak.realised:.4f} in truth"
-        lines.append(
-            f"gain of the best guesses {leak.posterior:.4f}, {leak.prior:.4f} without the release{times}{real}"
-        )
+        lines.append(gain_line(leak.as_dict()))
     return lines if estimate.min_capacity is None else [*lines, f"min-capacity {estimate.min_capacity:.4f} bits"]
+
+
+def gain_line(leak: Mapping[str, float | None]) -> str:
+    """The key ``leakage`` of a JSON summary, in words."""
+    times = "" if leak["multiplicative"] is None else f", {leak['multiplicative']:.3f} times as much"
+    real = "" if leak["realised"] is None else f"; {leak['realised']:.4f} in truth"
+    blind = f"{leak['prior']:.4f} by the base rate{times}, {leak['uniform']:.4f} of a uniform guess"
+    return f"gain of the best guesses {leak['posterior']:.4f}, {blind}{real}"
 
 
 def _control_lines(estimate: Solved) -> list[str]:

@@ -18,6 +18,7 @@ from maxent.__main__ import main
 from maxent.evidence.intervals import newcombe, welch, wilson
 from maxent.models.release import Induction, Node
 from maxent.results.estimate import Estimate
+from maxent.text.estimate import summary_lines
 
 QI = ["a", "b", "c"]
 
@@ -127,6 +128,25 @@ def test_other_people_have_the_posterior_of_their_leaf(tmp_path: Path) -> None:
     assert told["bayes_vulnerability"]["controls"] == pytest.approx((2 * 0.75 + 2 * 1 + 5 / 8) / 5)
     assert told["divergence"]["members"] == pytest.approx(0, abs=1e-9)
     assert told["divergence"]["controls"] is None  # the estimate rules out the class of one of them
+
+
+def test_sensitive_classes_are_found_among_control_people_too(tmp_path: Path) -> None:
+    branches = [{"le": 1, "child": "p"}, {"gt": 1, "child": "q"}]
+    path = tree(tmp_path, {"p": {"x": 3, "y": 1}, "q": {"x": 1, "y": 3}}, branches)
+    members = pd.DataFrame({"A": [0] * 4 + [2] * 4, "T": list("xxxyxyyy")})
+    controls = pd.DataFrame({"A": [0.5] * 3 + [3] * 3, "T": list("xyyxyy")})
+    found = maxent.estimate(path, members[["A"]], members, control=controls, sensitive="y", confidence=0.9)
+    told = found.summary["sensitive"]["control"]
+    assert (told["members"], told["controls"]) == (3 / 4, 2 / 4)
+    assert told["interval"] == pytest.approx(newcombe((3, 2), (4, 4), 0.9))
+    assert told["individuals"] == {"members": 4, "controls": 4}
+    assert "of y alone: the same guesses find 75.0 % of those in the data and 50.0 % of 4 others" in "".join(
+        summary_lines(found)
+    )
+    found.report(tmp_path / "report.html")
+    assert "Of others who were not in the data: 50.0 %" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    nobody = maxent.estimate(path, members[["A"]], members, control=controls[controls["T"] == "x"], sensitive="y")
+    assert "control" not in nobody.summary["sensitive"]
 
 
 def test_other_people_of_several_trees_have_the_mean_of_their_leaves() -> None:

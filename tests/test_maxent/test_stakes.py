@@ -68,7 +68,19 @@ def test_a_gain_matrix_of_guessing_is_bayes_vulnerability(tmp_path: Path, capsys
     assert found["leakage"]["multiplicative"] == found["leakage"]["posterior"] / found["leakage"]["prior"]
     assert 0 < found["min_capacity"] <= 1
     assert main(["estimate", *FILES, "--gain", str(path)]) == 0
-    assert "gain of the best guesses 0.7551, 0.5455 without the release, 1.384 times as much" in capsys.readouterr().out
+    assert (
+        "gain of the best guesses 0.7551, 0.5455 by the base rate, 1.384 times as much, 0.5000 of a uniform guess"
+        in capsys.readouterr().out
+    )
+    report = tmp_path / "report.html"
+    assert main(["compare", FILES[0], *FILES, "--gain", str(path), "--report", str(report)]) == 0
+    assert capsys.readouterr().out.count("gain of the best guesses 0.7551, 0.5455 by the base rate") == 2
+    assert main(["compare", FILES[0], *FILES, "--gain", str(path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["releases"]
+    assert [row["leakage"]["uniform"] for row in rows] == [pytest.approx(0.5)] * 2
+    page = report.read_text(encoding="utf-8")
+    assert "By the gain matrix</h3>" in page
+    assert "Without the release: 0.5455 by the base rate, 0.5000 of a uniform guess." in page
     for text, said in (("guess,>50K\nlow,0\n", "'<=50K'"), ("<=50K,>50K\n1,-1\n", "a gain of at least 0")):
         path.write_text(text, encoding="utf-8")
         assert main(["estimate", *FILES, "--gain", str(path)]) == 2

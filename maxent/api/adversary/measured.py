@@ -77,5 +77,7 @@ def measured(
     if case.gain is not None:
         found["leakage"] = leakage(case.gain, posterior, counts, truth)
     if case.sensitive:
-        found["sensitive"] = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held)
+        compare_with = (case.controls, confidence)
+        alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
+        found["sensitive"] = alone
     return found
