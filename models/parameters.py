@@ -70,6 +70,8 @@ class About:
         for those of the data set.
     grid : bool
         Whether it is a key of studies.
+    alias : str
+        Another name of the option of the command line.
     small
         A value that makes a method quick, for rehearsals of studies.
     """
@@ -80,6 +82,7 @@ class About:
     group: Group = "defended"
     files: Literal["", "file", "folder"] = ""
     grid: bool = True
+    alias: str = ""
     small: Any = None
 
 

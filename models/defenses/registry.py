@@ -80,12 +80,14 @@ def methods() -> Mapping[str, type[Method]]:
 
 @cache
 def parameters() -> Mapping[str, Parameter]:
-    """The parameters of all methods, as the first one has each, but with the choices of all; k comes first."""
+    """The parameters of all methods, as the first one has each, but with the choices and names of all; k is first."""
     found: dict[str, Parameter] = {}
     for kind in methods().values():
         for name, each in parameters_of(kind).items():
             first = found.get(name, each)
-            found[name] = replace(first, choices=tuple(dict.fromkeys((*first.choices, *each.choices))))
+            choices = tuple(dict.fromkeys((*first.choices, *each.choices)))
+            about = replace(first.about, alias=first.about.alias or each.about.alias)
+            found[name] = replace(first, choices=choices, about=about)
     return {"k": found["k"], **found}
 
 

@@ -185,3 +185,16 @@ def test_places_state_what_they_would_disclose() -> None:
     assert found.names == ("max_certain", "max_right_guesses")
     assert found.costs.tolist() == [[0, 4], [3, 3], [0, 1]]
     assert found.allowed.tolist() == [True, True, True]
+
+
+def test_right_guesses_above_the_base_rate() -> None:
+    """Of nine people five have the most frequent class; a lift of one ninth is one more right guess."""
+    shape = [[np.array([2, 1, 0]), np.array([0, 2, 0])], [np.array([1, 0, 0]), np.array([1, 2, 0])]]
+    release = as_release(shape)
+    assert optimal_subtree(release, Limits(k=1)).reached == 7 / 9
+    for lift, right in ((2 / 9, 7), (0.2, 6), (0.0, 5)):
+        assert optimal_subtree(release, Limits(k=1, max_lift=lift)).reached == right / 9
+        both = Limits(k=1, max_lift=lift, max_right_guesses=0.6)
+        assert optimal_subtree(release, both).reached == 5 / 9
+    with pytest.raises(InvalidInput, match=r"max_right_guesses: expected at least 0\.555556, found 0\.5"):
+        optimal_subtree(release, Limits(k=1, max_lift=0.1, max_right_guesses=0.5))

@@ -113,7 +113,7 @@ def test_costs_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     frame.to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "costs.csv").write_text("decision,ill,well\naccept,9,0\nrefuse,0,1\n", encoding="utf-8")
     files = [str(tmp_path / "data.csv"), "--cost", str(tmp_path / "costs.csv"), "-o", str(tmp_path / "best.json")]
-    assert main(["defend", "optimal", *files, "--target", "state", "--qi", "a", "--k", "3"]) == 0
+    assert main(["defend", "optimal", *files, "--target", "state", "--qi", "a", "--min-k", "3"]) == 0
     told = capsys.readouterr().out
     assert "decisions cost 0.333333 per record" in told
     assert "has a smaller cost" in told

@@ -56,7 +56,7 @@ def audit_of(training: Training, limits: optimal.Limits) -> Audit:
     table, truth = people_of(training)
     named = sensitive_classes(training.target, limits)
     sensitive = tuple(named.tolist()) if limits.sensitive is not None else ()
-    stated = Limits(limits.max_posterior, limits.k, limits.max_certain, limits.max_right_guesses)
+    stated = Limits(limits.max_posterior, limits.k, limits.max_certain, limits.max_right_guesses, limits.max_lift)
 
     def audit(release: Release) -> Broken | None:
         case = Case(release, table, truth=truth, sensitive=sensitive)

@@ -269,7 +269,7 @@ def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
     if each.name == "k":
         hint, default = list[int], [default]
     option = typer.Option(
-        "--" + each.name.replace("_", "-"),
+        *("--" + name.replace("_", "-") for name in (each.name, about.alias) if name),
         metavar=metavar,
         help=f"{about.help[:-1]}; may be repeated: a release for each." if each.name == "k" else about.help,
         rich_help_panel=PANELS[about.group],

@@ -26,7 +26,9 @@ class OptimalSubtree(PlainTree):
 
     Parameters
     ----------
-    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, objective, cost
+    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, max_lift
+        See `maxent.models.defenses.optimal.limits.Limits`.
+    objective, cost
         See `maxent.models.defenses.optimal.limits.Limits`.
     grow : bool
         Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see

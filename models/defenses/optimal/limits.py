@@ -40,6 +40,8 @@ class Limits:
         The least divergence D_overall of the truth from what is inferred, nats (Zhu & Du 2010, section 5).
     max_right_guesses : float, optional
         The largest share of people whose class is guessed right.
+    max_lift : float, optional
+        By how much that share may exceed the base rate, the share of the most frequent class.
     objective : {"accuracy", "impurity", "cost"}
         What is best: the most records with the right label, the least Gini impurity of the leaves, or the least cost.
     cost : path, DataFrame, or shape (n_decisions, n_classes); optional
@@ -47,7 +49,7 @@ class Limits:
         then the cost.
     """
 
-    k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"))
+    k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"), alias="min_k")
     max_posterior: float | None = parameter(
         None, "Limit: largest probability of a class in a leaf.", number(0, most=1), metavar="P", grid=False
     )
@@ -63,6 +65,9 @@ class Limits:
     )
     max_right_guesses: float | None = parameter(
         None, "Limit: largest share of people whose class is guessed right.", _SHARE, metavar="P"
+    )
+    max_lift: float | None = parameter(
+        None, "Limit: by how much it may exceed the share of the most frequent class.", _SHARE, metavar="S"
     )
     objective: Objective = parameter("accuracy", "Objective: the number that the tree is best by.")
     cost: Any = parameter(
@@ -86,11 +91,18 @@ class Limits:
     def summed(self) -> bool:
         """Whether there is a limit on all leaves together that none on each of them can stand for."""
         several = self.max_certain is not None and self.max_certain > 0
-        return several or self.min_divergence is not None or self.max_right_guesses is not None
+        guesses = self.max_right_guesses is not None or self.max_lift is not None
+        return several or guesses or self.min_divergence is not None
+
+    def right_guesses(self, base_rate: float) -> float | None:
+        """The largest share of right guesses, where the most frequent class has this share."""
+        shares = [self.max_right_guesses, None if self.max_lift is None else base_rate + self.max_lift]
+        return min((share for share in shares if share is not None), default=None)
 
     def as_dict(self) -> dict[str, int | float | str]:
         """The limits that are stated, k among them."""
-        names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", "max_right_guesses")
+        names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence")
+        names += ("max_right_guesses", "max_lift")
         found = {name: value for name in names if (value := getattr(self, name)) is not None}
         return found | ({"diversity": self.diversity} if self.l is not None else {})
 
@@ -101,7 +113,7 @@ def grown_conflicts(
     """What a tree that is grown within limits cannot have."""
     if grow is True and limits.summed:
         expected = "limits on leaves, and no others, for a tree that is grown within them"
-        yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence or max_right_guesses")
+        yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence, max_right_guesses or max_lift")
     if grow is True and criterion == "stated":
         yield Problem(ARGUMENT, "criterion", "'unstated': splits are not chosen one by one", "'stated'")
     for name, asked in (("remove", remove), ("audited", audited)):

@@ -44,6 +44,7 @@ class BestSubtree(InducedTree):
     max_certain: int | None = _limit("max_certain")
     min_divergence: float | None = _limit("min_divergence")
     max_right_guesses: float | None = _limit("max_right_guesses")
+    max_lift: float | None = _limit("max_lift")
     objective: Objective = _limit("objective")
     cost: Any = _limit("cost")
     grow: bool = parameter(
@@ -206,4 +207,6 @@ class BestSubtree(InducedTree):
             told.append(f"the divergence D_overall is at least {limits.min_divergence:g} nats")
         if limits.max_right_guesses is not None:
             told.append(f"at most a share of {limits.max_right_guesses:g} of all classes is guessed right")
+        if limits.max_lift is not None:
+            told.append(f"right guesses are at most a share of {limits.max_lift:g} above the most frequent class")
         return "".join(f"; {each}" for each in told)

@@ -128,9 +128,10 @@ def candidates(
         costs.append(np.where(largest >= CERTAIN * n, n, 0))
         most.append(float(limits.max_certain))
         names.append("max_certain")
-    if limits.max_right_guesses is not None:
+    right = limits.right_guesses(float(largest[0] / max(n[0], 1)))
+    if right is not None:
         costs.append(largest)
-        most.append(float(np.floor((limits.max_right_guesses + ROUNDING) * n[0])))
+        most.append(float(np.floor((right + ROUNDING) * n[0])))
         names.append("max_right_guesses")
     if limits.min_divergence is not None and training is not None:
         costs.append(-entropy)

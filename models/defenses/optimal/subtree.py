@@ -176,7 +176,11 @@ def unreachable(found: Candidates, limits: Limits, training: Training | None) ->
         told = f"the whole table as one leaf has {whole.sum():,} records, of which {whole.max():,} are of one class"
         return Problem("limits", "leaves", "limits that at least the tree without a split keeps", told)
     least: FloatArray = np.array([cheapest(found, i) for i in range(len(found.names))])
+    base = float(found.counts[0].max() / max(found.counts[0].sum(), 1))
     for name, cost, most in zip(found.names, least.tolist(), found.kept.tolist(), strict=True):
+        if cost > most and name == "max_right_guesses" and limits.max_right_guesses != limits.right_guesses(base):
+            n = int(found.counts[0].sum())
+            return Problem("limits", "max_lift", f"at least {cost / n - base:.6g}", f"{limits.max_lift:g}")
         if cost > most:
             return Problem(
                 "limits", name, f"at {_end(name)} {_reached(name, cost, found, training)}", _given(limits, name)
