@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from maxent.solvers.solve.slack import Loose
 
 MANY_STARTS = 5
-"""Starting points that a small part gets by default when it is not convex; fewer where the best answer comes twice."""
+"""Starting points that a small part gets by default when it is not convex; fewer where the best answer comes twice, or
+the first one is proved."""
 
 AGAIN = 1e-7
 """Entropies nearer than this, nats per individual, are of one and the same optimum."""
@@ -212,6 +213,7 @@ def _search(
     solver = Solver(backend, task.part, program)
     iterations, message, stopped, entropies = 0, "", None, list[float]()
     stuck: FloatArray | None = None
+    first, known = best, Attempt(None, 0)
     for number in range(begin, wanted + retries):
         stopped = options.clock.stop()
         if stopped is not None:
@@ -226,6 +228,10 @@ def _search(
                 best = solution
             if solution.stop is Stop.CONVERGED:
                 entropies.append(-value.objective(solution.point))
+                if first is None and small and wanted > 1 and options.starts is None:
+                    first, known = solution, _proved(program, solution, options)
+                    if known.gap <= AGAIN * task.individuals:
+                        return replace(known, iterations=iterations)
             else:
                 stuck = task.part.masses(solution.point)  # feasible, but stuck on the way: go on from near there
         elif solution.point is not None and (nearest is None or solution.violation < nearest.violation):
@@ -240,13 +246,29 @@ def _search(
             break  # linear statements only: another start changes nothing
         if best is None and number + 1 - begin >= lost:
             break
-    if best is not None and best.stop is Stop.CONVERGED and small and not program.convex:
+    gap = np.inf
+    if best is not None and best is first:
+        best, gap = known.best, known.gap
+    elif best is not None and best.stop is Stop.CONVERGED and small and not program.convex:
         from maxent.solvers.solve.finish import finished
 
         best = finished(program, best, options)
+        if known.best is not None and best.point is not None:
+            more = value.objective(known.best.point) - value.objective(best.point)
+            gap = max(known.gap - more, 0.0) if abs(more) <= AGAIN * task.individuals else np.inf
     if best is None and stopped is not None and nearest is not None:
         best = nearest if nearest.violation < value.violation(task.part.point(task.first)) else None
+    if np.isfinite(gap):
+        return Attempt(best, iterations, gap, stopped=stopped, message=message)
     return certify(task, program, Attempt(best, iterations, stopped=stopped, message=message), backend, options)
+
+
+def _proved(program: LiftedProgram, solution: Solution, options: Options) -> Attempt:
+    """A solution as the exact optimum next to it, with what that can lack."""
+    from maxent.solvers.solve.finish import finished
+
+    exact = finished(program, solution, options)
+    return Attempt(exact, 0, _gap(program, exact, options))
 
 
 def _begin(

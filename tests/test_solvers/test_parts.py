@@ -18,7 +18,7 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import block_form
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve import starts
+from maxent.solvers.solve import attempt, starts
 from maxent.solvers.solve.attempt import Task, attempt_part
 from maxent.solvers.solve.checked import Solver
 
@@ -160,11 +160,33 @@ def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, mon
 
 
 @pytest.mark.parametrize(("starts", "begun"), [(None, 2), (4, 4)])
-def test_starts_end_when_the_best_answer_comes_twice_unless_their_number_is_given(open_task, starts, begun):
+def test_starts_end_when_the_best_answer_comes_twice_unless_their_number_is_given(
+    monkeypatch, open_task, starts, begun
+):
+    monkeypatch.setattr(attempt, "gap_of", lambda *arguments: 1.0)
     answer = honestly(open_task.part.program, open_task.part.point(open_task.first * 1.0), OPTIONS)
     recorder = Recorder(answer)
     attempt_part(open_task, recorder, replace(OPTIONS, starts=starts))
     assert len(recorder.begun) == begun
+
+
+@pytest.mark.parametrize(("starts", "begun"), [(None, 1), (4, 4)])
+def test_starts_end_when_the_first_answer_is_proved_unless_their_number_is_given(open_task, starts, begun):
+    recorder = Recorder(honestly)
+    found = attempt_part(open_task, recorder, replace(OPTIONS, starts=starts))
+    assert len(recorder.begun) == begun
+    assert np.isinf(found.gap) if starts else abs(found.gap) <= 1e-7 * open_task.individuals
+    one = attempt_part(open_task, Recorder(honestly), replace(OPTIONS, starts=1))
+    np.testing.assert_allclose(found.best.point, one.best.point, atol=1e-9)
+
+
+def test_the_bound_beside_the_first_start_is_that_of_the_answer(monkeypatch, open_task):
+    asked = []
+    monkeypatch.setattr(attempt, "gap_of", lambda program, point, *others: asked.append(point) or 1.0)
+    found = attempt_part(open_task, Recorder(honestly), OPTIONS)
+    assert found.gap == pytest.approx(1.0, abs=1e-6)
+    assert len(asked) == 1
+    np.testing.assert_allclose(asked[0], found.best.point, atol=1e-6)
 
 
 def test_the_best_of_several_starts_is_kept(open_task):
