@@ -125,8 +125,8 @@ def _program(
 ) -> None:
     """What a published decision tree discloses about the people behind it.
 
-    Exit status: 0 done, 1 there is a result, but it is not reliable, 2 the input or the call is wrong, 3 a limit that is
-    enforced is not kept, 4 that cannot be told.
+    Exit status: 0 done, 1 there is a result, but it is not reliable, 2 the input or the call is wrong, 3 an enforced
+    limit is not kept, 4 that cannot be told.
     """
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from maxent.models.arrays import BoolArray
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.solvers.apart import apart
 from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.part import WholePart
@@ -18,11 +18,12 @@ TOLD = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is asked of a part, shape (n_owners, n_classes), and what is known."""
+    """What is asked of a part, shape (n_owners, n_classes), what is known, and, maybe, how likely each class looks."""
 
     part: WholePart
     state: Extremes
     asked: BoolArray
+    likely: FloatArray | None = None
 
 
 Tell = Callable[[tuple[int, Extremes, int]], None]
@@ -45,7 +46,7 @@ def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
                 tell((number, state, left_out))
                 last = time.monotonic()
 
-        left_out = settle(task.part, task.state, task.asked, patience, far)
+        left_out = settle(task.part, task.state, task.asked, patience, far, task.likely)
         tell((number, task.state, left_out))
         if task.state.possible is False:
             return

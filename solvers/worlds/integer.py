@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.cp_sat import need_cp_sat
 from maxent.solvers.worlds.elsewhere import Run, Task, elsewhere
+from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
-from maxent.solvers.worlds.settle import Extremes, Patience, extremes
+from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, extremes
 
 ROUNDED = 1e-6
 """Individuals: a proved bound this close to a whole number is that number."""
@@ -48,6 +51,7 @@ def whole_bounds(
     questions: BoolArray,
     patience: Patience,
     run: Run = elsewhere,
+    guess: Callable[[], FloatArray | None] = lambda: None,
 ) -> WholeBounds:
     """Tighten proved bounds to what holds in every world of whole people.
 
@@ -57,6 +61,7 @@ def whole_bounds(
     questions : the same shape, what is asked; other bounds are only rounded to whole numbers
     patience : when to stop
     run : how parts are settled
+    guess : shares of classes of the quasi-identifiers, which only order the questions about large parts
 
     Raises
     ------
@@ -74,6 +79,9 @@ def whole_bounds(
             continue
         members.append(mine)
         tasks.append(task)
+    if any(len(task.part.owner) * task.part.n_classes > SMALL for task in tasks) and (shares := guess()) is not None:
+        people = shares * program.table.counts[:, None]
+        tasks = [_guessed(task, whole.like[mine], people[mine]) for mine, task in zip(members, tasks, strict=True)]
     order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].part.owner))
     found: dict[int, tuple[Extremes, int]] = {}
 
@@ -95,6 +103,13 @@ def whole_bounds(
     contradicted = any(state.possible is False for _, state in states)
     left_out = whole.left_out + sum(number for _, number in found.values())
     return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states))
+
+
+def _guessed(task: Task, like: IntArray, people: FloatArray) -> Task:
+    """A task with shares of classes, of people of its members, shape (n_members, n_classes)."""
+    pooled = np.zeros((len(task.part.owners), task.part.n_classes))
+    np.add.at(pooled, np.searchsorted(task.part.owners, like), people)
+    return replace(task, likely=pooled / task.part.weight[:, None])
 
 
 def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
@@ -139,7 +154,9 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         Where OR-Tools is not installed.
     """
     need_cp_sat()
-    found = whole_bounds(program, bounds.low, bounds.high, questions, Patience.of(clock))
+    patience = Patience.of(clock)
+    guess = partial(likely, program, clock)
+    found = whole_bounds(program, bounds.low, bounds.high, questions, patience, guess=guess)
     if found.contradicted:
         return replace(bounds, high=np.where(questions, -1.0, bounds.high))
     low = np.where(questions, found.low, -np.inf).astype(np.float64)

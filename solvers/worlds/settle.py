@@ -187,16 +187,18 @@ def settle(
     asked: BoolArray,
     patience: Patience,
     tell: Callable[[Extremes, int], None] = lambda state, left_out: None,
+    likely: FloatArray | None = None,
 ) -> int:
     """Settle what is asked of a part, shape (n_owners, n_classes), and say how many comparisons were left out.
 
     Stops when everything asked is settled or was given up, or at the end of patience. ``tell`` hears of every step.
+    ``likely`` are shares of the classes, of the same shape: what they make look certain is asked first.
     """
     solver = Solver(part, state, patience)
     state.possible = solver.any_world() if (state.low <= state.high).all() else False
     tries, asking = np.zeros((2, *asked.shape), np.int64), np.stack([asked, asked])
     together = len(part.owner) * part.n_classes <= SMALL
-    doubt = _doubt(part)
+    doubt = _doubt(part) if likely is None else np.stack([1.0 - likely, likely])
     while state.possible and not patience.ended():
         wanted = asking & state.open()
         if not wanted.any():

@@ -30,6 +30,7 @@ from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.elsewhere import here
 from maxent.solvers.worlds.integer import WholeBounds, whole_bounds
+from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.rows import scaled
 from maxent.solvers.worlds.settle import Patience
 
@@ -197,3 +198,27 @@ def test_rows_are_never_tighter_than_stated(shares: list[Any], people: int) -> N
     for share, c, w in zip(shares, coef, whole, strict=True):
         assert w == share * by  # fractions are found again
         assert abs(c * by - w) <= rounding + 1e-9
+
+
+def test_what_looks_certain_is_the_estimate_and_orders_questions(other):
+    frame = pd.read_csv(EXAMPLES / "d1" / "qi.csv")
+    release = maxent.load_release(EXAMPLES / "d1" / "tree.json")
+    program = compile_program(release, read_qi(frame, release))
+    found = likely(program, Clock())
+    known = maxent.estimate(release, frame, knowledge="label,rate").probabilities
+    np.testing.assert_allclose(found, known, atol=1e-7)
+    linear = prove(program, "linear", Clock()).bounds
+    asked = program, linear.low, linear.high, linear.low < linear.high, Patience.of(Clock(60.0)), here
+    plain, guessed = (other.submit(_guessing, *asked, shares).result() for shares in (None, known))
+    assert (plain.low == guessed.low).all()
+    assert (plain.high == guessed.high).all()
+
+
+def _guessing(program, low, high, questions, patience, run, shares):
+    """Bounds with a guess, of parts that are taken to be large."""
+    from maxent.solvers.worlds import integer, settle
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(integer, "SMALL", 0)
+        patch.setattr(settle, "SMALL", 0)
+        return whole_bounds(program, low, high, questions, patience, run, lambda: shares)
