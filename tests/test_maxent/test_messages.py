@@ -77,7 +77,7 @@ CALLS = {
     ),
     "command": (
         ["audt"],
-        ["COMMAND: expected one of estimate, bounds, audit,", "found 'audt'; did you mean 'audit'?"],
+        ["COMMAND: expected one of estimate, bounds,", "found 'audt'; did you mean 'audit'?"],
     ),
     "missing values": (
         ["defend", "none", "gaps.csv", "--target", "T", "--qi", "A", "-o", "out.json"],

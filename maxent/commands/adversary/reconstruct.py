@@ -12,7 +12,10 @@ from maxent.command_line import panels
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 
-EXAMPLES = ("maxent reconstruct tree.json qi.csv --time-limit 20 -o table.csv --proved proved.csv",)
+EXAMPLES = (
+    "maxent reconstruct tree.json qi.csv --time-limit 20 -o table.csv --proved proved.csv",
+    "maxent reconstruct tree.json --time-limit 20",
+)
 """Calls that its help ends with."""
 
 Known = Annotated[
