@@ -235,10 +235,12 @@ Report = Annotated[
     panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file, for any browser."),
 ]
 Title = Annotated[
-    str | None, panels.output(metavar="TEXT", help="Title of the report; default: one that names the releases.")
+    str | None,
+    panels.output(metavar="TEXT", help="Title of the report or record; default: one that names the releases."),
 ]
 Purpose = Annotated[
-    str | None, panels.output(metavar="TEXT", help="Purpose of the release, for the first page of the report.")
+    str | None,
+    panels.output(metavar="TEXT", help="Purpose of the release, for the first page of the report, or the record."),
 ]
 MaxPosterior = Annotated[
     float | None, panels.limit(metavar="P", help="Limit: largest inferred probability of anybody's class.")

@@ -25,6 +25,8 @@ def calls():
         "estimate": files | {"knowledge": "label"},
         "audit_release": files,
         "audit_records": {"records": ranges, "qi": people[["Education"]]},
+        "check": files | {"policy": "satre"},
+        "verify": {"record": "record.json"},
         "compare": {"releases": [files["release"]], "qi": files["qi"], "knowledge": "label"},
         "defend": training | {"method": "prune-parent", "k": 2},
         "cart": training,

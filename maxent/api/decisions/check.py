@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from maxent.api.decisions.reviewing import noise_of, review_subject
 from maxent.api.decisions.subjects import Subject
 from maxent.api.releases.convert import converted, wanted_of
 from maxent.disclosure.limits import Limits
-from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.conversion import Converted
 from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
@@ -105,6 +105,10 @@ def check(
         For anything wrong with the policy, the release or a table, naming the file and the place.
     """
     check_functions(progress=progress)
+    _check_texts(
+        {"classes": classes, "features": features, "private": private, "sensitive": sensitive},
+        {"title": title, "purpose": purpose},
+    )
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs)
     wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
     tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
@@ -112,6 +116,20 @@ def check(
     chosen = read_policy(policy).with_limits(checked_limits(limits))
     words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
     return check_release(release, chosen, said, solving, reading, words, progress=progress)
+
+
+def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
+    """Refuse lists of names that are none, and texts that are none, naming each of them."""
+    problems = []
+    for name, value in lists.items():
+        fits = isinstance(value, Iterable) and all(isinstance(each, str) for each in value)
+        if value is not None and not (fits and (name == "sensitive" or not isinstance(value, str))):
+            problems.append(Problem(ARGUMENT, name, "a list of names", shorten(value)))
+    problems += [
+        Problem(ARGUMENT, name, "a text", shorten(value)) for name, value in texts.items() if not isinstance(value, str)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
 
 
 def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:

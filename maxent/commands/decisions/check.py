@@ -12,7 +12,7 @@ from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.command_line.verdict import Asked, as_options, asked
+from maxent.command_line.verdict import Asked, asked
 
 EXAMPLES = (
     "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
@@ -35,7 +35,7 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(solving=opt.solving, asked=asked)
+@reads_files(without=("report",), solving=opt.solving, asked=asked)
 def command(
     release: Annotated[
         str | None,
@@ -149,35 +149,28 @@ def _run(
         raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
     from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.models.files.result_files import POSTERIOR
     from maxent.policy.policy import read_policy
 
     stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
     chosen = read_policy(policy).with_limits(stated)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
     read = [release, qi, said["truth"], said["control"], *own]
-    outputs = {"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}
-    check_outputs({**outputs, "--report": (asked.report, REPORT)}, read)
+    check_outputs({"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}, read)
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
     from maxent.api.decisions.check import check_release
     from maxent.api.decisions.review import TIME
     from maxent.commands.releases.convert import read_parameters
-    from maxent.html_report.provenance import read_inputs
     from maxent.results import review as results
     from maxent.text.terminal import print_json, print_lines
 
     how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
-    inputs = read_inputs([*named, ("policy", policy)]) if asked.report is not None else ()
-    shown = {name: value for name, value in said.items() if value} | {"policy": policy, "reading": None}
-    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
-    call = results.Asked(["check", release, qi], shown | solving | as_options(reading), inputs)
+    call = results.Asked(["check", release, qi], {"policy": policy})
     arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
     with progress() as told:
         found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
     tell_noticed(found.review.noticed)
-    if asked.report is not None and found.review.solved:
-        found.review.report(asked.report, **asked.texts)
     if written["output"] is not None:
         found.save(written["output"], csv_literal=written["csv_literal"])
     if written["record"] is not None:
@@ -186,8 +179,6 @@ def _run(
         print_json(found.summary)
     else:
         print_lines([found.title, *found.lines])
-    if asked.report is not None and not found.review.solved:
-        tell("no report is written: there is no estimate")
     if found.exit_status == UNRELIABLE:
         tell(found.review.trouble)
     elif found.exit_status != DONE:
