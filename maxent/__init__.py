@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maxent.api.adversary.reconstruct import reconstruct as reconstruct
     from maxent.api.comparisons.bench import bench as bench
     from maxent.api.comparisons.compare import compare as compare
+    from maxent.api.comparisons.successive import compare_releases as compare_releases
     from maxent.api.decisions.advise import advise as advise
     from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from maxent.results.several import SeveralReviews as SeveralReviews
     from maxent.studies.sweep import Sweep as Sweep
     from maxent.studies.sweep import sweep as sweep
+    from maxent.successive.difference import ReleaseDifference as ReleaseDifference
 
 _HOME = {
     "Advice": "maxent.advice.result",
@@ -70,6 +72,8 @@ _HOME = {
     "check": "maxent.api.decisions.check",
     "Comparison": "maxent.results.comparison",
     "compare": "maxent.api.comparisons.compare",
+    "compare_releases": "maxent.api.comparisons.successive",
+    "ReleaseDifference": "maxent.successive.difference",
     "convert": "maxent.api.releases.convert",
     "Defended": "maxent.results.defended",
     "defend": "maxent.api.releases.defend",

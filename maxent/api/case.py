@@ -27,6 +27,7 @@ from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
     from maxent.evidence.control_people import Controls
+    from maxent.models.successive.people import People
 
 Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
 """A release, or several about overlapping people."""
@@ -58,6 +59,8 @@ class Case:
         The records, when they were published in place of trees.
     joined : Joined, optional
         The releases, where there are several; ``release`` has the trees of all.
+    linked : People, optional
+        Who the people of several releases are.
     noticed : Noticed
         What was noticed while all this was read.
     seconds : float
@@ -74,6 +77,7 @@ class Case:
     gain: FloatArray | None = None
     records: PublishedRecords | None = None
     joined: Joined | None = None
+    linked: People | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
@@ -169,7 +173,7 @@ class Tables:
         reader = reader_of(self.reading)
         sources = list(self.qi) if isinstance(self.qi, (list, tuple)) else [cast("Source", self.qi)]
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
-        found = Case(people.joined.release, people.table, joined=people.joined)
+        found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:
             classes = read_classes(self.truth, people, self.who, reader)
             found = replace(replace(self, truth=None).with_companions(found, reader), truth=classes)

@@ -35,6 +35,10 @@ COLUMNS = (
 KINDS = ("label", "label,rate", "counts", "marginal", "internal", "label,label", "nothing", "Label", "label;rate")
 BACKENDS = ("auto", "newton", "ipopt", "scipy", "cvxpy", "scip", "pyomo", "newton,newton", "newtn", "newton:x")
 SIZES = ("1", "10kB", "1GB", "0", "-1", "1e9", "1 PB", "9" * 400, "9" * 400 + "TB", "1.5.GB", "lots", "inf", "1.5 GiB")
+TABLES = (["qi.csv"], ["qi.csv"], ["tree.json", "qi.csv"], ["tree.json", "qi.csv", "qi.csv"])
+COMPARED = (["qi.csv"], ["qi.csv"], ["--diff", "qi.csv"], ["--diff", "--qi", "qi.csv", "qi.csv"])
+"""What may follow a release: its table, or another release and their tables."""
+
 DASK = ("", "nowhere", "tcp://", "http://x y", "tcp://:::", "\0")
 
 BY_NAME = {
@@ -54,14 +58,25 @@ BY_NAME = {
     "plot": ("leaves", "posterior", "divergence", "bars", "tradeoff", "nothing", "out.svg"),
     "pyomo": ("out.py", "tree.json", "nowhere/out.py", "folder", ""),
     "nl": OUTPUTS,
-    **dict.fromkeys(("target", "count"), COLUMNS),
+    "witness": (*OUTPUTS, *NAMES),
+    **dict.fromkeys(("target", "count", "who"), COLUMNS),
     **dict.fromkeys(("qi", "private", "categorical"), COLUMNS),
     **dict.fromkeys(("truth", "facts", "marginal", "test", "hierarchies", "domains", "data", "study"), NAMES),
 }
 """Values by the parameter. Other numbers of jobs, starts, trees and repeats are legal, and take long."""
 
 
-WEIGHTS = {"estimate": 4, "defend": 4, "audit": 1, "compare": 2, "explain": 2, "sweep": 1, "bench": 1, "backends": 1}
+WEIGHTS = {
+    "estimate": 4,
+    "defend": 4,
+    "audit": 1,
+    "bounds": 1,
+    "compare": 2,
+    "explain": 2,
+    "sweep": 1,
+    "bench": 1,
+    "backends": 1,
+}
 """Commands, and how often each is called."""
 
 STUDY = '[data.d]\nfile = "truth.csv"\ntarget = "{target}"\n[[grid]]\nmax_depth = 1\n'
@@ -80,7 +95,7 @@ def case(number: int) -> Case:
         call = _changed(call, dice) if call else ["--help"]
     if name == "bench":  # which starts processes where nothing is wrong
         call += ["--time-limit", "wrong"]
-    elif name in ("estimate", "compare") and dice.chance(0.9):
+    elif name in ("estimate", "bounds", "compare") and dice.chance(0.9):
         call += ["--time-limit", "2"]
     told = call[:1] in [[name] for name in cli.COMMANDS] and "--latex" not in call and dice.chance(0.3)
     if told:
@@ -106,7 +121,8 @@ def _usual(name: str, found: World, dice: Dice) -> list[str]:
         "audit": ["tree.json", "qi.csv"],
         "backends": [],
         "bench": ["tree.json", "qi.csv"],
-        "compare": ["tree.json", "tree.json", "qi.csv"],
+        "bounds": ["tree.json", *dice.choice(TABLES)],
+        "compare": ["tree.json", "tree.json", *dice.choice(COMPARED)],
         "defend": [
             *(dice.choice(method_names()), "truth.csv"),
             *("--target", target, "--qi", qi, "-o", dice.choice(["out.json", "out.json", "out-{k}.json", "out.csv"])),

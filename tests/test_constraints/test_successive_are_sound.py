@@ -13,7 +13,7 @@ from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
 
 
-@thorough(6)
+@thorough(4)
 @given(releases=successive())
 def test_the_truth_satisfies_all_releases_together(releases: Successive) -> None:
     holds(releases)

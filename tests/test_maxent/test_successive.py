@@ -146,7 +146,7 @@ def test_which_files_are_tables():
         assert tuple(map(len, split_files(files, needed=False))) == found
 
 
-@thorough(4)
+@thorough(2)
 @given(releases=successive())
 def test_who_is_exposed_by_an_audit_has_the_class_that_it_shows(releases: Successive) -> None:
     shown_right(releases)

@@ -12,7 +12,9 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.command_line.release_files import Who
 from maxent.command_line.verdict import Asked, ReportFile, asked
+from maxent.commands.comparisons.difference import difference
 from maxent.results.reliability import REASONS
 
 EXAMPLES = (
@@ -38,11 +40,18 @@ def command(
         typer.Argument(
             metavar="TREE... QI",
             help="The releases, the original first: maxent/1 JSON files, or records in .csv or .parquet; and last "
-            "the adversary's table of quasi-identifiers, .csv or .parquet.",
+            "the adversary's table of quasi-identifiers, .csv or .parquet, with --diff one for each release.",
         ),
     ],
     # As it was called before QI was an argument, as it is in all other commands.
-    table: Annotated[str | None, panels.known("--qi", metavar="FILE", hidden=True)] = None,
+    table: Annotated[list[str] | None, panels.known("--qi", metavar="FILE", hidden=True)] = None,
+    diff: Annotated[
+        bool,
+        panels.measured(
+            "--diff", help="Difference of two releases instead: the classes of those who joined, left or stayed."
+        ),
+    ] = False,
+    who: Who = None,
     truth: opt.Truth = None,
     evidence: Any = None,
     test: opt.Test = None,
@@ -52,6 +61,7 @@ def command(
     target: opt.Target = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
+    level: opt.Level = None,
     top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
@@ -66,8 +76,14 @@ def command(
     """Compare several releases about the same people: disclosure, attacks and accuracy.
 
     Exit status 1 when an estimate is not reliable, or Ctrl-C ended it early: the rest is still printed. Limits apply
-    to all releases but the first, which the others are compared with.
+    to all releases but the first, which the others are compared with. With --diff there are two successive releases,
+    each with a table of its people.
     """
+    if diff:
+        apart = {"truth": truth, **evidence, "test": test, "target": target, "plot": plot}
+        asked_for = {"limits": asked, "min_size": min_size, "background": background, "top": top, **apart}
+        solved = {**problem, "backend": backend, **solving, "reading": reading, "who": who, "level": level}
+        return partial(difference, files, table or [], solved, asked_for, as_json, output, csv_literal)
     options = {
         **problem,
         "target": target,
@@ -81,15 +97,18 @@ def command(
         "top": top,
         "reading": reading,
     }
-    return partial(_run, files, table, options, as_json, output, plot and plot.value, asked, csv_literal)
+    check = {"who": who, "level": level}
+    return partial(_run, files, table or [], check, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
-def _split(files: list[str], table: str | None) -> tuple[list[str], str]:
+def _split(files: list[str], table: list[str]) -> tuple[list[str], str]:
     """The releases, and the adversary's table, which is the last file unless it was named otherwise."""
     from maxent.models.errors import ARGUMENT, invalid
 
-    if table is not None:
-        return files, table
+    if len(table) > 1:
+        raise invalid("command line", ARGUMENT, "--qi", "one table without --diff", f"{len(table)} tables")
+    if table:
+        return files, table[0]
     *trees, last = files
     expected = "the releases, and after them the adversary's table, .csv or .parquet"
     if not trees:
@@ -101,7 +120,8 @@ def _split(files: list[str], table: str | None) -> tuple[list[str], str]:
 
 def _run(
     files: list[str],
-    table: str | None,
+    table: list[str],
+    only_of_differences: dict[str, Any],
     options: dict[str, Any],
     as_json: bool,
     output: str | None,
@@ -109,6 +129,9 @@ def _run(
     asked: Asked,
     csv_literal: bool,
 ) -> int:
+    from maxent.models.errors import check_unused
+
+    check_unused("differences of two releases (diff=True)", **only_of_differences)
     trees, qi = _split(files, table)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT

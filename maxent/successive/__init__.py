@@ -1,0 +1,1 @@
+"""Two successive releases: what their difference tells of each person."""

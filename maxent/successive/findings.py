@@ -1,0 +1,156 @@
+"""What the difference of two successive releases tells of each person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.successive.people import People
+from maxent.models.tables.columns.column_names import own_names
+from maxent.results.estimate import Estimate
+from maxent.results.proof import Proof
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+CHANGES = ("joined", "left", "stayed")
+"""How somebody is in two releases: in the second only, in the first only, in both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What two successive releases tell together, and what each of them alone.
+
+    Attributes
+    ----------
+    people : People
+        Who is in which release.
+    who : str or None
+        The column that names people; None where groups of people who are alike are told apart only.
+    estimate : Estimate
+        Of both releases together.
+    proof : Proof
+        What is proved by both releases together.
+    alone : bool, shape (n_distinct,)
+        Whether one of the releases alone proves the class of the people of each row of the table.
+    """
+
+    people: People
+    who: str | None
+    estimate: Estimate
+    proof: Proof
+    alone: BoolArray
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the results can be relied on: some data are consistent with both releases, and it was solved."""
+        return self.proof.reliable and self.estimate.reliable
+
+    @cached_property
+    def change(self) -> IntArray:
+        """The change of each row of the table, an index into `CHANGES`, shape (n_distinct,)."""
+        joined, table = self.people.joined, self.people.table
+        group = np.zeros(len(table), np.int64) if joined.membership is None else table.codes[:, -1]
+        return np.array([CHANGES.index(_change(*row)) for row in joined.members])[group]
+
+    @property
+    def by_difference(self) -> BoolArray:
+        """Rows of the table whose people's class is proved by both releases, and by none alone, (n_distinct,)."""
+        return np.asarray(self.proof.certain & ~self.alone)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        program, counts = self.proof.program, self.people.table.counts
+        likely = self.estimate.probabilities.max(axis=1) >= CERTAIN
+        changes = {
+            name: {
+                "individuals": int(counts[self.change == i].sum()),
+                "certain_proved": int(counts[(self.change == i) & self.proof.certain].sum()),
+                "by_difference": int(counts[(self.change == i) & self.by_difference].sum()),
+                "certain_estimated": int(counts[(self.change == i) & likely].sum()),
+            }
+            for i, name in enumerate(CHANGES)
+        }
+        summary = {
+            "individuals": program.table.individuals,
+            **changes,
+            "constraints": kinds_of(program),
+            "estimate": self.estimate.outcome.status,
+            **self.proof.as_dict(),
+            "notes": list(self.notes),
+        }
+        if contradictions := self.estimate.contradictions:
+            summary["contradictions"] = [str(each) for each in contradictions]
+        return summary
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes in words on how the releases and the tables were read, and on problems of solving."""
+        return self.estimate.notes
+
+    @cached_property
+    def order(self) -> IntArray:
+        """People in the order of results: those who joined, who left, who stayed; indices of keys, or of rows."""
+        row = np.arange(len(self.people.table)) if self.who is None else self.rows
+        at = np.arange(len(row)) if self.who is not None else self.people.table.lines
+        return np.lexsort((at, self.change[row])).astype(np.int64)
+
+    @property
+    def rows(self) -> IntArray:
+        """The row of the table of each person, or each row where nobody has a key."""
+        return np.arange(len(self.people.table)) if self.people.row is None or self.who is None else self.people.row
+
+    def frame(self) -> DataFrame:
+        """One row per person, or per group of people who are alike where no column names them.
+
+        Columns: the column that names them; the public attributes; ``status``, one of `CHANGES`; ``count`` of a group;
+        ``proved``, the class that is proved, else None; ``proved_alone``, whether a release alone proves it; and for
+        each class ``P(<class>)`` as estimated, ``low(<class>)`` and ``high(<class>)``. Names that an attribute has
+        already get the prefix ``maxent_``.
+        """
+        import pandas as pd
+
+        proof, table, rows = self.proof, self.people.table, self.rows[self.order]
+        classes = np.array(proof.program.release.target.classes, object)
+        attributes = [a for a in table.attributes if a is not self.people.joined.membership]
+        theirs: list[tuple[str, Any]] = []
+        if self.who is not None and self.people.keys is not None:
+            theirs.append((self.who, self.people.keys[self.order]))
+        theirs += [(a.name, table.levels[j][table.codes[rows, j]]) for j, a in enumerate(attributes)]
+        certain = proof.certain
+        proved = np.where(certain, classes[proof.bounds.low.argmax(axis=1)], None)
+        ours: list[tuple[str, Any]] = [("status", np.array(CHANGES, object)[self.change[rows]])]
+        if self.who is None:
+            ours.append(("count", table.counts[rows]))
+        ours += [("proved", proved[rows]), ("proved_alone", self.alone[rows])]
+        for x, name in enumerate(classes.tolist()):
+            ours.append((f"P({name})", self.estimate.probabilities[rows, x]))
+            ours += [(f"low({name})", proof.low[rows, x]), (f"high({name})", proof.high[rows, x])]
+        names = [name for name, _ in theirs]
+        names += own_names([name for name, _ in ours], names)
+        frame = pd.DataFrame(dict(enumerate(values for _, values in [*theirs, *ours])))
+        frame.columns = pd.Index(names, dtype=object)
+        return frame
+
+    @property
+    def own(self) -> Sequence[str]:
+        """Names of the releases."""
+        return self.people.joined.names
+
+
+def _change(first: bool, second: bool) -> str:
+    """How somebody is in two releases."""
+    return "stayed" if first and second else "joined" if second else "left"
