@@ -27,7 +27,7 @@ class System:
     def missed(self, people: IntArray) -> IntArray:
         """By how many people each row is missed, shape (n_rows,)."""
         value = self.matrix @ people
-        return np.maximum(np.maximum(self.low - value, value - self.high), 0)
+        return np.asarray(np.maximum(np.maximum(self.low - value, value - self.high), 0), np.int64)
 
 
 def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> System:

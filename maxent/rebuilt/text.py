@@ -73,6 +73,6 @@ def _rows(found: RebuiltTable, most: int) -> list[list[str]]:
     ]
 
 
-def _cell(cell: object, proved: bool) -> str:
+def _cell(cell: str | float, proved: bool) -> str:
     """A cell as text."""
     return value_in_words(cell) + ("" if proved or cell == ANYTHING else OPEN)

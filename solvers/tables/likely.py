@@ -1,8 +1,9 @@
-"""How likely patterns are: attributes independent, with the shares of values that the release leads to expect.
+"""How likely patterns are, by what the release leads to expect: shares of values, and how they depend on each other.
 
-The shares maximise the likelihood as far as a few rounds go. Each round fits the expected number of people of every
-pattern to the exact counts, by proportional fitting from the shares so far (the distribution of maximum entropy
-relative to them), and takes the shares that it has.
+The shares maximise the likelihood of independent attributes as far as a few rounds go. Each round fits the expected
+number of people of every pattern to the exact counts, by proportional fitting from the shares so far (the distribution
+of maximum entropy relative to them), and takes the shares that it has. The last one tells how attributes depend on each
+other.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from maxent.constraints.patterns.atoms import Atoms
 from maxent.constraints.patterns.join import Patterns
 from maxent.constraints.patterns.stated import TreeCounts
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.solvers.tables.dependence import dependence, independent, likeliest_values
 
 ROUNDS, SWEEPS, NEAR = 3, 30, 0.01
 """Rounds of shares; sweeps over all trees in each, fewer where counts are met so nearly, as a share of each."""
+
+AFFORDABLE = 4_000_000
+"""Patterns times values of attributes up to which it is looked at how they depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,20 +62,26 @@ def likely_patterns(
             start += np.log(np.maximum(has @ shares[j], TINY))
         people = _fitted(np.exp(start - start.max(initial=-np.inf)), patterns, trees, weight, late)
         shares = {j: _shares(has, shares[j], people) for j, has in held.items()}
-    cost = np.zeros(len(patterns))
+    numbers = sorted(held)
+    every = [*(held[j] for j in numbers), patterns.klass[:, None] == np.arange(trees[0].low.shape[1])]
+    inside = [*(_inside(held[j], shares[j]) for j in numbers), every[-1].astype(np.float64)]
+    size = len(patterns) * sum(has.shape[1] for has in every)
+    known = dependence if size <= AFFORDABLE and not late() else independent
+    log_likelihood, likeliest = likeliest_values(every, known(inside, people))
     value = np.zeros((len(patterns), len(atoms.of)), np.int64)
-    for j, has in held.items():
-        each = np.where(has, np.log(shares[j]), -np.inf)
-        value[:, j] = each.argmax(axis=1)
-        cost -= each.max(axis=1)
-    return Likely(people, cost, value)
+    value[:, numbers] = likeliest[:, :-1]
+    return Likely(people, -log_likelihood, value)
+
+
+def _inside(has: BoolArray, shares: FloatArray) -> FloatArray:
+    """Shares of the atoms of an attribute in each pattern, shape (n_patterns, n_atoms)."""
+    inside = has * shares
+    return np.asarray(inside / np.maximum(inside.sum(axis=1, keepdims=True), TINY), np.float64)
 
 
 def _shares(has: BoolArray, shares: FloatArray, people: FloatArray) -> FloatArray:
     """Shares of the atoms of an attribute among the people of patterns, half a person more of each."""
-    inside = has * shares
-    inside /= np.maximum(inside.sum(axis=1, keepdims=True), TINY)
-    found = people @ inside + 0.5
+    found = people @ _inside(has, shares) + 0.5
     return np.asarray(found / found.sum(), np.float64)
 
 

@@ -56,9 +56,8 @@ def nearer(
         if not least or step > last + STALE or enough():
             break
         row = int(rng.choice(np.flatnonzero(missed)))
-        by = -1 if moves.value[row] > system.high[row] else 1
         inside, sign = moves.row(row)
-        by = by * sign
+        by = -sign if moves.value[row] > system.high[row] else sign
         can = np.where(by < 0, moves.people[inside] > 0, peopled[owner[inside]])
         if not can.any():
             continue
@@ -90,7 +89,7 @@ class _Moves:
     def missed(self, by: int = 0) -> IntArray:
         """By how many people each row is missed when it gets ``by`` more."""
         value = self.value + by
-        return np.maximum(np.maximum(self.system.low - value, value - self.system.high), 0)
+        return np.asarray(np.maximum(np.maximum(self.system.low - value, value - self.system.high), 0), np.int64)
 
     def cost(self, by: int) -> IntArray:
         """By how many people more all rows are missed when a pattern gets ``by`` more, shape (n_patterns,)."""

@@ -22,6 +22,7 @@ from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.known_columns import read_known
 from maxent.rebuilt.reconstruction import Reconstruction
+from maxent.solvers.tables.dependence import Dependence, dependence, independent, likeliest_values
 from maxent.solvers.tables.shared import described, shared_groups
 from maxent.solvers.tables.whole import rebuild_here
 
@@ -254,3 +255,37 @@ def test_groups_that_tables_share() -> None:
     assert group[0] != group[1]
     assert group[2] == group[3]  # of class 1 there is an a or a b
     assert described(group, codes).tolist() == [[True, True, False, False], [True, True, True, True]]
+
+
+def test_the_likeliest_values_are_those_of_all_combinations() -> None:
+    rng = np.random.default_rng(0)
+    sizes = (2, 3, 2, 2)
+    held = [rng.random((40, size)) < 0.6 for size in sizes[:-1]]
+    for has in held:
+        has[~has.any(axis=1), 0] = True
+    held.append(np.eye(2, dtype=bool)[rng.integers(0, 2, 40)])
+    shares = [has / has.sum(axis=1, keepdims=True) for has in held]
+    for known in (dependence, independent):
+        depends = known(shares, rng.random(40))
+        found, value = likeliest_values(held, depends)
+        for i in range(40):
+            every = [range(size) for size in sizes]
+            possible = [v for v in product(*every) if all(has[i, a] for has, a in zip(held, v, strict=True))]
+            logs = {v: _log_likelihood(depends, v) for v in possible}
+            assert found[i] == pytest.approx(max(logs.values()))
+            assert logs[tuple(value[i].tolist())] == pytest.approx(found[i])
+
+
+def _log_likelihood(depends: Dependence, value: tuple[int, ...]) -> float:
+    given = (each.log[value[each.attribute], value[each.parent]] for each in depends.given)
+    return float(depends.of_class[value[-1]] + sum(given))
+
+
+def test_attributes_depend_on_those_that_tell_most_of_them() -> None:
+    """The second attribute is the class, the first the second but for a few."""
+    values = np.array([[0, 0, 0]] * 40 + [[1, 1, 1]] * 40 + [[1, 0, 0]] * 5)
+    shares = [np.eye(2)[values[:, j]] for j in range(3)]
+    found = dependence(shares, np.ones(len(values)))
+    assert {each.attribute: each.parent for each in found.given} in ({0: 1, 1: 2}, {0: 2, 1: 2})
+    for each in found.given:
+        assert np.exp(each.log).sum(axis=0) == pytest.approx(1)

@@ -75,8 +75,9 @@ def reconstruct(
 
     Notes
     -----
-    Likeliest: attributes are taken to be independent of one another, with the shares of values that maximise the
-    likelihood. The problem is that of Ferry et al. (2024), "Trained Random Forests Completely Reveal your Dataset".
+    Likeliest: attributes and class depend on each other as a tree does, by what the counts lead to expect; see
+    docs/reconstruct.md. The problem is that of Ferry et al. (2024), "Trained Random Forests Completely Reveal your
+    Dataset".
     """
     _check(people, time_limit, seed, most_patterns)
     begin, reader = time.perf_counter(), reader_of(reading)
