@@ -160,7 +160,7 @@ def _numbered(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...], seed: int) -> dict[str, Any]:
     """The numbers that limits are about, by the estimate, the attacks and the truth."""
-    from maxent.api.adversary.audit import audit_case
+    from maxent.api.adversary.attack import audit_case
     from maxent.api.adversary.estimate import Solving, estimate_case
     from maxent.api.case import Case
     from maxent.api.compile import Knowledge

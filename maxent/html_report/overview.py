@@ -36,7 +36,9 @@ def overview(tree: TreeView, baseline: float, most: int = MOST) -> Overview:
     """The whole of a tree, with at most so many columns unless the root alone has more branches."""
     nodes = tree.nodes
     is_open = _opened(tree, most)
-    depth, first, columns, order = {0: 0}, {0: 0}, [], []
+    depth, first = {0: 0}, {0: 0}
+    columns: list[int] = []
+    order: list[int] = []
     stack = [0]
     while stack:
         place = stack.pop()

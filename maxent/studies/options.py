@@ -106,7 +106,7 @@ def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, .
 @cache
 def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
     """Mistakes in the value of an option, found by `maxent.audit`."""
-    from maxent.api.adversary.audit import check_options
+    from maxent.api.adversary.attack import check_options
 
     option: dict[str, Any] = {"min_size": 1, "background": 1, "rounding": "auto", name: value}
     return _refused(name, lambda: check_options(None, **option))

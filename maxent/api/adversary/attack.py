@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -191,7 +192,7 @@ def check_options(
     facts: object = None,
     count: object = None,
     control: object = None,
-    confidence: object = 0.99,
+    confidence: Any = 0.99,
     **numbers: object,
 ) -> None:
     """Refuse options of `audit` that are wrong, or that need a table where there is none.

@@ -201,7 +201,8 @@ def audit_release(
 
 def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:
     """The findings on control people, and those about sensitive classes alone, by the keys of the summary."""
-    controls, alone = case.controls, {}
+    controls = case.controls
+    alone: dict[str, Any] = {}
     beside = {} if controls is None else {"control": attacked_controls(found, controls, confidence)}
     if not codes:
         return beside
