@@ -226,15 +226,23 @@ def test_print_shows_all_of_it(opened, compared):
     assert sideways(page) <= 0
 
 
-def test_the_first_page_of_a_print_has_the_verdict_and_the_figures_to_sign(opened, tmp_path, compared):
-    """All of it is above the first break between pages, on paper of 210 by 297 mm."""
-    page = opened(compared, width=718)  # 190 mm at 96 pixels to the inch
+def test_the_first_page_of_a_print_has_the_verdict_and_the_figures_to_sign(opened, tmp_path):
+    """All limits, what would pass, and all of the first page are on one sheet of 210 by 297 mm with its margins."""
+    truth = str(ROOT / "examples/d1/truth.csv")
+    limits = {"posterior": "0.6", "certain": "0", "right-guesses": "0.6", "lift": "0.1"}
+    call = [word for name, most in limits.items() for word in (f"--max-{name}", most)]
+    call += ["--min-k", "5", "--truth", truth, "--control", truth, "--purpose", "A survey"]
+    page = opened(written(tmp_path, "compare", D1[0], *D1, *call), width=703)  # 186 mm at 96 pixels to the inch
     page.emulate_media(media="print")
     last = page.locator("#glance").bounding_box()
-    assert last["y"] + last["height"] <= 277 / 25.4 * 96
-    assert page.locator("#verdict .mend").is_visible() == ("would pass" in page.locator("#verdict").inner_text())
-    pdf = page.pdf(format="A4")
-    assert pdf.startswith(b"%PDF")
+    assert last["y"] + last["height"] <= (297 - 2 * 12) / 25.4 * 96
+    assert page.locator("#verdict .mend").is_visible()
+    assert page.locator("#verdict .mark").count() == 2 * 5
+    assert sideways(page) <= 0
+    edge = page.locator("#verdict .box").bounding_box()
+    right = [mark.bounding_box() for mark in page.locator("#verdict .mark").all()]
+    assert all(box["x"] + box["width"] <= edge["x"] + edge["width"] for box in right)
+    assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_a_column_of_the_whole_tree_leads_to_its_leaf(opened, compared):
