@@ -1,7 +1,7 @@
 """The configuration of ACRO (``default.yaml``) as a policy: what of it is about trees, and what is not.
 
-Source: github.com/AI-SDC/ACRO, ``acro/default.yaml``. The file is a flat YAML mapping of numbers and booleans, and is
-read as such: nothing else of YAML is understood, and nothing else is taken for one.
+Source: github.com/AI-SDC/ACRO, ``acro/default.yaml``. The file is a flat YAML mapping of numbers, booleans and
+a list of words, and is read as such: nothing else of YAML is understood, and nothing else is taken for one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SUFFIXES = (".yaml", ".yml")
 _THRESHOLD = "a whole number of at least 1"
 _SHARE = "a share from 0 to 1"
 _FLAG = "True or False"
+_WORDS = "a list of extensions, each in a line that begins with a dash"
 
 KEYS: Mapping[str, str] = {
     "safe_threshold": _THRESHOLD,
@@ -30,16 +31,22 @@ KEYS: Mapping[str, str] = {
     "check_missing_values": _FLAG,
     "survival_safe_threshold": _THRESHOLD,
     "zeros_are_disclosive": _FLAG,
+    "safe_round_base": _THRESHOLD,
+    "federated": _FLAG,
+    "blocked_extensions": _WORDS,
 }
 """Key -> what its value has to be."""
 
 NOT_ABOUT_TREES: Mapping[str, str] = {
     "check_missing_values": "missing values of a variable that is aggregated: leaves have none",
     "survival_safe_threshold": "survival tables and plots: a tree has none",
+    "safe_round_base": "rounding of tables as a mitigation: counts of a release are taken as they are",
+    "federated": "where ACRO runs its checks",
 }
 """Key -> what it is about, in place of trees."""
 
-_LINE = re.compile(r"([A-Za-z_]\w*)\s*:\s+(\S+)\s*(?:\s#.*)?")
+_LINE = re.compile(r"([A-Za-z_]\w*)\s*:(?:\s+([^\s#]\S*))?\s*(?:\s#.*)?")
+_ITEM = re.compile(r"\s*-\s+([^\s#]\S*)\s*(?:\s#.*)?")
 _FLAGS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 
 
@@ -53,10 +60,15 @@ def acro_policy(text: str, source: str) -> tuple[dict[str, Any], tuple[str, ...]
     """
     problems: list[Problem] = []
     stated: dict[str, Any] = {}
+    listed: list[str] | None = None  # the items of the key above, while there are any
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#") or line.rstrip() in ("---", "..."):
             continue
         where = f"line {number}"
+        if listed is not None and (item := _ITEM.fullmatch(line)) is not None:
+            listed.append(item[1].strip("'\""))
+            continue
+        listed = None
         found = _LINE.fullmatch(line)
         if found is None:
             problems.append(Problem(where, "content", "a key, a colon and a value, as ACRO's default.yaml has", "text"))
@@ -67,8 +79,10 @@ def acro_policy(text: str, source: str) -> tuple[dict[str, Any], tuple[str, ...]
             problems.append(Problem(where, key, expected, f"an unknown key{close_to(key, KEYS)}"))
         elif key in stated:
             problems.append(Problem(where, key, "each key once", f"{key} again"))
-        elif (value := _value(word, KEYS[key])) is None:
-            problems.append(Problem(where, key, KEYS[key], shorten(word)))
+        elif KEYS[key] == _WORDS and word is None:
+            listed = stated[key] = []
+        elif word is None or (value := _value(word, KEYS[key])) is None:
+            problems.append(Problem(where, key, KEYS[key], "nothing" if word is None else shorten(word)))
         else:
             stated[key] = value
     problems += [
@@ -91,6 +105,8 @@ def _value(word: str, expected: str) -> Any:
     """The value of a word, None where it does not fit."""
     if expected == _FLAG:
         return _FLAGS.get(word.lower())
+    if expected == _WORDS:
+        return [] if word == "[]" else None
     try:
         number = float(word)
     except ValueError:
@@ -113,6 +129,8 @@ def _limits(stated: Mapping[str, Any]) -> dict[str, Any]:
         limits["p_ratio"] = stated["safe_pratio_p"]
     if "safe_dof_threshold" in stated:
         limits["min_dof"] = stated["safe_dof_threshold"]
+    if stated.get("blocked_extensions"):
+        limits["blocked_extensions"] = stated["blocked_extensions"]
     return limits
 
 

@@ -160,6 +160,8 @@ class Matters:
                 worse: dict[str, Any] = {"duality_gap": np.inf} if name == "local" else {"violation": 0.01}
                 outcome = replace(found.estimate.outcome, **worse)
                 return Matter(replace(found, estimate=replace(found.estimate, outcome=outcome)), roles)
+            case "file":
+                return Matter(self.reviewed("plain"), roles, files=("tree.json",))
             case "three known":
                 return Matter(self.reviewed("plain"), roles, background=3)
             case _:
@@ -199,6 +201,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX402": (("plain", ["labels", "rates", "n"]), ("plain", ["labels"]), ("lost", ["labels", "rates", "n"])),
     "MX403": (("plain", True), ("half named", True), ("unnamed", True)),
     "MX404": (("plain", "allowed"), ("plain", "refused"), ("plain", "by decision")),
+    "MX405": (("file", [".pkl"]), ("file", [".JSON"]), ("plain", [".pkl"])),
     "MX501": (("plain", True), ("of others", True), ("unreliable", True)),
     "MX502": (("plain", "global"), ("local", "gap"), ("unreliable", "global")),
     "MX503": (("plain", 1e-6), ("violated", 1e-6), ("unsolved", 1e-6)),
@@ -304,6 +307,12 @@ safe_pratio_p: {p}
 check_missing_values: False
 survival_safe_threshold: 10
 zeros_are_disclosive: {zeros}
+
+safe_round_base: 5
+federated: false
+blocked_extensions:
+  - .svg
+  - ".gph"  # of Stata
 ...
 """
 
@@ -324,11 +333,13 @@ def test_the_configuration_of_acro_is_a_policy(
     zero = {"max_zeros": 0} if zeros else {}
     assert stated == {
         **{"min_leaf": threshold, "min_cell": threshold, "nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
-        **{"min_dof": 1, **zero},
+        **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], **zero},
     }
     assert [text.split()[0] for text in found["policy"]["left_out"]] == [
         "check_missing_values",
         "survival_safe_threshold",
+        "safe_round_base",
+        "federated",
     ]
 
 

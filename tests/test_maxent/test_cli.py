@@ -408,4 +408,4 @@ def test_text_is_made_printable():
 
 def test_dashes_alone_are_no_command(capsys):
     assert main(["--"]) == 2
-    assert "COMMAND: expected one of estimate, bounds, audit," in capsys.readouterr().err
+    assert "COMMAND: expected one of estimate, bounds, " in capsys.readouterr().err

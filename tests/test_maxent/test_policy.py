@@ -110,6 +110,9 @@ def test_what_is_wrong_with_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("safe_nk_k: 2\nsafe_nk_n: 2", "safe_nk_k: expected a share from 0 to 1, found '2'"),
         ("zeros_are_disclosive: 2", "zeros_are_disclosive: expected True or False, found '2'"),
         ("- a", "line 1: content: expected a key, a colon and a value, as ACRO's default.yaml has"),
+        ("blocked_extensions: .svg", "blocked_extensions: expected a list of extensions"),
+        ("safe_threshold:", "line 1: safe_threshold: expected a whole number of at least 1, found nothing"),
+        ("safe_threshold: 1\n  - a", "line 2: content: expected a key, a colon and a value"),
         ("# nothing", "content: expected keys of ACRO"),
     ],
 )

@@ -21,6 +21,11 @@ safe_pratio_p: 0.10
 check_missing_values: False
 survival_safe_threshold: 10
 zeros_are_disclosive: True
+safe_round_base: 5
+federated: false
+blocked_extensions:
+  - .svg
+  - .gph
 ...
 """
 METHODS = {"plain": (["none"], 3), "pruned": (["optimal", "--k", "200", "--max-posterior", "0.95"], 0)}

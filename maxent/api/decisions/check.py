@@ -191,7 +191,8 @@ def check_release(
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
     how = replace(solving, bounds=policy.proof)
     review = review_subject(Subject(name, found, tables), known, how, limits, words, interruptible, progress)
-    matter = Matter(review, policy.roles, int(adversary.get("background", 1)))
+    names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
+    matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(
         Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())

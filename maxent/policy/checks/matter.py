@@ -27,11 +27,14 @@ class Matter:
         Attributes that the policy names, each ``public`` or ``private``.
     background : int
         Members of a leaf whose classes the adversary knows.
+    files : tuple of str
+        Names of the files of the release; none where it is no file.
     """
 
     review: Review
     roles: Mapping[str, str] = field(default_factory=dict)
     background: int = 1
+    files: tuple[str, ...] = ()
 
     @cached_property
     def row(self) -> Mapping[str, Any]:

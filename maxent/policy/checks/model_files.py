@@ -6,7 +6,7 @@ from typing import Any
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.models.tables.frame import shorten_list
-from maxent.policy.checks.matter import YES, Check, Finding, Limit, Matter
+from maxent.policy.checks.matter import YES, Check, Finding, Limit, Matter, unknown
 
 SATRE = "SATRE 2.0.1, statement 3.3.07 (a policy for outputs that cannot be checked by hand)"
 KINDS = ("labels", "rates", "counts", "n", "linear", "means")
@@ -56,6 +56,16 @@ def _exports(of: Matter, limit: str) -> Finding:
     return Finding(status, limit, f"{said}: {CHECK_WORDS[status]}")
 
 
+def _extensions(of: Matter, limit: Any) -> Finding:
+    if not of.files:
+        return unknown("files of the release", "it was not read from any")
+    blocked = {each.lower() for each in limit}
+    found = sorted({name for name in of.files if name.lower().endswith(tuple(blocked))}) if blocked else []
+    status: Status = "fail" if found else "pass"
+    said = f"{shorten_list(found)} may not be released" if found else "no file of the release has a blocked extension"
+    return Finding(status, len(found), f"{said}: {CHECK_WORDS[status]}")
+
+
 CHECKS = (
     Check(
         "MX401", "exact", "an exact reading of the model's file", YES, _exact,
@@ -92,6 +102,19 @@ CHECKS = (
         "Some environments let no model out, whatever it discloses.",
         f"{SATRE}: a policy must address whether model artefacts may be exported.",
         "Ask whoever decides, and switch the check off with their reason.",
+    ),
+    Check(
+        "MX405", "blocked_extensions", "files with a blocked extension",
+        Limit(
+            "a list of extensions, such as [\".svg\"]",
+            lambda v: isinstance(v, list) and all(isinstance(each, str) and each[:1] == "." for each in v),
+            [".pkl", ".joblib"],
+        ), _extensions,
+        "Whether a file of the release has an extension that may not be released. It cannot be told of a release that "
+        "was not read from a file.",
+        "Some kinds of files can hold more than they show.",
+        "blocked_extensions of ACRO's default.yaml (github.com/AI-SDC/ACRO).",
+        "Export the model in another format: docs/models.md.",
     ),
 )  # fmt: skip
 """The checks of this family."""
