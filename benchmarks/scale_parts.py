@@ -3,7 +3,7 @@
 Whole calls of `maxent estimate -o FOLDER/`, from reading to the last file of posteriors: seconds of the clock (on a
 quiet machine), of all processors, and the peak memory of every process. People are drawn evenly from the domain of the
 attributes of scale.py and one of 500 districts, so that nearly all are different; a multiway tree is grown on at most
-``--grown-on`` of them, and published with error rates.
+``--grown-on`` of them, and published with its error rates alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
         publish="rates",
         min_samples_split=call.split,
     )
-    release.save(tree)
+    # Sizes are those of the people that it was grown on.
+    trees = tuple(replace(t, nodes=tuple(replace(node, n=None) for node in t.nodes)) for t in release.trees)
+    replace(release, trees=trees).save(tree)
     return tree, qi
 
 
