@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from strategies import Case, cases, populations, styles, thorough
@@ -71,13 +71,25 @@ def by_values(frame, case):
     return frame.sort_values(names).reset_index(drop=True)
 
 
-@thorough(120)
+@settings(parent=thorough(1), max_examples=4)
 @given(data=st.data())
 def test_the_numbers_are_those_of_an_estimate_in_one_piece(data):
+    check_numbers(data)
+
+
+@pytest.mark.slow
+@thorough(150)
+@given(data=st.data())
+def test_the_numbers_of_many_are_those_of_an_estimate_in_one_piece(data):
+    check_numbers(data)
+
+
+def check_numbers(data):
+    """Whether an estimate in parts of a random tree and people has the numbers of one in one piece."""
     case = public(data.draw)
     rows, most = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 20))
     truth = data.draw(st.booleans())
-    options = {"knowledge": WITHOUT_SPLITS, "top": data.draw(st.integers(1, 4))}
+    options = {"knowledge": data.draw(st.sampled_from([WITHOUT_SPLITS, None])), "top": data.draw(st.integers(1, 4))}
     with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
         folder = Path(temporary)
@@ -188,15 +200,36 @@ def test_a_truth_about_others_is_refused(release, people, tmp_path, monkeypatch,
     assert not Path("out").exists()
 
 
-def test_people_who_are_linked_are_estimated_together_or_refused_with_the_reason(tmp_path):
-    tree, qi = str(D1 / "tree.json"), str(D1 / "qi.csv")
-    found = maxent.estimate_in_parts(tree, qi, tmp_path / "out")
+def test_people_who_are_linked_are_estimated_together_or_refused_with_the_reason(release, people, tmp_path):
+    forest, qi = replace(release, trees=release.trees * 2), str(tmp_path / "qi.csv")
+    people.to_csv(qi, index=False)
+    found = maxent.estimate_in_parts(forest, qi, tmp_path / "out", count="people")
     assert not isinstance(found, maxent.EstimateInParts)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "part-00000.parquet"), found.posterior)
-    with pytest.raises(
-        InvalidInput, match=r"as these link them: choices of splits \(internal constraints\), found 1 kB"
-    ):
-        maxent.estimate_in_parts(tree, qi, memory="1kB")
+    with pytest.raises(InvalidInput, match="as these link them: several trees, found 1 kB"):
+        maxent.estimate_in_parts(forest, qi, count="people", memory="1kB")
+
+
+def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_have_stand_ins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng, n = np.random.default_rng(7), 2000
+    people = pd.DataFrame({f"A{i}": rng.integers(0, size, n).astype(str) for i, size in enumerate((6, 4, 4, 4, 3))})
+    told = people["A0"].astype(int) % 4
+    people["X"] = np.array(list("abcd"))[np.where(rng.random(n) < 0.5, told, rng.integers(0, 4, n))]
+    names = [f"A{i}" for i in range(5)]
+    release = maxent.id3(people, target="X", qi=names, impurity="gini", min_samples_split=60, publish="rates")
+    people[names].to_csv("qi.csv", index=False)
+    people.to_csv("truth.csv", index=False)
+    whole = maxent.estimate(release, "qi.csv", "truth.csv")
+    with mock.patch.object(engine, "rows_at_a_time", return_value=500):
+        parts = maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv")
+    assert len(parts.outcome.active) == len(whole.outcome.active) == 2
+    assert parts.leaves < len(parts.program.table) < len(whole.program.table)
+    same(parts.summary, whole.summary)
+    ours, theirs = (found.posterior.sort_values(names).reset_index(drop=True) for found in (parts, whole))
+    pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9)
+    with pytest.raises(InvalidInput, match="estimated together as choices of splits"):
+        maxent.estimate_in_parts(release, "qi.csv", memory="100kB")
 
 
 @pytest.mark.parametrize(("times", "between"), [(PATIENCE, 0), (20, 1)])

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
-from maxent.api.case import Case, Published, Tables
+from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import InParts, made, moved
+from maxent.api.parts.leaves import solve_leaves
 from maxent.api.parts.linked import links_of
 from maxent.api.parts.memory import SINGLE, rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
 from maxent.api.parts.result import POSTERIORS, EstimateInParts, FarFrom
-from maxent.api.parts.scan import Resources, Scanned, different_people, scan_table, scan_truth
+from maxent.api.parts.scan import Resources, Scanned, check_same, scan_table, scan_truth
 from maxent.api.parts.workers import Told, workers_of
 from maxent.constraints.kinds.context import Noise
 from maxent.models.errors import ARGUMENT, check_unused, invalid
@@ -75,7 +76,8 @@ def estimate_in_parts(
     and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
     read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`.
 
-    Where something links people of different leaves (`maxent.api.parts.linked`), all of them are estimated together in
+    Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
+    others. Where something else links people of different leaves (`maxent.api.parts.linked`), all of them are estimated together in
     one process, as `maxent.estimate` does, if they fit into memory.
 
     Parameters
@@ -141,7 +143,7 @@ def estimate_tables(
     several = isinstance(published, (list, tuple)) and len(published) != 1
     opened = published if several else open_published(_only(published), reader)
     if isinstance(opened, Release):
-        linked = list(links_of(opened, known.kinds))
+        linked = list(links_of(opened))
     else:
         linked = ["several releases about overlapping people" if several else "generalised records"]
     linked += ["known classes of some people"] * (tables.facts is not None)
@@ -175,36 +177,30 @@ def _in_parts(
     scanned = scan_table(
         _files("qi", people), str(people), release, tables.count, reader, with_, told("reading the table")
     )
-    table, leaves = scanned.table()
     truth_runs, truth = None, None
     if tables.truth is not None:
         truth_files, name = _files("truth", tables.truth), str(tables.truth)
-        truth_runs, by_class = scan_truth(
+        truth_runs, truth = scan_truth(
             truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
         )
-        truth = by_class[leaves]
-    case = replace(tables, truth=None).with_companions(Case(release, table), reader)
-    found = estimate_case(replace(case, truth=truth), known, replace(how, jobs=1, dask=None))
-    posterior = np.full((len(scanned.people), len(release.target.classes)), np.nan)
-    posterior[leaves] = found.probabilities
-    np.save(with_.folder / "posterior.npy", posterior)
-    columns = _columns(release, table.attributes, divergence=truth is not None)
-    out = None if where.folder is None else with_.folder
-    job = Evaluation(
-        scanned.runs, truth_runs, scanned.packing, table.levels, with_.folder / "posterior.npy", columns, out, how.top
-    )
-    path = pickled(job, with_.folder / "evaluation")
-    sizes = sizes_of(scanned.runs, len(scanned.people))
-    groups = groups_of(sizes, min(with_.rows, GROUP))
+    columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
+    posterior, out = with_.folder / "posterior.npy", None if where.folder is None else with_.folder
+    packing, levels = scanned.packing, scanned.coded.levels
+    np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
+    job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
+    groups = groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
+    solved = solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
+    found = solved.found
+    np.save(posterior, solved.posterior)
+    single = None if solved.single is None else pickled(solved.single, with_.folder / "single")
+    path = pickled(replace(job, single=single), with_.folder / "evaluation")
     results = with_.workers.map(evaluate_group, [(group, path) for group in groups], told("evaluating leaves"))
-    if wrong := [each for each in results if each.n_different]:
-        some = [one for each in wrong for one in each.different][:11]
-        total = sum(each.n_different for each in wrong)
-        raise different_people(scanned.coded, str(tables.truth), some, total)
+    check_same(scanned.coded, str(tables.truth), results)
     written = moved([each.path for each in results if each.path is not None], where.folder)
     distinct = sum(each.rows for each in results)
     far = None if truth is None else _far(scanned, results, how.top)
-    return EstimateInParts.of(found, distinct, where.folder, written, far)
+    leaves = int((scanned.people > 0).sum())
+    return EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
 
 
 def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:

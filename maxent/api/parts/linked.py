@@ -7,11 +7,8 @@ from collections.abc import Iterable, Iterator
 from maxent.models.release import Release
 
 
-def links_of(release: Release, knowledge: Iterable[str] | None) -> Iterator[str]:
-    """What of a release needs more of its people than their leaves, in words; nothing where leaves will do.
-
-    ``knowledge`` are the kinds that are used, None for all.
-    """
+def links_of(release: Release) -> Iterator[str]:
+    """What of a release needs more of its people than their leaves, in words; nothing where leaves will do."""
     if len(release.trees) > 1:
         yield "several trees"
     tested = {node.attribute for tree in release.trees for node in tree.nodes}
@@ -23,7 +20,9 @@ def links_of(release: Release, knowledge: Iterable[str] | None) -> Iterator[str]
         yield "counts of samples"
     if release.boosting is not None:
         yield "scores of boosted trees"
-    if (knowledge is None or "internal" in set(knowledge)) and any(
-        tree.induction.candidates != "none" for tree in release.trees
-    ):
-        yield "choices of splits (internal constraints)"
+
+
+def splits_compared(release: Release, knowledge: Iterable[str] | None) -> bool:
+    """Whether choices of splits (internal constraints) are used."""
+    used = knowledge is None or "internal" in set(knowledge)
+    return used and any(tree.induction.candidates != "none" for tree in release.trees)

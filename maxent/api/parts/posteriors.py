@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from maxent.disclosure.divergence import individual_divergence
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.tables.parts.groups import Group, read_group
+from maxent.models.tables.parts.groups import Group, positions, read_group
 from maxent.models.tables.parts.runs import Packing, Rows
 
 ROWS = 1 << 16
@@ -28,8 +28,9 @@ class Evaluation:
     """What is to be made of every group.
 
     ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
-    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes). ``columns`` are the names of the
-    columns of the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean.
+    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` that of the `Single`
+    people whose posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
+    the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean.
     """
 
     runs: tuple[str, ...]
@@ -37,9 +38,18 @@ class Evaluation:
     packing: Packing
     levels: tuple[npt.NDArray[Any], ...]
     posterior: Path
+    single: Path | None
     columns: tuple[str, ...]
     folder: Path | None
     top: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Single:
+    """People whose posteriors are their own, sorted as ``rows``, and these, shape (n_rows, n_classes)."""
+
+    rows: Rows
+    posterior: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
     truth = None
     if how.truth is not None:
         truth = read_group(how.truth, group, how.packing.room)
-        if (found := _differences(rows, truth, how.packing)) is not None:
+        if (found := differences(rows, truth, how.packing)) is not None:
             return found
     sums = _Sums(rows, how.top)
     written = None
@@ -110,6 +120,7 @@ def _blocks(
 ) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
     """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
     ends = None if truth is None else _owner(truth, how.packing.room)
+    own: Single | None = None if how.single is None else unpickled(how.single)
     for begin in range(0, len(rows), ROWS):
         here = slice(begin, begin + ROWS)
         leaf = rows.leaf[here]
@@ -119,7 +130,11 @@ def _blocks(
             mine = slice(*np.searchsorted(ends, [begin, begin + len(leaf)]).tolist())
             klass = truth.words[-1, mine] % how.packing.room
             people[ends[mine] - begin, klass] = truth.count[mine]
-        yield begin, how.packing.unpack(rows.words[:, here]), np.asarray(posterior[leaf]), people
+        p = np.array(posterior[leaf])
+        if own is not None:
+            at, known = positions(own.rows, Rows(leaf, rows.words[:, here], rows.count[here]))
+            p[known] = own.posterior[at[known]]
+        yield begin, how.packing.unpack(rows.words[:, here]), p, people
 
 
 def _owner(truth: Rows, room: int) -> IntArray:
@@ -133,7 +148,7 @@ def _owner(truth: Rows, room: int) -> IntArray:
     return np.cumsum(new) - 1
 
 
-def _differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated | None:
+def differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated | None:
     """The quasi-identifiers whose people are not as many in the truth, None where all are."""
     known: dict[tuple[int, ...], int] = {}
     if truth is not None and len(truth):
@@ -229,7 +244,7 @@ def pickled(value: object, path: Path) -> Path:
     return path
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def unpickled(path: Path) -> Any:
     """What `pickled` wrote to a file of this run."""
     return pickle.loads(path.read_bytes())

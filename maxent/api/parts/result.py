@@ -62,30 +62,37 @@ class FarFrom:
 class EstimateInParts(Estimate):
     """An estimate of people who are known by their leaves alone.
 
-    Its ``program`` has one quasi-identifier for each leaf, standing for all people in it, and so has ``probabilities``:
-    whatever an adversary infers about somebody follows from the leaf. All numbers are those of `maxent.estimate`.
-    ``distinct`` are the distinct quasi-identifiers of the table; ``folder`` has their posteriors in ``files``, if one
-    was asked for; ``far`` are the divergences, with a truth.
+    Its ``program`` has one quasi-identifier for each leaf, or a few, standing for all people in it, and so has
+    ``probabilities``: whatever an adversary infers about somebody follows from the leaf. All numbers are those of
+    `maxent.estimate`. ``distinct`` are the distinct quasi-identifiers of the table, in so many ``leaves``; ``folder``
+    has their posteriors in ``files``, if one was asked for; ``far`` are the divergences, with a truth.
     """
 
     distinct: int = 0
+    leaves: int = 0
     folder: Path | None = None
     files: tuple[Path, ...] = ()
     far: FarFrom | None = None
 
     @classmethod
     def of(
-        cls, leaves: Estimate, distinct: int, folder: Path | None, files: tuple[Path, ...], far: FarFrom | None
+        cls,
+        found: Estimate,
+        distinct: int,
+        leaves: int,
+        folder: Path | None,
+        files: tuple[Path, ...],
+        far: FarFrom | None,
     ) -> EstimateInParts:
         """An estimate of leaves as one of the people in them."""
-        known = {each.name: getattr(leaves, each.name) for each in fields(Estimate)}
-        measures = dict(leaves.disclosure.measures)
+        known = {each.name: getattr(found, each.name) for each in fields(Estimate)}
+        measures = dict(found.disclosure.measures)
         for key in ("divergence", "divergence_max", "divergence_top", "divergence_min", "infinite"):
             measures.pop(key, None)  # those of leaves
         if far is not None:
             measures = {**far.measures, **measures}
-        known["disclosure"] = replace(leaves.disclosure, measures=measures, divergence=None, individual=None)
-        return cls(**known, distinct=distinct, folder=folder, files=files, far=far)
+        known["disclosure"] = replace(found.disclosure, measures=measures, divergence=None, individual=None)
+        return cls(**known, distinct=distinct, leaves=leaves, folder=folder, files=files, far=far)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
@@ -94,7 +101,7 @@ class EstimateInParts(Estimate):
         found["constraints"] = {**found["constraints"], "qi": self.distinct}
         if self.far is not None:
             found["divergence"] = self.far.as_dict()
-        found["parts"] = {"leaves": len(self.program.table), "files": [path.name for path in self.files]}
+        found["parts"] = {"leaves": self.leaves, "files": [path.name for path in self.files]}
         return found
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.api.parts.posteriors import pickled, unpickled
+from maxent.api.parts.posteriors import Evaluated, pickled, unpickled
 from maxent.api.parts.workers import Told, Workers
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
@@ -146,14 +146,24 @@ def scan_truth(
     return _runs(routed), people
 
 
-def different_people(own: Coded, source: str, found: Sequence[Any], total: int) -> InvalidInput:
-    """The error for quasi-identifiers that are not as many in the truth; ``found`` as in `Evaluated.different`."""
-    texts = _described(own, np.array([codes for codes, _, _ in found], np.int64))
+def check_same(own: Coded, source: str, found: Sequence[Evaluated]) -> None:
+    """Refuse a truth that has other numbers of people of some quasi-identifiers than the table.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the first of them.
+    """
+    some = [one for each in found for one in each.different][:11]
+    if not some:
+        return
+    texts = _described(own, np.array([codes for codes, _, _ in some], np.int64))
     problems = (
         Problem(f"rows with {text}", "individuals", f"{here}, as in {own.source}", str(there))
-        for text, (_, here, there) in zip(texts, found, strict=True)
+        for text, (_, here, there) in zip(texts, some, strict=True)
     )
-    return InvalidInput(source, listed(problems, total, "quasi-identifiers"))
+    total = sum(each.n_different for each in found)
+    raise InvalidInput(source, listed(problems, total, "quasi-identifiers"))
 
 
 def _described(own: Coded, codes: IntArray) -> list[str]:

@@ -69,3 +69,18 @@ def _in_part(rows: Rows, group: Group, room: int) -> BoolArray:
         mixed = (mixed ^ own.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
     return np.asarray(mixed % np.uint64(group.parts) == group.part)
+
+
+def positions(of: Rows, wanted: Rows) -> tuple[IntArray, BoolArray]:
+    """Where rows are among sorted ones that differ, shape (n_wanted,), and whether they are there."""
+    both = np.concatenate([of.words, wanted.words], axis=1)
+    order = np.lexsort((*both[::-1], np.concatenate([of.leaf, wanted.leaf])))
+    leaf = np.concatenate([of.leaf, wanted.leaf])[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (leaf[1:] != leaf[:-1]) | (both[:, order][:, 1:] != both[:, order][:, :-1]).any(axis=0)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(new) - 1
+    where = np.full(int(new.sum()), -1)
+    where[number[: len(of)]] = np.arange(len(of))
+    at = where[number[len(of) :]]
+    return at, at >= 0
