@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from maxent.attacks.findings import Findings
 from maxent.attacks.summary import summarise
 from maxent.attacks.tables import anonymised_table, leaf_table, people_table
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.mend import Mend
+from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown, counted
 
 if TYPE_CHECKING:
@@ -50,6 +52,20 @@ class Audit(Shown, Findings):
     def _summary(self) -> dict[str, Any]:
         alone = {name: found.summary for name, found in self.targets.items()}
         return summarise(self) | dict(self.beside) | ({"targets": alone} if alone else {})
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, as far as attacks alone can tell: whether ``min_k`` is kept, and what is not.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        return self.judged(limits_of(limits))
+
+    def judged(self, limits: Limits, name: str = "release") -> Verdict:
+        """The same, of a release by its name."""
+        row: dict[str, Any] = {"release": name, **audited(self._summary)}
+        if "sensitive" in self.beside:
+            row["sensitive"] = {"exposed": self.beside["sensitive"].get("exposed")}
+        return judge_rows(limits, [row]).mended([self.mended])
 
     @property
     def leaves(self) -> DataFrame:

@@ -12,7 +12,7 @@ from maxent.models.reading import Noticed
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
-from maxent.text.estimate import gain_line
+from maxent.text.estimate import evidence_lines
 from maxent.text.terminal import print_lines
 
 _ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability", "base_rate", "uniform")
@@ -45,7 +45,7 @@ def print_comparison(comparison: Comparison) -> None:
         people.setdefault(_person(row["most_disclosed"][0]), []).append(row["release"])
     print_lines(f"most disclosed by {', '.join(names)}: {person}" for person, names in people.items())
     print_lines(_target_lines(comparison))
-    print_lines(_gain_lines(comparison))
+    print_lines(_evidence_lines(comparison))
     print_lines(f"note: {note}" for note in comparison.notes)
 
 
@@ -57,7 +57,7 @@ def comparison_display(comparison: Comparison) -> Display:
         [str(row["release"]), row["status"], *("-" if row[m.key] is None else m.text(row[m.key]) for m in shown)]
         for row in comparison.rows
     ]
-    more = [*_blind_lines(comparison), *_target_lines(comparison), *_gain_lines(comparison)]
+    more = [*_blind_lines(comparison), *_target_lines(comparison), *_evidence_lines(comparison)]
     more += [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
     title = f"Comparison of {counted(len(rows), 'release')}"
     return Display(title, aligned(header, rows, left=2) + more, header, rows, more)
@@ -115,11 +115,10 @@ def _target_lines(comparison: Comparison) -> Iterator[str]:
             yield f"{row['release']}, {each['target']} by itself: {'; '.join(told)}"
 
 
-def _gain_lines(comparison: Comparison) -> Iterator[str]:
-    """What the releases are worth by a gain matrix."""
+def _evidence_lines(comparison: Comparison) -> Iterator[str]:
+    """What the disclosure by each release is compared with."""
     for row in comparison.rows:
-        if "leakage" in row:
-            yield f"{row['release']}: {gain_line(row['leakage'])}"
+        yield from (f"{row['release']}: {line}" for line in evidence_lines(row))
 
 
 def _known(comparison: Comparison, key: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
-from maxent.evidence.wp216 import TITLES, Risk
+from maxent.evidence.wp216 import TITLES
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
@@ -80,10 +80,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_proof_lines(estimate),
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
-        *_control_lines(estimate),
-        *_risk_lines(estimate),
-        *_sensitive_lines(estimate),
-        *_leakage_lines(estimate),
+        *_evidence_of(estimate),
         f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
         f"{log(program.n_classes):.4f} nats",
         "; ".join(
@@ -188,78 +185,79 @@ def _truth_lines(estimate: Solved) -> list[str]:
     return [f"in truth, guesses {how} are right for {_percent(share)} of them, {above}; {pure:,} are in pure leaves"]
 
 
-def _risk_lines(estimate: Solved) -> list[str]:
-    """The three risks of WP216, in words."""
-    if estimate.wp216 is None:
-        return []
+def evidence_lines(row: Mapping[str, Any]) -> list[str]:
+    """What a disclosure is compared with, in words: the keys that are there of a row of a comparison.
 
-    def told(risk: Risk) -> str:
-        if risk.controls is None or risk.interval is None:
-            return _percent(risk.members)
-        low, high = (100 * end for end in risk.interval)
-        return f"{_percent(risk.members)}, of others {_percent(risk.controls)} ({low:+.1f} to {high:+.1f} points)"
-
-    named = (f"{TITLES[key].lower()} {told(risk)}" for key, risk in estimate.wp216.named.items())
-    return [f"WP216: {'; '.join(named)}"]
-
-
-def _sensitive_lines(estimate: Solved) -> list[str]:
-    """What is disclosed about sensitive classes alone, in words."""
-    alone = estimate.sensitive
-    if alone is None:
-        return []
-    found, right = alone.measures, alone.measures["right_guesses"]
-    how = "guesses expect to find" if right is None else "guesses find"
-    share = found["bayes_vulnerability"] if right is None else right
-    pure = "" if found["pure"] is None else f"; {found['pure']:,} are in pure leaves"
-    base = found["base_rate"]
-    known = "base rate not known" if base is None else f"base rate {_percent(base)}"
-    blind = f"{known}, uniform guess {_percent(1 / estimate.program.n_classes)}"
-    lines = [
-        f"of {', '.join(alone.classes)} alone: {found['certain']:,} are certain, largest posterior "
-        f"{found['max_posterior']:.3f}, {how} {_percent(share)} of these people ({blind}){pure}"
-    ]
-    control = found.get("control")
-    if control is None:
-        return lines
-    low, high = (100 * end for end in control["interval"])
-    return [
-        *lines,
-        f"of {', '.join(alone.classes)} alone: the same guesses find {_percent(control['members'])} of those in the "
-        f"data and {_percent(control['controls'])} of {control['individuals']['controls']:,} others: a difference of "
-        f"{100 * control['difference']:+.1f} points, {low:+.1f} to {high:+.1f} with "
-        f"{100 * control['confidence']:g} % confidence",
-    ]
+    They are ``control``, ``wp216``, ``sensitive`` (with ``uniform``) and ``leakage``.
+    """
+    lines = []
+    if "control" in row:
+        lines.append(f"the same guesses are right for {_beside(row['control'], 'of the people in the data and for')}")
+    if "wp216" in row:
+        named = (f"{TITLES[key].lower()} {_risk(risk)}" for key, risk in row["wp216"].items())
+        lines.append(f"WP216: {'; '.join(named)}")
+    if "sensitive" in row:
+        lines += _sensitive_lines(row["sensitive"], row["uniform"])
+    if "leakage" in row:
+        lines.append(_gain_line(row["leakage"]))
+    return lines
 
 
-def _leakage_lines(estimate: Solved) -> list[str]:
-    """What the release is worth by a gain matrix, and at most by any prior, in words."""
-    lines, leak = [], estimate.leakage
-    if leak is not None:
-        lines.append(gain_line(leak.as_dict()))
+def _evidence_of(estimate: Solved) -> list[str]:
+    """The same of an estimate, and the capacity of its release."""
+    known = {
+        "control": estimate.control,
+        "wp216": estimate.wp216,
+        "sensitive": estimate.sensitive,
+        "leakage": estimate.leakage,
+    }
+    row = {key: found.as_dict() for key, found in known.items() if found is not None}
+    lines = evidence_lines({**row, "uniform": 1 / estimate.program.n_classes})
     return lines if estimate.min_capacity is None else [*lines, f"min-capacity {estimate.min_capacity:.4f} bits"]
 
 
-def gain_line(leak: Mapping[str, float | None]) -> str:
-    """The key ``leakage`` of a JSON summary, in words."""
+def _risk(risk: Mapping[str, Any]) -> str:
+    """One of the three risks of WP216."""
+    if risk["interval"] is None:
+        return _percent(risk["members"])
+    low, high = (100 * end for end in risk["interval"])
+    return f"{_percent(risk['members'])}, of others {_percent(risk['controls'])} ({low:+.1f} to {high:+.1f} points)"
+
+
+def _sensitive_lines(found: Mapping[str, Any], uniform: float) -> list[str]:
+    """What is disclosed about sensitive classes alone."""
+    right, base, classes = found["right_guesses"], found["base_rate"], ", ".join(found["classes"])
+    how = "guesses expect to find" if right is None else "guesses find"
+    share = found["bayes_vulnerability"] if right is None else right
+    pure = "" if found["pure"] is None else f"; {found['pure']:,} are in pure leaves"
+    known = "base rate not known" if base is None else f"base rate {_percent(base)}"
+    lines = [
+        f"of {classes} alone: {found['certain']:,} are certain, largest posterior {found['max_posterior']:.3f}, {how} "
+        f"{_percent(share)} of these people ({known}, uniform guess {_percent(uniform)}){pure}"
+    ]
+    if "control" in found:
+        lines.append(
+            f"of {classes} alone: the same guesses find {_beside(found['control'], 'of those in the data and')}"
+        )
+    return lines
+
+
+def _beside(control: Mapping[str, Any], whom: str) -> str:
+    """Shares of members and of control people, and the difference with its interval."""
+    low, high = (100 * end for end in control["interval"])
+    return (
+        f"{_percent(control['members'])} {whom} {_percent(control['controls'])} of "
+        f"{control['individuals']['controls']:,} others: a difference of {100 * control['difference']:+.1f} points, "
+        f"{low:+.1f} to {high:+.1f} with {100 * control['confidence']:g} % confidence"
+    )
+
+
+def _gain_line(leak: Mapping[str, float | None]) -> str:
+    """The key ``leakage`` of a JSON summary."""
     times = "" if leak["multiplicative"] is None else f", {leak['multiplicative']:.3f} times as much"
     real = "" if leak["realised"] is None else f"; {leak['realised']:.4f} in truth"
     blind = f"{leak['prior']:.4f} by the base rate{times}, {leak['uniform']:.4f} of a uniform guess"
     return f"gain of the best guesses {leak['posterior']:.4f}, {blind}{real}"
-
-
-def _control_lines(estimate: Solved) -> list[str]:
-    """Members beside people who were not in the data, in words."""
-    control = estimate.control
-    if control is None:
-        return []
-    low, high = control.interval
-    return [
-        f"the same guesses are right for {_percent(control.hits.members)} of the people in the data and for "
-        f"{_percent(control.hits.controls)} of {control.people[1]:,} others: a difference of "
-        f"{100 * control.hits.difference:+.1f} points, {100 * low:+.1f} to {100 * high:+.1f} with "
-        f"{100 * control.confidence:g} % confidence"
-    ]
 
 
 def _solver(estimate: Solved) -> str:

@@ -186,6 +186,10 @@ def test_those_who_are_not_known_to_the_release_are_left_out(tmp_path: Path, cap
     assert main(["compare", files[0], *files, *more, "--json", "-o", str(tmp_path / "rows.csv")]) == 0
     rows = json.loads(capsys.readouterr().out)["releases"]
     assert [row["control"] for row in rows] == [alone, alone]
+    assert main(["compare", files[0], *files, *more, "--sensitive", "ill"]) == 0
+    said_of_two = capsys.readouterr().out
+    for line in ("of 38 others: a difference of", "WP216: singling out", "of ill alone: the same guesses find"):
+        assert said_of_two.count(line) >= 2
     assert rows[0]["beyond_control"] == alone["difference"]
     assert "control" not in pd.read_csv(tmp_path / "rows.csv").columns
     review = ["review", files[0], more[1], "--target", "T", "--qi", ",".join(QI), *more[2:], "--json"]

@@ -175,6 +175,17 @@ def test_every_output_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert maxent.load_release(tmp_path / "best.json").trees[0].leaves == found.release.trees[0].leaves
 
 
+def test_an_audit_has_a_verdict_in_python() -> None:
+    found = maxent.audit_release(GROWN, FRAME[QI], sensitive="ill")
+    verdict = found.verdict(min_k=2, max_certain=0)
+    assert verdict.status == "fail"
+    [judged] = verdict.releases
+    assert [(check.limit, check.status) for check in judged.checks] == [("min_k", "pass"), ("max_certain", "fail")]
+    assert judged.mend is not None
+    assert judged.mend.release is not None
+    assert found.verdict(min_k=2).passed
+
+
 def test_a_comparison_has_a_report_with_it(tmp_path: Path) -> None:
     found = maxent.compare([GROWN, GROWN], FRAME[QI], FRAME)
     path = tmp_path / "report.html"

@@ -112,18 +112,15 @@ def _run(
     from maxent.attacks.audit import Audit
     from maxent.disclosure.judging import judge_rows
     from maxent.disclosure.registry import audited
-    from maxent.evidence.sensitive import sensitive_codes
-    from maxent.results.solved import exposed_people
     from maxent.text.audit import print_audit
 
     found = audit_release(trees, tables or None, **options)
     tell_noticed(found.noticed)
-    row: dict[str, Any] = {"release": named(trees), **audited(found.summary)}
-    if options["sensitive"] is not None:
-        target = found.release.target if isinstance(found, Audit) else found.records.table.target
-        classes = [target.classes[code] for code in sensitive_codes(options["sensitive"], target)]
-        row["sensitive"] = {"exposed": exposed_people(found.summary.get("exposed_classes"), classes)}
-    verdict = judge_rows(limits, [row]).mended([found.mended if isinstance(found, Audit) else None])
+    if isinstance(found, Audit):
+        verdict = found.judged(limits, named(trees))
+    else:
+        alone = {} if options["sensitive"] is None else {"sensitive": {"exposed": None}}
+        verdict = judge_rows(limits, [{"release": named(trees), **audited(found.summary), **alone}])
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:
