@@ -36,8 +36,8 @@ def tell_noticed(noticed: Noticed) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
-    """A progress bar on standard error, None when nobody watches."""
+def progress(first: str = "reading and compiling") -> Iterator[Progress | None]:
+    """A progress bar on standard error, None when nobody watches; ``first`` is what is being done first."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -50,7 +50,7 @@ def progress() -> Iterator[Progress | None]:
     # Names are text and not Rich's markup. Time left is by all that was done so far: a piece of it may take long.
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1e6) as bars:
-        task = bars.add_task("reading and compiling", total=None)
+        task = bars.add_task(first, total=None)
 
         def told(text: str, done: int, total: int) -> None:
             bars.update(task, description=printable(text)[:LONGEST], completed=done, total=total or None)

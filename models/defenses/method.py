@@ -7,7 +7,7 @@ where it is called.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Order, Training
 
 Row = Mapping[str, Any]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many pieces of it are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ class Method(ABC):
         Two calls that its own help ends with.
     promise : str or None
         What is guaranteed, with ``{k}``; None for nothing.
+    tells : bool
+        Whether `publish_from` takes a function that is told the progress, see `Progress`.
     instead : mapping of parameter to str
         Parameter of other methods -> advice of what to use in its place: ``"use k="``.
     """
@@ -114,6 +119,7 @@ class Method(ABC):
     summary: ClassVar[str]
     examples: ClassVar[tuple[str, ...]] = ()
     promise: ClassVar[str | None] = None
+    tells: ClassVar[bool] = False
     instead: ClassVar[Mapping[str, str]] = {}
 
     @classmethod

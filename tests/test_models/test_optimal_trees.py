@@ -110,3 +110,20 @@ def test_what_is_grown_is_true(people: People, k: int, depth: int) -> None:
     assume(k <= len(people))
     release = optimal_tree(training_of(people), Limits(k=k), depth).release
     check(Case(people, release))
+
+
+def test_what_takes_long_is_told() -> None:
+    """The splits at the top of a tree of depth 4, and audits."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.integers(0, 2, (60, 4)), columns=list("abcd")).astype(str)
+    frame["y"] = np.where(random.random(60) < 0.7, frame["a"] == frame["b"], frame["c"] == "1").astype(str)
+    told: list[tuple[str, int, int]] = []
+    asked: Any = {"target": "y", "qi": list("abcd"), "k": 4, "progress": lambda *each: told.append(each)}
+    defend(frame, "optimal", grow=True, max_depth=4, **asked)
+    assert told == [("trying splits at the top", done, 4) for done in range(4)]
+    told.clear()
+    defend(frame, "optimal", audited=True, **asked)
+    assert told[0] == ("auditing subtrees", 0, 20)
+    assert defend(frame, "prune-parent", **asked).release.trees
+    with pytest.raises(InvalidInput, match="progress"):
+        defend(frame, "optimal", **{**asked, "progress": "yes"})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.api.adversary.estimate import Solving, estimate_case
+from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case
 from maxent.api.compile import Knowledge
 from maxent.disclosure.judging import judge_rows
@@ -71,7 +71,9 @@ def audit_of(training: Training, limits: optimal.Limits) -> Audit:
     return audit
 
 
-def best_audited(search: BestFirst, audit: Audit, publish: Any, most_audits: int) -> tuple[Searched, int, int]:
+def best_audited(
+    search: BestFirst, audit: Audit, publish: Any, most_audits: int, progress: Progress | None = None
+) -> tuple[Searched, int, int]:
     """The best subtree that passes an audit as it is to be published.
 
     Subtrees come best first, and those that break a limit are cut off. The first that passes is the best. Where none
@@ -94,6 +96,8 @@ def best_audited(search: BestFirst, audit: Audit, publish: Any, most_audits: int
         found = search.next()
         if found is None:
             break
+        if progress is not None:
+            progress("auditing subtrees", done, most_audits)
         last = audit(restate(found.release, publish))
         if last is None:
             return found, done + 1, done
@@ -109,11 +113,13 @@ def best_audited(search: BestFirst, audit: Audit, publish: Any, most_audits: int
     raise InvalidInput("options", [Problem("limits", "audit", "a subtree that passes", f"none does{told}")])
 
 
-def publish_audited(method: Any, training: Training, grown: Release) -> tuple[Release, dict[str, Any]]:
+def publish_audited(
+    method: Any, training: Training, grown: Release, progress: Progress | None = None
+) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
     search = BestFirst(grown, method.limits, training, method.criterion, method.remove, method.publish)
     audit = audit_of(training, method.limits)
-    found, audits, cut_off = best_audited(search, audit, method.publish, method.audits)
+    found, audits, cut_off = best_audited(search, audit, method.publish, method.audits, progress)
     release, row = method.row_of(training, grown, found)
     return release, {**row, "audits": audits, "cut_off": cut_off}
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.releases.start import counted, domains_of, private_of, starting_tree
-from maxent.models.defenses.method import Method
+from maxent.models.defenses.method import Method, Progress
 from maxent.models.defenses.registry import asked_for, given, methods, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.parameters import parameters_of
@@ -18,6 +18,7 @@ from maxent.models.release import Release
 from maxent.models.tables.columns.product_classes import named_targets
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Training, read_training
+from maxent.models.text.arguments import check_functions
 from maxent.models.trees.accuracy import cases_of, read_cases, score
 from maxent.results.defended import Defended
 
@@ -45,6 +46,7 @@ def defend(
     test: Source | None = None,
     model: Any = None,
     reading: Reading | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Defended:
     """Grow a tree from confidential records, and defend it before it is published.
@@ -73,6 +75,9 @@ def defend(
         given, with the target.
     reading : Reading, optional
         How all tables are read, see `maxent.models.reading.Reading`.
+    progress : callable, optional
+        Called with what is being done, how many pieces of it are done, and how many there are, while a search takes
+        long.
     **options
         Parameters of the method, with the names of the command's options; None stands for the default. Several ``k``
         give a release each.
@@ -92,6 +97,7 @@ def defend(
     """
     if unknown := options.keys() - parameters().keys():
         raise TypeError(f"defend() got unexpected keyword arguments: {', '.join(sorted(unknown))}")
+    check_functions(progress=progress)
     asked = asked_for(method, options)
     if test is not None and not asked[0].predicts:
         found = Problem(ARGUMENT, "test", "none for records, which do not predict", shorten(test))
@@ -109,7 +115,7 @@ def defend(
     }
     if model is None:
         first, training = read_for(asked[0], data, columns, reader)
-        return defend_training(method, [first, *asked[1:]], training, test, reader)
+        return defend_training(method, [first, *asked[1:]], training, test, reader, progress=progress)
     if len(targets) > 1:
         raise invalid("options", ARGUMENT, "target", "one column, for a tree to start from", shorten_list(targets))
     start = starting_tree(model, data, method, asked[0], given(options), columns, reading)
@@ -118,7 +124,7 @@ def defend(
     named: dict[str, Any] = {**columns, "domains": domains}
     training = read_training(data, **named, reader=reader)
     first = asked[0].read(targets[0], [*_names(qi), *columns["private"]], reader)
-    return defend_training(method, [first, *asked[1:]], training, test, reader, counted(start, training))
+    return defend_training(method, [first, *asked[1:]], training, test, reader, counted(start, training), progress)
 
 
 def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:
@@ -135,6 +141,7 @@ def defend_training(
     test: Source | None,
     reader: Reader,
     start: Release | None = None,
+    progress: Progress | None = None,
 ) -> Defended:
     """Defend records that were read, for each of the k asked for; the first of these has read the method's files.
 
@@ -150,7 +157,7 @@ def defend_training(
     told: list[str] = []
     for each in asked:
         k = getattr(each, "k", None)
-        published, row = _published(first if k is None else replace(first, k=k), training, grown)
+        published, row = _published(first if k is None else replace(first, k=k), training, grown, progress)
         rows.append({"k": k, **row})
         if isinstance(published, GeneralizedTable):
             tables.append(published)
@@ -165,17 +172,20 @@ def defend_training(
     return Defended(method, tuple(releases), tuple(rows), len(training), notes, tuple(tables), reader.noticed)
 
 
-def _published(method: Any, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Mapping[str, Any]]:
+def _published(
+    method: Any, training: Training, grown: Any, progress: Progress | None
+) -> tuple[Release | GeneralizedTable, Mapping[str, Any]]:
     """What a method publishes, and its row; where that is to pass an audit, as of several trees, the engine's."""
     if isinstance(grown, Release) and len(grown.trees) > 1 and hasattr(method, "audited"):
         from maxent.api.releases.forest import publish_forest
 
-        return publish_forest(method, training, grown)
+        return publish_forest(method, training, grown, progress)
     if getattr(method, "audited", False):
         from maxent.api.releases.audited import publish_audited
 
-        return publish_audited(method, training, grown)
-    found: tuple[Release | GeneralizedTable, Mapping[str, Any]] = method.publish_from(training, grown)
+        return publish_audited(method, training, grown, progress)
+    told = [progress] if method.tells else []
+    found: tuple[Release | GeneralizedTable, Mapping[str, Any]] = method.publish_from(training, grown, *told)
     return found
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maxent.api.releases.audited import Audit, audit_of
+from maxent.api.adversary.estimate import Progress
+from maxent.api.releases.audited import Audit, Broken, audit_of
 from maxent.models.defenses.optimal.forest import Member, members, together, tried
 from maxent.models.defenses.optimal.subtree import Searched
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -28,7 +29,9 @@ class Chosen:
     audits: int
 
 
-def greedy_forest(options: Sequence[Member], audit: Audit, training: Training, most_audits: int) -> Chosen:
+def greedy_forest(
+    options: Sequence[Member], audit: Audit, training: Training, most_audits: int, progress: Progress | None = None
+) -> Chosen:
     """Trees of a forest, one after the other, as long as all of them together pass an audit; as many as predict best.
 
     Of all trees at all depths the one comes next with which most records are predicted right, even if that is no more
@@ -44,6 +47,8 @@ def greedy_forest(options: Sequence[Member], audit: Audit, training: Training, m
     best = Chosen((), -1.0, 0)
     while audits < most_audits and (ranked := tried(left, chosen, training)):
         right, _, option = ranked[0]
+        if progress is not None:
+            progress("auditing trees", audits, most_audits)
         audits += 1
         broken = audit(together([*chosen, option]))
         if broken is not None:
@@ -59,7 +64,9 @@ def greedy_forest(options: Sequence[Member], audit: Audit, training: Training, m
     return replace(best, audits=audits)
 
 
-def publish_forest(method: Any, training: Training, forest: Release) -> tuple[Release, dict[str, Any]]:
+def publish_forest(
+    method: Any, training: Training, forest: Release, progress: Progress | None = None
+) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` of several trees, and its row.
 
     Raises
@@ -68,12 +75,16 @@ def publish_forest(method: Any, training: Training, forest: Release) -> tuple[Re
         For another objective than accuracy, and as `greedy_forest`.
     """
     if method.objective != "accuracy" or method.cost is not None:
-        found = "impurity" if method.objective == "impurity" else "cost"
-        raise InvalidInput("options", [Problem(ARGUMENT, "objective", "accuracy, for several trees", found)])
-    asked = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
+        other = "impurity" if method.objective == "impurity" else "cost"
+        raise InvalidInput("options", [Problem(ARGUMENT, "objective", "accuracy, for several trees", other)])
+    asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
     options = members(forest, method.limits, training, **asked)
     audit = audit_of(training, method.limits)
-    found = greedy_forest(options, lambda each: audit(restate(each, method.publish)), training, method.audits)
+
+    def judged(release: Release) -> Broken | None:
+        return audit(restate(release, method.publish))
+
+    found = greedy_forest(options, judged, training, method.audits, progress)
     release = together(found.members)
     published, row = method.row_of(training, forest, Searched(release, found.reached, 1.0))
     own = {"trees": len(found.members), "trees_before": len(forest.trees), "audits": found.audits}

@@ -16,7 +16,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.parsing import Call, Command, Group, WrongCall, one_or_several, spellings, split_names, usage
-from maxent.command_line.progress import DONE, Job, tell_noticed
+from maxent.command_line.progress import DONE, Job, progress, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
 
@@ -128,7 +128,8 @@ def _run(
     suffixes = TREES if asked[0].predicts else RECORDS
     named = ["-o"] if len(files) == 1 else [f"-o (k = {k})" for k in ks]
     check_outputs({name: (file, suffixes) for name, file in zip(named, files, strict=True)}, inputs)
-    result = defend(data, method, **columns, **options)
+    with progress("reading and growing") as told:
+        result = defend(data, method, **columns, progress=told, **options)
     tell_noticed(result.noticed)
     result.save(output, csv_literal=csv_literal)
     if as_json:

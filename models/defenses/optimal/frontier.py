@@ -120,10 +120,11 @@ def _joined(
     sums, _ = _unbeaten(candidates, sums, _most(candidates, bounds, place, sums), least)
     left_out = max(sums.left_out, *(branch.left_out for branch in branches))
     both = Points(
-        *(
-            np.concatenate([getattr(leaf, name), getattr(sums, name)])
-            for name in ("worth", "costs", "held", "of", "due")
-        ),
+        np.concatenate([leaf.worth, sums.worth]),
+        np.concatenate([leaf.costs, sums.costs]),
+        np.concatenate([leaf.held, sums.held]),
+        np.concatenate([leaf.of, sums.of]),
+        np.concatenate([leaf.due, sums.due]),
         tuple(branches),
         left_out,
     )

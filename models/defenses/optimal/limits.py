@@ -101,8 +101,8 @@ class Limits:
 
     def as_dict(self) -> dict[str, int | float | str]:
         """The limits that are stated, k among them."""
-        names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence")
-        names += ("max_right_guesses", "max_lift")
+        shares = ("max_right_guesses", "max_lift")
+        names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", *shares)
         found = {name: value for name in names if (value := getattr(self, name)) is not None}
         return found | ({"diversity": self.diversity} if self.l is not None else {})
 

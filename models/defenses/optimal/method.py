@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet.parameters import Diversity
-from maxent.models.defenses.method import DEPTHS, Row, Stated, Wanted
+from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import Problem
@@ -65,6 +65,7 @@ class BestSubtree(InducedTree):
         f"maxent defend optimal {COLUMNS} --k 2 --max-posterior 0.9 --max-certain 0 -o best.json",
     )
     promise = "no leaf has fewer than {k} records"
+    tells = True
 
     @classmethod
     def grid(cls, wanted: Wanted) -> Iterator[Row]:
@@ -72,7 +73,7 @@ class BestSubtree(InducedTree):
 
         Larger k than the limit, and leaves that are no smaller from the start, keep deep trees from overfitting.
         """
-        limits = {"max_posterior": wanted.max_posterior, "max_certain": wanted.max_certain}
+        limits: dict[str, Any] = {"max_posterior": wanted.max_posterior, "max_certain": wanted.max_certain}
         if wanted.max_posterior is not None:
             limits["sensitive"] = wanted.sensitive
         if wanted.sensitive is None:  # the method knows right guesses of all people only
@@ -121,8 +122,8 @@ class BestSubtree(InducedTree):
     def defended(self, training: Training, grown: Release) -> Release:
         return self._searched(training, grown).release
 
-    def publish_from(self, training: Training, grown: Any) -> tuple[Release, Row]:
-        found = self._searched(training, grown)
+    def publish_from(self, training: Training, grown: Any, progress: Progress | None = None) -> tuple[Release, Row]:
+        found = self._searched(training, grown, progress)
         return self.row_of(training, found.release if grown is None else grown, found)
 
     def row_of(self, training: Training, before: Release, found: Searched) -> tuple[Release, Row]:
@@ -131,12 +132,13 @@ class BestSubtree(InducedTree):
         objective = self.objective if self.cost is None else "cost"
         return release, {**row, "objective": objective, "reached": found.reached, "best_possible": found.most}
 
-    def _searched(self, training: Training, grown: Release | None) -> Searched:
+    def _searched(self, training: Training, grown: Release | None, progress: Progress | None = None) -> Searched:
         if grown is None:
             from maxent.models.defenses.optimal.growing.grow import optimal_tree
 
             least = max(self.k, self.min_samples_leaf or 1)
-            return optimal_tree(training, replace(self.limits, k=least), self.max_depth, publish=self.publish)
+            told = None if progress is None else partial(progress, "trying splits at the top")
+            return optimal_tree(training, replace(self.limits, k=least), self.max_depth, told, self.publish)
         from maxent.models.defenses.optimal.subtree import optimal_subtree
 
         asked: dict[str, Any] = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}

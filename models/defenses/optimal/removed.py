@@ -36,7 +36,7 @@ def with_removed(found: Candidates, limits: Limits) -> Candidates:
         removed_costs=np.array([costs[name] for name in found.names], np.float64).reshape(len(found.names), n).T,
     )
     if found.objective == "impurity":
-        return replace(counted, removed_worth=(people / classes)[:, None])
+        return replace(counted, removed_worth=np.asarray(people[:, None] / classes, np.float64))
     held = found.weights if found.objective == "accuracy" else -found.weights @ limits.cost.T
     worth = found.counts * float(n + 1) - 1 if found.objective == "accuracy" else -found.counts @ limits.cost.T
     return replace(counted, answer=held.argmax(axis=1), held=held, removed_worth=worth)
@@ -45,8 +45,13 @@ def with_removed(found: Candidates, limits: Limits) -> Candidates:
 def without_removed(found: Candidates) -> Candidates:
     """The same candidates where no leaf may be removed."""
     n = len(found.places)
-    none = {"answer": np.zeros(n, np.int64), "held": np.zeros((n, 0)), "removable": np.zeros(n, bool)}
-    return replace(found, removed_worth=np.zeros((n, 1)), **none)
+    return replace(
+        found,
+        answer=np.zeros(n, np.int64),
+        held=np.zeros((n, 0)),
+        removable=np.zeros(n, bool),
+        removed_worth=np.zeros((n, 1)),
+    )
 
 
 def answered(found: Candidates, splits: BoolArray, gone: BoolArray) -> tuple[float, FloatArray]:
