@@ -15,6 +15,7 @@ import numpy as np
 from maxent.constraints.patterns.atoms import Atoms, Bits
 from maxent.constraints.patterns.stated import TreeCounts
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.errors import invalid
 
 MOST, HASTY = 150_000, 2_000
 """Patterns of a class beyond which a sample of the likelier ones is gone on with; the same where there is no time."""
@@ -83,13 +84,47 @@ def patterns_of(
                 complete = False
                 rows = _likelier(atoms, trees[: t + 1], rows, klass, allowed, rng)
         found.append(rows)
-    return Patterns(
+    patterns = Patterns(
         np.concatenate([rows.owner for rows in found]),
         np.repeat(np.arange(len(found)), [len(rows.owner) for rows in found]),
         np.concatenate([rows.leaf for rows in found]),
         np.concatenate([rows.box for rows in found]),
         complete,
     )
+    return _with_everybody(patterns, atoms, trees, start)
+
+
+def _with_everybody(patterns: Patterns, atoms: Atoms, trees: tuple[TreeCounts, ...], start: Bits) -> Patterns:
+    """The patterns, and for owners whom no leaf has room for those of their first values, which no table agrees with.
+
+    Raises
+    ------
+    InvalidInput
+        Where their values take no branch of a node.
+    """
+    lost = np.flatnonzero(np.bincount(patterns.owner, minlength=len(start)) == 0)
+    if not len(lost):
+        return patterns
+    first = np.zeros_like(start[lost])
+    for j in range(len(atoms.of)):
+        atom = atoms.held(start[lost], j).argmax(axis=1)
+        first |= np.stack([atoms.box([(j, [a])]) for a in range(len(atoms.of[j]))])[atom]
+    routes = [_Route(atoms, tree.unlimited) for tree in trees]
+    for klass in range(trees[0].low.shape[1]):
+        rows = _Rows(np.arange(len(lost)), first, np.empty((len(lost), 0), np.int32))
+        for route in routes:
+            rows = route.down(rows, klass)
+        if len(rows.owner) < len(lost):
+            expected = "values that some branch of every node they reach takes"
+            raise invalid("release", "trees", "branches", expected, f"none for {len(lost) - len(rows.owner):,} people")
+        patterns = Patterns(
+            np.concatenate([patterns.owner, lost[rows.owner]]),
+            np.concatenate([patterns.klass, np.full(len(lost), klass)]),
+            np.concatenate([patterns.leaf, rows.leaf]),
+            np.concatenate([patterns.box, rows.box]),
+            patterns.complete,
+        )
+    return patterns
 
 
 class _Route:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,22 @@ class TreeCounts:
         """Whether every leaf states exactly how many people of each class it has."""
         leaves = self.places.leaves
         return bool((self.low[leaves] == self.high[leaves]).all())
+
+    @property
+    def total(self) -> int:
+        """The fewest individuals that the leaves state."""
+        return int(self.least[self.places.leaves].sum())
+
+    @property
+    def unlimited(self) -> TreeCounts:
+        """The same tree, with any number of people everywhere."""
+        return replace(
+            self,
+            low=np.zeros_like(self.low),
+            high=np.full_like(self.high, MANY),
+            least=np.zeros_like(self.least),
+            most=np.full_like(self.most, MANY),
+        )
 
 
 def stated_counts(release: Release) -> tuple[TreeCounts, ...]:

@@ -33,7 +33,7 @@ class System:
 def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> System:
     """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner."""
     book = _Rows(len(patterns))
-    if len(weight) > 1 or not any(tree.exact for tree in trees):
+    if len(weight) > 1 or not any(tree.exact and tree.total == weight[0] for tree in trees):
         order = np.argsort(patterns.owner, kind="stable")
         ends = np.searchsorted(patterns.owner[order], np.arange(len(weight) + 1))
         for owner, people in enumerate(weight.tolist()):

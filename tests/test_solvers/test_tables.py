@@ -247,6 +247,24 @@ def test_that_there_is_no_table_is_proved(other: Executor) -> None:
     assert len(found.missed) > 0
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("a", "p"), ("a", "q"), ("b", "p")],  # of four people
+        [("a", "p")] * 4,  # two of whom no leaf has room for
+        [("a", "p"), ("a", "q"), ("b", "p"), ("b", "r")],  # nobody has r
+    ],
+)
+def test_that_a_table_is_of_others_is_proved(other: Executor, rows: list[tuple[str, str]]) -> None:
+    people = [("a", "p", "no"), ("a", "q", "yes"), ("b", "p", "yes"), ("b", "q", "no")]
+    by_a, by_b = (_split(attribute, people, j) for j, attribute in enumerate(ATTRIBUTES[:2]))
+    release = Release(Target("X", CLASSES), ATTRIBUTES[:2], (by_a, by_b))
+    found = other.submit(there, Case(release, [(*row, "no") for row in rows], ("A", "B"), "counts")).result()
+    assert found.status == "inconsistent"
+    assert found.table[["A", "B"]].values.tolist() == [list(row) for row in rows]
+    assert found.missed
+
+
 def test_groups_that_tables_share() -> None:
     # Patterns: a and b of class 0, a and b of class 1. Both tables have two of class 0, one a and one b.
     codes = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])
