@@ -75,10 +75,14 @@ def now() -> str:
 
 
 def recorded_versions(review: Review) -> dict[str, str]:
-    """Versions of maxent, Python, libraries and the back ends that solved something."""
+    """Versions of maxent, Python, libraries and the back ends that solved something, and how far was proved."""
     estimate = review.estimate
-    used = [] if estimate is None else [name for name in estimate.outcome.backends if name != "presolve"]
-    return dict(versions(used))
+    if estimate is None:
+        return dict(versions(()))
+    told = dict(versions(name for name in estimate.outcome.backends if name != "presolve"))
+    if estimate.proof is not None:  # by default the last level whose packages are installed
+        told["last level of proof"] = estimate.proof.level
+    return told
 
 
 def _record(checked: Checked, folder: str) -> dict[str, Any]:

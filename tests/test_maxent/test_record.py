@@ -250,6 +250,21 @@ def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(
     assert found.trouble.startswith("it was not computed to the end: ")
 
 
+def test_a_decision_that_was_filled_in_changes_nothing(copied: Path, record: Any) -> None:
+    record["decision"] |= {"decided_by": "A. Checker", "decision": "refused", "decided_at": "2026-11-30"}
+    (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    assert maxent.verify(copied / "record.json").exit_status == 0
+
+
+def test_how_far_was_proved_is_told_with_the_versions(tmp_path: Path) -> None:
+    policy = {"limits": {"max_certain_proved": 11}, "adversary": {"proof": "linear"}}
+    record = maxent.check(D1 / "tree.json", D1 / "qi.csv", policy).record(tmp_path / "record.json")
+    assert record["versions"]["last level of proof"] == "linear"
+    record["versions"]["last level of proof"] = "integer"
+    (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    assert "last level of proof was integer, and is linear" in maxent.verify(tmp_path / "record.json").notes
+
+
 def test_folders_and_patterns_are_hashed_file_by_file(tmp_path: Path) -> None:
     lines = (D1 / "qi.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "part-1.csv").write_text("\n".join(lines[:5]), encoding="utf-8")
