@@ -20,7 +20,8 @@ class Overview:
     """A tree as an icicle, in columns and levels.
 
     ``columns`` are the places at the bottom, from left to right, of which ``merged`` are no leaves but parts of the
-    tree. ``inner`` is the outline of the splits, ``shaded`` the outlines of the columns by their class of style.
+    tree: the shades of their leaves are stacked, each as high as it has people. ``inner`` is the outline of the splits,
+    ``shaded`` the outlines of the shades by their class of style.
     """
 
     width: int
@@ -58,10 +59,13 @@ def overview(tree: TreeView, baseline: float, most: int = MOST) -> Overview:
             end[place] = end[nodes[place].children[-1]]
     inner = "".join(_box(first[p], depth[p], end[p] - first[p], 1) for p in order if p in is_open)
     shaded: dict[str, list[str]] = {}
+    people = _people_by_shade(tree, baseline, set(columns))
     for place in columns:
-        found = shade(nodes[place].disclosed, baseline)
-        box = _box(first[place], depth[place], 1, height - depth[place])
-        shaded.setdefault("nobody" if found is None else f"s{found}", []).append(box)
+        top, total = float(depth[place]), sum(people[place].values())
+        for name, number in sorted(people[place].items()):
+            high = (height - depth[place]) * number / total
+            shaded.setdefault(name, []).append(_box(first[place], top, 1, high))
+            top += high
     return Overview(
         width=len(columns),
         height=height,
@@ -71,6 +75,22 @@ def overview(tree: TreeView, baseline: float, most: int = MOST) -> Overview:
         inner=inner,
         shaded=tuple((name, "".join(boxes)) for name, boxes in sorted(shaded.items())),
     )
+
+
+def _people_by_shade(tree: TreeView, baseline: float, columns: set[int]) -> dict[int, dict[str, int]]:
+    """The people of the leaves below each column by the shade of their leaf; one of none where nobody is."""
+    nodes = tree.nodes
+    column, found = {place: place for place in columns}, {place: dict[str, int]() for place in columns}
+    stack = [*columns]
+    while stack:
+        place = stack.pop()
+        node, mine = nodes[place], found[column[place]]
+        column |= dict.fromkeys(node.children, column[place])
+        stack += node.children
+        if not node.children and node.disclosed.individuals:
+            name = f"s{shade(node.disclosed, baseline)}"
+            mine[name] = mine.get(name, 0) + node.disclosed.individuals
+    return {place: mine or {"nobody": 1} for place, mine in found.items()}
 
 
 def _opened(tree: TreeView, most: int) -> set[int]:

@@ -10,26 +10,37 @@ import pytest
 
 import maxent
 from maxent.html_report.gather import release_view
-from maxent.html_report.overview import MOST, overview
+from maxent.html_report.overview import MOST, Overview, overview
 from maxent.html_report.summaries import way
 from maxent.html_report.view import ReleaseView
 from maxent.html_report.words import rounded
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 
-def steps(cuts: list[float]) -> Release:
+def steps(cuts: list[float], last: dict[str, int] | None = None) -> Release:
     """A tree that cuts numbers off, in turn from below and from above: the end is between the last two cuts."""
     nodes = []
     for i, cut in enumerate(cuts):
         on, off = (f"n{i + 1}" if i + 1 < len(cuts) else "end"), f"l{i}"
         low, high = (on, off) if i % 2 else (off, on)
         nodes.append(Node(f"n{i}", "age", (Branch(low, le=cut), Branch(high, gt=cut))))
-    nodes += [Node(name, counts={"x": 1, "y": 1}) for name in [*(f"l{i}" for i in range(len(cuts))), "end"]]
+    nodes += [Node(f"l{i}", counts={"x": 1, "y": 1}) for i in range(len(cuts))]
+    nodes.append(Node("end", counts=last or {"x": 1, "y": 1}))
     return Release(Target("T", ("x", "y")), (Attribute("age", "numeric"),), (Tree(tuple(nodes)),))
 
 
 SIX = [0.5, 6, 1.5, 5, 2.5, 4]
 AGES = [0, 1, 2, 3, 4.5, 5.5, 9]
+
+
+def _stacks(whole: Overview) -> list[tuple[int, dict[str, float]]]:
+    """Columns with more than one shade, and the shares of their heights."""
+    found: dict[int, dict[str, float]] = {}
+    for name, boxes in whole.shaded:
+        for x, high in re.findall(r"M(\d+) [\d.]+h1v([\d.]+)", boxes):
+            found.setdefault(int(x), {})[name] = float(high)
+    several = {x: parts for x, parts in found.items() if len(parts) > 1}
+    return [(x, {n: high / sum(parts.values()) for n, high in parts.items()}) for x, parts in several.items()]
 
 
 def view(release: Release, ages: list[float]) -> ReleaseView:
@@ -83,6 +94,10 @@ def test_of_a_large_tree_the_parts_with_few_people_are_merged() -> None:
     found = view(steps(SIX), AGES)
     whole = overview(found.trees[0], found.baseline, most=4)
     assert (whole.width, whole.leaves, whole.merged) == (4, 7, 1)
+    mixed = view(steps(SIX, last={"x": 2, "y": 0}), AGES)
+    [(x, parts)] = _stacks(overview(mixed.trees[0], mixed.baseline, most=4))
+    assert x == 2
+    assert parts == {"s0": pytest.approx(6 / 8), "s4": pytest.approx(2 / 8)}
     assert MOST >= 100
 
 
