@@ -48,8 +48,7 @@ class Pattern:
 
     def product(self, values: FloatArray, x: FloatArray) -> FloatArray:
         """A matrix of the pattern times a vector."""
-        found: FloatArray = np.bincount(self.row, values * x[self.column], self.size)
-        return found
+        return np.bincount(self.row, values * x[self.column], self.size).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +135,7 @@ class _Places:
     def condensed(self, values: FloatArray) -> _Condensed:
         """The system without the rows alone."""
         n, n_alone = len(self.order), len(self.alone)
-        pivots = np.bincount(self.pivot_of, values[self.pivot], n_alone)
+        pivots = np.bincount(self.pivot_of, values[self.pivot], n_alone).astype(np.float64, copy=False)
         products = values[self.one] * values[self.other] / pivots[self.of]
         data = np.bincount(self.inside_at, values[self.inside], len(self.entries))
         data -= np.bincount(self.product_at, products, len(self.entries))

@@ -253,8 +253,9 @@ def _search(
         from maxent.solvers.solve.finish import finished
 
         best = finished(program, best, options)
-        if known.best is not None and best.point is not None:
-            more = value.objective(known.best.point) - value.objective(best.point)
+        proved = None if known.best is None else known.best.point
+        if proved is not None and best.point is not None:
+            more = value.objective(proved) - value.objective(best.point)
             gap = max(known.gap - more, 0.0) if abs(more) <= AGAIN * task.individuals else np.inf
     if best is None and stopped is not None and nearest is not None:
         best = nearest if nearest.violation < value.violation(task.part.point(task.first)) else None
