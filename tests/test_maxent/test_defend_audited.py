@@ -135,3 +135,27 @@ def test_audited_releases_from_the_command() -> None:
         defend(frame, "optimal", audited=True, publish="labels", audits=2, **asked)
     with pytest.raises(InvalidInput, match="audited"):
         defend(frame, "optimal", audited=True, grow=True, **asked)
+
+
+def test_what_is_stated_is_chosen() -> None:
+    """Counts of three classes are too little uncertainty for a limit on D_overall that rates, which say less, keep."""
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": list("pqr") * 40, "b": random.integers(0, 3, 120)}).astype(str)
+    weights = {"p": (0.7, 0.25, 0.05), "q": (0.2, 0.75, 0.05), "r": (0.3, 0.05, 0.65)}
+    frame["y"] = [str(random.choice(list("uvw"), p=weights[a])) for a in frame["a"]]
+    asked: Any = {"target": "y", "qi": ["a", "b"], "k": 5, "max_depth": 2, "choose": True}
+    most = defend(frame, "optimal", **asked).rows[0]
+    assert (most["publish"], most["criterion"]) == ("counts", "stated")
+    diverges = defend(frame, "optimal", **{**asked, "choose": False, "min_divergence": 0.0}).release
+    least = estimate(diverges, frame[["a", "b"]], frame).summary["divergence"]["overall"]
+    found = defend(frame, "optimal", min_divergence=least + 0.02, **asked)
+    (row,) = found.rows
+    assert row["publish"] != "counts"
+    assert row["reached"] == most["reached"]
+    assert f"chosen: leaves state {row['publish']}" in str(found.notes)
+    result = estimate(found.release, frame[["a", "b"]], frame)
+    assert result.summary["divergence"]["overall"] is None or result.summary["divergence"]["overall"] >= least + 0.02
+    posterior = defend(frame, "optimal", max_posterior=0.9, **asked).rows[0]
+    assert posterior["publish"] == "counts"  # labels alone cannot be told to be within it
+    with pytest.raises(InvalidInput, match="choose: expected none where publish or criterion"):
+        defend(frame, "optimal", publish="labels", **asked)

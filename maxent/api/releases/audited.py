@@ -8,7 +8,7 @@ only what leaves state; so each subtree that it finds is estimated and attacked 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,13 @@ class Broken:
 
     ``told`` says it. ``leaves`` are those of the people about whom too much is inferred, or the deepest where that is
     about everybody. ``enough`` are leaves by which alone it is inferred, whatever the other leaves are; None for all.
+    ``unknown`` is whether nothing is known to be beyond limits, but not known to be within them either.
     """
 
     told: str
     leaves: frozenset[str]
     enough: frozenset[str] | None = None
+    unknown: bool = False
 
 
 Audit = Callable[[Release], Broken | None]
@@ -66,7 +68,8 @@ def audit_of(training: Training, limits: optimal.Limits) -> Audit:
         checks = [c for c in judge_rows(stated, [numbers]).releases[0].checks if c.status != "pass"]
         if limits.min_divergence is not None:
             checks += _divergence(result, limits.min_divergence)
-        return _broken(case, result, checks, named) if checks else None
+        unknown = all(check.status == "cannot_tell" for check in checks)
+        return replace(_broken(case, result, checks, named), unknown=unknown) if checks else None
 
     return audit
 
@@ -101,6 +104,8 @@ def best_audited(
         last = audit(restate(found.release, publish))
         if last is None:
             return found, done + 1, done
+        if last.unknown and publish == "labels":  # no number is stated, of whatever tree
+            break
         first = first or last
         search.cut(last.enough)
     else:
@@ -117,11 +122,56 @@ def publish_audited(
     method: Any, training: Training, grown: Release, progress: Progress | None = None
 ) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
-    search = BestFirst(grown, method.limits, training, method.criterion, method.remove, method.publish)
+    if method.choose:
+        return _publish_chosen(method, training, grown, progress)
+    search = _search(method, training, grown)
     audit = audit_of(training, method.limits)
     found, audits, cut_off = best_audited(search, audit, method.publish, method.audits, progress)
     release, row = method.row_of(training, grown, found)
     return release, {**row, "audits": audits, "cut_off": cut_off}
+
+
+STATEMENTS = tuple((publish, told) for publish in ("counts", "rates", "labels") for told in ("stated", "unstated"))
+"""What leaves state, and whether the criterion is stated: what says the most first."""
+
+
+def _publish_chosen(
+    method: Any, training: Training, grown: Release, progress: Progress | None
+) -> tuple[Release, dict[str, Any]]:
+    """The same for what is stated so that the tree is the best, and of equal trees the one that states the most."""
+    best: tuple[Any, Searched] | None = None
+    refused: list[InvalidInput] = []
+    left: list[float] = []
+    many = {"audits": 0, "cut_off": 0}
+    for publish, criterion in STATEMENTS:
+        if publish == "rates" and len(training.target.classes) == 2:
+            continue  # of two classes they say the same as counts
+        one = replace(method, publish=publish, criterion=criterion)
+        search = _search(one, training, grown)
+        try:
+            found, audits, cut_off = best_audited(search, audit_of(training, one.limits), publish, one.audits, progress)
+        except InvalidInput as error:
+            refused.append(error)
+            left += [search.open] if search.open is not None and publish != "labels" else []
+            continue
+        many = {"audits": many["audits"] + audits, "cut_off": many["cut_off"] + cut_off}
+        left.append(found.most)
+        if best is None or search.better(best[1].reached, found.reached) != best[1].reached:
+            best = one, found
+    if best is None:
+        raise refused[0]
+    chosen, found = best
+    most = found.reached
+    for bound in left:
+        most = search.better(most, bound)
+    release, row = chosen.row_of(training, grown, replace(found, most=most))
+    return release, {**row, **many, "publish": chosen.publish, "criterion": chosen.criterion}
+
+
+def _search(method: Any, training: Training, grown: Release) -> BestFirst:
+    """The subtrees of a tree; by less than counts more people may diverge, which only an audit knows."""
+    limits = method.limits if method.publish == "counts" else replace(method.limits, min_divergence=None)
+    return BestFirst(grown, limits, training, method.criterion, method.remove, method.publish)
 
 
 def _divergence(result: Estimate, least: float) -> list[Check]:

@@ -180,7 +180,7 @@ def _published(
         from maxent.api.releases.forest import publish_forest
 
         return publish_forest(method, training, grown, progress)
-    if getattr(method, "audited", False):
+    if getattr(method, "audited", False) or getattr(method, "choose", False):
         from maxent.api.releases.audited import publish_audited
 
         return publish_audited(method, training, grown, progress)

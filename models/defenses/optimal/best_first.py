@@ -70,9 +70,17 @@ class BestFirst:
 
     def bounded(self, found: Searched) -> Searched:
         """The same tree with the most that any has which is not cut off, the last that came and this one aside."""
-        others = [self._whole.share(-parts[0]) for parts in self._parts[:1]]
+        return replace(found, most=self.better(found.reached, self.open))
+
+    @property
+    def open(self) -> float | None:
+        """What those can reach at most that are not cut off, None where there are none."""
+        return self._whole.share(-self._parts[0][0]) if self._parts else None
+
+    def better(self, one: float, other: float | None) -> float:
+        """The better of what is reached, by the objective."""
         best = max if self.limits.objective == "accuracy" else min
-        return replace(found, most=best(found.reached, *others) if others else found.reached)
+        return one if other is None else best(one, other)
 
     def cut(self, leaves: Collection[str] | None = None) -> None:
         """Cut off the subtrees that have these leaves of the one that came last, by id; without ids that one alone.

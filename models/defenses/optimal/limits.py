@@ -108,7 +108,7 @@ class Limits:
 
 
 def grown_conflicts(
-    grow: bool, limits: Limits, criterion: Criterion, remove: bool = False, audited: bool = False
+    grow: bool, limits: Limits, criterion: Criterion, remove: bool = False, audited: bool = False, choose: bool = False
 ) -> Iterator[Problem]:
     """What a tree that is grown within limits cannot have."""
     if grow is True and limits.summed:
@@ -116,6 +116,6 @@ def grown_conflicts(
         yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence, max_right_guesses or max_lift")
     if grow is True and criterion == "stated":
         yield Problem(ARGUMENT, "criterion", "'unstated': splits are not chosen one by one", "'stated'")
-    for name, asked in (("remove", remove), ("audited", audited)):
+    for name, asked in (("remove", remove), ("audited", audited), ("choose", choose)):
         if grow is True and asked is True:
             yield Problem(ARGUMENT, name, "none for a tree that is grown within limits", "one")

@@ -12,7 +12,7 @@ from maxent.models.defenses.kadet.parameters import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
 from maxent.models.defenses.pruning_methods import COLUMNS
-from maxent.models.errors import Problem
+from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.parameters import parameter, picked, same, whole
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ class BestSubtree(InducedTree):
         False, "Audit the best subtree with all that it states, and go on with the next best until one passes."
     )
     audits: int = parameter(20, "Most subtrees that are audited best first.", whole(1, "subtrees"), grid=False)
+    choose: bool = parameter(
+        False, "Choose what is stated, audited: of the best trees that pass, the one that states the most."
+    )
     criterion: Criterion = parameter(
         "unstated", "Whether the release states what splits were chosen by.", group="output"
     )
@@ -106,7 +109,9 @@ class BestSubtree(InducedTree):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from self.limits.conflicts()
-        yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove, self.audited)
+        yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove, self.audited, self.choose)
+        if self.choose is True and (self.publish != "counts" or self.criterion != "unstated"):
+            yield Problem(ARGUMENT, "choose", "none where publish or criterion say what is stated", "one")
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.defenses.optimal.costs import CostFile
@@ -177,6 +182,12 @@ class BestSubtree(InducedTree):
             else:
                 cut = f"{row['cut_off']} that broke a limit were cut off"
                 yield f"{told}{row['audits']} subtrees were audited, and {cut}"
+            if "criterion" in row:
+                by = "" if row["criterion"] == "stated" else "not "
+                yield (
+                    f"chosen: leaves state {row['publish']}, and {by}what splits were chosen by; of what states more, "
+                    "none that was found passes with a tree as good"
+                )
 
     def _proof(self, row: Row) -> str:
         """What is known of other trees, in words."""
@@ -191,7 +202,7 @@ class BestSubtree(InducedTree):
             "subtree of the grown tree, with or without removed leaves," if self.remove else "subtree of the grown tree"
         )
         others = "tree of this depth, of such splits," if self.grow else others
-        others += " and passes the audit" if self.audited else ""
+        others += " and passes the audit" if "audits" in row else ""
         if row["reached"] == row["best_possible"]:
             return f"proved: no {others} that keeps {limits} has {measure}"
         if self.grow:
