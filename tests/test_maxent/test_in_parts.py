@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tempfile
 import warnings
 from dataclasses import replace
@@ -23,7 +24,7 @@ from maxent.api.parts import estimate as engine
 from maxent.api.parts.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.tables.parts import pieces
+from maxent.models.tables.parts import pieces, runs
 from maxent.solvers.apart import WorkerLost
 
 WITHOUT_SPLITS = "label,rate,counts"
@@ -98,6 +99,7 @@ def check_numbers(data):
         with (
             mock.patch.object(engine, "rows_at_a_time", return_value=most),
             mock.patch.object(pieces, "SMALLEST", 7),
+            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
         ):
             parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
         assert isinstance(parts, maxent.EstimateInParts)
@@ -290,6 +292,23 @@ def test_a_cluster_changes_no_bit(release, people, tmp_path, address):
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "local:2"}])
 def test_processes_change_no_bit(release, people, tmp_path, options):
     assert made(release, people, tmp_path / "here") == made(release, people, tmp_path / "there", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no process is ended like that elsewhere")
+def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path):
+    from joblib.externals.loky import reusable_executor
+
+    left = [("reading the table", 2), ("evaluating leaves", 1), ("evaluating leaves", 3)]
+
+    def kill(text, done, total):
+        if (text, done) in left:
+            left.remove((text, done))
+            os.kill(next(iter(reusable_executor._executor._processes)), signal.SIGKILL)
+
+    here = made(release, people, tmp_path / "here")
+    assert here == made(release, people, tmp_path / "there", jobs=2, progress=kill)
+    assert not left
 
 
 def test_the_command_writes_a_folder(release, people, tmp_path, capsys):

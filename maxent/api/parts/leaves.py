@@ -115,8 +115,8 @@ def _table(
     codes, leaf = np.concatenate([each.codes for each in made]), np.concatenate([each.leaf for each in made])
     count = np.concatenate([each.count for each in made])
     if (need := SINGLE * len(leaf)) > memory:
-        people = f"{len(leaf):,} of them, estimated together as choices of splits (internal constraints) link them"
-        raise invalid("options", ARGUMENT, "memory", f"about {size_text(need)} for {people}", size_text(memory))
+        linked = f"{len(leaf):,} of them, estimated together as choices of splits (internal constraints) link them"
+        raise invalid("options", ARGUMENT, "memory", f"about {size_text(need)} for {linked}", size_text(memory))
     keys = row_keys(codes, scanned.packing.sizes)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     classes = None
