@@ -25,10 +25,10 @@ def picture(frontier: Row, rows: Sequence[Row]) -> str:
     """Accuracy against what a limit is about: every candidate that was tested, the frontier, and the limit."""
     limit, stated = frontier["limit"], frontier["stated"]
     dots = [
-        (check["found"], row["accuracy"], row["candidate"], check["status"] == "pass")
+        (check["found"], row["level"], row["candidate"], check["status"] == "pass")
         for row in rows
         for check in row["checks"]
-        if check["id"] == limit and check["found"] is not None and row["accuracy"] is not None
+        if check["id"] == limit and check["found"] is not None and row["level"] is not None
     ]
     steps = [(point["found"], point["accuracy"]) for point in frontier["points"]]
     if not dots:

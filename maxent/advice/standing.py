@@ -89,6 +89,7 @@ def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str
         "accuracy": accuracy(one.hits) if one.hits else None,
         "deviation": deviation(shares),
         "folds": len(one.hits),
+        "level": _level(one, best, apart),
         "behind": None if apart is None else apart.share,
         "behind_deviation": None if apart is None else apart.deviation,
         "train_accuracy": one.audit.get("train_accuracy"),
@@ -97,6 +98,13 @@ def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str
         "excess": None if one.passed or not one.checks else excess(one.checks),
         "checks": [{"id": c.limit, "limit": c.stated, "found": c.found, "status": c.status} for c in one.checks],
     }
+
+
+def _level(one: Standing, best: Standing | None, apart: Behind | None) -> float | None:
+    """The accuracy to compare: that of the best less the difference on the folds of both, which are the same people."""
+    if best is None or apart is None:
+        return accuracy(one.hits) if one.hits else None
+    return accuracy(best.hits) - apart.share
 
 
 def _outcome(one: Standing, best: Standing | None, folds: int, cut: str) -> tuple[Outcome, str]:
@@ -161,7 +169,7 @@ def _distance(check: Check) -> float:
 def frontier(rows: Sequence[Mapping[str, Any]], limits: Limits) -> list[dict[str, Any]]:
     """For each limit the accuracy that it costs: candidates that keep all others, of which none is better in both.
 
-    The accuracy of a candidate that was stopped early is that of the best less the difference on the folds of both.
+    Accuracies are levels: of a candidate that was stopped early that of the best less the difference on the same folds.
     """
     found = []
     for limit, stated in limits.as_dict().items():
@@ -177,18 +185,15 @@ def frontier(rows: Sequence[Mapping[str, Any]], limits: Limits) -> list[dict[str
 
 def _points(rows: Sequence[Mapping[str, Any]], limit: str) -> Iterator[dict[str, Any]]:
     """Candidates that were tested and keep all other limits, with what was found of this one."""
-    best = next((row for row in rows if row["outcome"] == "best"), None)
     for row in rows:
         others = [check for check in row["checks"] if check["id"] != limit and check["status"] != "pass"]
         own = [check for check in row["checks"] if check["id"] == limit and check["found"] is not None]
-        if row["accuracy"] is None or row["outcome"] in ("same", "failed") or others or not own:
+        if row["level"] is None or row["outcome"] in ("same", "failed") or others or not own:
             continue
-        alike = best is not None and row["behind"] is not None
-        level = best["accuracy"] - row["behind"] if alike and best is not None else row["accuracy"]
         yield {
             "candidate": row["candidate"],
             "found": own[0]["found"],
-            "accuracy": level,
+            "accuracy": row["level"],
             "deviation": row["deviation"],
             "within": own[0]["status"] == "pass",
         }

@@ -19,10 +19,10 @@ def draw_frontier(ax: Axes | None, frontier: Row, rows: Sequence[Row], names: Ma
     limit = frontier["limit"]
     for within, label in ((True, "within the limit"), (False, "beyond the limit")):
         dots = [
-            (check["found"], row["accuracy"])
+            (check["found"], row["level"])
             for row in rows
             for check in row["checks"]
-            if check["id"] == limit and check["found"] is not None and row["accuracy"] is not None
+            if check["id"] == limit and check["found"] is not None and row["level"] is not None
             if (check["status"] == "pass") == within
         ]
         face = COLORS[0] if within else "none"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import DEPTHS, Stated
@@ -36,7 +37,10 @@ class PrunedLeaves(InducedTree):
 
     k: int = parameter(5, "Fewest records: in a published leaf.", whole(1, "records"))
 
-    depths = (3, 5)  # estimates of deeper trees without some leaves, which are no concave problems, take long
+    depths: ClassVar[Sequence[int]] = (
+        3,
+        5,
+    )  # estimates of deeper trees without some leaves, which are no concave problems, take long
     summary = "The tree without its leaves of fewer than k records."
     examples = (
         f"maxent defend prune-leaf {COLUMNS} --k 2 -o after.json",

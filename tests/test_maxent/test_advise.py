@@ -27,7 +27,7 @@ from maxent.models.errors import InvalidInput, UnreliableResult
 ROOT = Path(__file__).parents[2]
 QI = ["age", "sex", "bmi", "bp"]
 CALL = ["--target", "progression", "--qi", ",".join(QI), "--folds", "2"]
-QUICK = ["none", "prune-parent", "erp"]
+QUICK = ["none", "prune-parent"]
 HOW: Any = {"target": "progression", "qi": QI, "folds": 2, "min_k": 20, "max_certain": 0}
 
 
@@ -64,6 +64,7 @@ def test_the_best_keeps_the_limits_and_is_the_most_accurate(advised, patients):
     for row in within:
         assert row["folds"] == 2
         assert advised.winner["accuracy"] - row["accuracy"] == pytest.approx(row["behind"])
+        assert row["level"] == pytest.approx(row["accuracy"])
 
 
 def test_every_other_candidate_has_its_reason(advised):
@@ -72,7 +73,7 @@ def test_every_other_candidate_has_its_reason(advised):
     assert outcome == "limit"
     assert "individuals whose class is certain" in text
     assert "at most 0: beyond the limit" in text
-    assert why["erp max_depth=3 k=20"] == ("same", "publishes what prune-parent max_depth=3 k=20 does")
+    assert why["prune-parent max_depth=8 k=40"] == ("same", "publishes what prune-parent max_depth=3 k=40 does")
     assert all(text for _, text in why.values())
     twice_broken = next(row for row in advised.rows if sum(check["status"] != "pass" for check in row["checks"]) > 1)
     assert twice_broken["folds"] == 0

@@ -257,8 +257,9 @@ class _Search:
         for these in rounds:
             trials = {(e.number, f): trial_of(e.candidate, self.people, self.seed, f) for f in these for e in alive}
             complete = self._run(f"{_named(these)} of {self.folds}", list(trials.values()), 1.0)
-            tested = [fold for fold in these if complete or all(self._done(trials[e.number, fold]) for e in alive)]
-            for fold in tested or these[: 1 if these.start == 0 else 0]:
+            # Of a round that was cut short only folds that all were tested on are compared, unless there is no other.
+            noted = [fold for fold in these if not fold or all(self._done(trials[e.number, fold]) for e in alive)]
+            for fold in noted:
                 for each in alive:
                     self._note(each, fold, self.kept.get(trials[each.number, fold].id))
             alive = [each for each in alive if not each.error]
