@@ -3,10 +3,10 @@
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.reproduce [--only wakabayashi-2024]
 
 runs the programs that the study files examples/papers/*/paper.toml name, one after the other, each in a process of
-its own, then `maxent sweep` on examples/studies/defenses.toml, and examples/plots.py. They fill in their pages in docs/
-and draw their figures; docs/reproduction.md is put together from the pages. Results of the sweep go to results/, where
-an interrupted one continues. Exit status 1: a program failed, and its page is as it was before; 2: data are missing,
-nothing was run.
+its own, with `OWN`, then `maxent sweep` on examples/studies/defenses.toml, and examples/plots.py. They fill in their
+pages in docs/ and draw their figures; docs/reproduction.md is put together from the pages. Results of the sweep go to
+results/, where an interrupted one continues. Exit status 1: a program failed, and its page is as it was before; 2: data
+are missing, nothing was run.
 """
 
 from __future__ import annotations
@@ -24,10 +24,21 @@ from pathlib import Path
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
 from papers.reproduction_page import compose
-from papers.study_files import ROOT, STUDIES, Paper, load_papers, paper_names
+from papers.study_files import ROOT, STUDIES, Paper, Program, load_papers, paper_names
 
 MODULES = Path(__file__).parents[1]
 """The folder from which Python loads the programs, as modules of the package `papers`."""
+
+FRONTIERS = ("adult", "nursery", "mushroom", "contraceptive", "bank_loan")
+OWN = (
+    Program(
+        "frontiers",
+        "frontiers.md",
+        tuple(f"frontiers_{name}.svg" for name in FRONTIERS),
+        tuple(f"{name}.csv" for name in FRONTIERS),
+    ),
+)
+"""Programs of our own studies, of no paper."""
 
 SWEEPS = ("defenses",)
 """Studies of `maxent sweep` that belong to a reproduction."""
@@ -45,9 +56,11 @@ class Step:
     data: tuple[str, ...]
 
 
-def steps(papers: Sequence[Paper], sweeps: Sequence[str], scripts: Sequence[str], docs: Path) -> Iterator[Step]:
-    """The programs of some papers, each once, the sweeps, each with the program of its page, and the scripts."""
-    programs = {each.name: each for paper in papers for each in paper.programs}
+def steps(
+    papers: Sequence[Paper], sweeps: Sequence[str], scripts: Sequence[str], docs: Path, own: Sequence[Program] = ()
+) -> Iterator[Step]:
+    """The programs of some papers and our own, each once, the sweeps with the programs of their pages, the scripts."""
+    programs = {each.name: each for each in (*(one for paper in papers for one in paper.programs), *own)}
     for needed in programs.values():
         yield Step(needed.name, program(needed.name, docs), needed.data)
     for name in sweeps:
@@ -93,7 +106,7 @@ def note(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    names = [*paper_names(), *SWEEPS, *SCRIPTS]
+    names = [*paper_names(), *(each.name for each in OWN), *SWEEPS, *SCRIPTS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
@@ -106,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         papers = load_papers()
         sweeps, scripts = ([name for name in kind if name in chosen] for kind in (SWEEPS, SCRIPTS))
-        planned = list(steps([paper for paper in papers if paper.name in chosen], sweeps, scripts, call.docs))
+        own = [each for each in OWN if each.name in chosen]
+        planned = list(steps([paper for paper in papers if paper.name in chosen], sweeps, scripts, call.docs, own))
     except InvalidInput as error:
         note(str(error))
         return 2

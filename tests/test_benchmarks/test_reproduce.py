@@ -88,6 +88,7 @@ def test_every_figure_of_the_documentation_is_drawn_by_one_command() -> None:
     papers = study_files.load_papers()
     drawn = {figure for paper in papers for program in paper.programs for figure in program.figures}
     drawn |= {f"{name}.svg" for name in reproduce.SWEEPS}
+    drawn |= {figure for program in reproduce.OWN for figure in program.figures}
     assert drawn == {path.name for path in DOCS.glob("figures/*.svg") if not path.name.startswith("plots_")}
     *_, script = reproduce.steps(papers, (), reproduce.SCRIPTS, DOCS)
     assert Path(script.command[1]).is_file()
@@ -166,6 +167,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(reproduce, "load_papers", lambda: study_files.load_papers(folder=folder))
     monkeypatch.setattr(reproduce, "paper_names", lambda: study_files.paper_names(folder))
     monkeypatch.setattr(reproduce, "MODULES", tmp_path / "examples")
+    monkeypatch.setattr(reproduce, "OWN", ())
     monkeypatch.setattr(reproduce, "SWEEPS", ())
     monkeypatch.setattr(reproduce, "SCRIPTS", ())
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path / "data"))
