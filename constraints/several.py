@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def compile_several(
     book = RegionBook()
     found = [_of_release(joined, i, table, cells, sums, book, settings, confidence) for i in range(len(joined.parts))]
     said = [constraint for one in found for constraint in one.said]
-    of_all = {"release": release, "table": table, "cells": cells, "sums": sums, "regions": book}
+    of_all: dict[str, Any] = {"release": release, "table": table, "cells": cells, "sums": sums, "regions": book}
     everybody = replace(found[0].context, **of_all, facts=facts, marginal=marginal)
     said += marginal_of.marginal(everybody) if "marginal" in known else ()
     said += facts_of.facts(everybody)

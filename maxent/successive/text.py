@@ -71,7 +71,7 @@ def _rows(found: Findings, most: int) -> tuple[list[str], list[Sequence[str]], l
     told = found.change != 2
     told |= found.by_difference
     shown = [i for i in found.order.tolist() if told[found.rows[i]]]
-    cells = []
+    cells: list[Sequence[str]] = []
     for i in shown[:most]:
         row = int(found.rows[i])
         key = [str(found.people.keys[i])] if named and found.people.keys is not None else []

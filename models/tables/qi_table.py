@@ -235,7 +235,7 @@ def read_rows(
     if target and release.target.name in named.columns:
         of, words = release.target, numbers_in_words(release.target)
         classes = categorical(named, of.name, of.classes, problems, key="classes", expected=words)
-    people = keys_of(frame, who, problems) if who in frame.columns else ()
+    people = keys_of(frame, who, problems) if who and who in frame.columns else ()
     if problems:
         raise InvalidInput(frame.source, problems)
     codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])
