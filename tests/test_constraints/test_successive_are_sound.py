@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from strategies import populations, thorough
-from successive import Successive, successive
+from successive import WHO, Successive, successive
 
+from maxent.api.case import Tables, read_case
+from maxent.api.comparisons.successive import of_one
 from maxent.constraints.residuals import Evaluator
 from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
@@ -43,8 +45,14 @@ def test_the_truth_lies_inside_what_is_proved_of_all_releases_together(releases:
     program = releases.compiled()
     truth = np.zeros((len(program.table), program.n_classes))
     np.add.at(truth, program.cells.owner, releases.true_masses(program))
+    joined = read_case(releases.releases, Tables(releases.tables, who=WHO)).joined
+    assert joined is not None
+    alone = [prove(of_one(program, joined, i), "linear", Clock()).bounds for i in range(2)]
     for level in ("closed", "linear", "convex"):
         proved = prove(program, level, Clock())
         assert proved.status == "proved"
         assert (proved.bounds.low <= truth).all()
         assert (truth <= proved.bounds.high).all()
+    for one in alone:  # what another release states never widens a bound
+        assert (proved.bounds.low >= one.low - 1e-5).all()
+        assert (proved.bounds.high <= one.high + 1e-5).all()

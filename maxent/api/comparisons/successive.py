@@ -105,7 +105,7 @@ def compare_releases(
     alone = np.zeros(len(case.people), bool)
     if proof.reliable and proof.certain.any():
         for i in range(len(releases)):
-            one = proof_of(_of_one(estimate.program, case.linked.joined, i), level, clock)
+            one = proof_of(of_one(estimate.program, case.linked.joined, i), level, clock)
             alone |= one.certain & one.reliable
     named = who if case.linked.keys is not None else None
     result = ReleaseDifference(case.linked, named, estimate, proof, alone)
@@ -117,7 +117,7 @@ def compare_releases(
     return result
 
 
-def _of_one(program: Program, joined: Joined, i: int) -> Program:
+def of_one(program: Program, joined: Joined, i: int) -> Program:
     """What one release, and the tables, state of everybody."""
     first = joined.first[i]
     trees = range(first, first + len(joined.parts[i].trees))
