@@ -354,6 +354,7 @@ def test_without_axes_there_is_a_new_figure_that_nobody_shows(d1, compared, monk
 
     monkeypatch.setattr(pyplot, "show", lambda *_, **__: pytest.fail("shown"))
     monkeypatch.delenv("DISPLAY", raising=False)
+    pyplot.close("all")  # figures that other tests left
     before = dict(matplotlib.rcParams)
     try:
         new = [d1.plot(), compared.plot("tradeoff")]
