@@ -14,6 +14,7 @@ from maxent.constraints.patterns.join import MOST, Patterns, patterns_of
 from maxent.constraints.patterns.stated import TreeCounts
 from maxent.constraints.patterns.system import System, system_of
 from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.packages import need
 from maxent.solvers.apart import apart
 from maxent.solvers.clock import Clock
 from maxent.solvers.tables.likely import likely_patterns
@@ -21,7 +22,6 @@ from maxent.solvers.tables.near import nearer, rounded
 from maxent.solvers.tables.parts import TablePart, parts_of
 from maxent.solvers.tables.shared import described
 from maxent.solvers.tables.whole import Found, Tell, rebuild_here
-from maxent.solvers.worlds.cp_sat import need_cp_sat
 
 Status = Literal["likeliest", "consistent", "partial", "inconsistent"]
 
@@ -99,7 +99,7 @@ def rebuild(
     WorkerLost
         When a process did not survive.
     """
-    need_cp_sat()
+    need("ortools", "whole tables need OR-Tools")
     rng = np.random.default_rng(seed)
     left = clock.left()
     seconds = WHOLE if left is None else left

@@ -15,7 +15,8 @@ from maxent.__main__ import main
 from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
 from maxent.constraints.patterns.atoms import atoms_of
 from maxent.constraints.patterns.stated import stated_counts
-from maxent.models.errors import InvalidInput
+from maxent.models import packages
+from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.rebuilt.recount import recount
 from maxent.rebuilt.text import print_reconstruction
@@ -170,3 +171,9 @@ def test_releases_that_do_not_say_how_many_are_refused(changed: dict[str, object
     with pytest.raises(InvalidInput, match="expected") as error:
         maxent.reconstruct(replace(release(BY_Q, BY_AGE), **changed))
     assert says in str(error.value)
+
+
+def test_it_needs_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "installed", lambda module: module != "ortools")
+    with pytest.raises(MissingExtra, match="whole tables need OR-Tools"):
+        maxent.reconstruct(D1 / "tree.json")
