@@ -91,7 +91,8 @@ class GrownTree(Method):
             yield "guaranteed: " + self.promise.format(k=only_k(rows)) + self.kept()
         tested = (attribute for release in releases for attribute in tested_attributes(release))
         private = dict.fromkeys(attribute.name for attribute in tested if attribute.role == "private")
-        if private and rows[0]["k"] is not None and not self.anonymous:
+        audited = all("audits" in row for row in rows)  # the people who are not told apart were counted
+        if private and rows[0]["k"] is not None and not self.anonymous and not audited:
             yield (
                 f"this is not k-anonymity: the tree tests {', '.join(private)}, which an adversary does not know, and "
                 "the people whom they cannot tell apart can be fewer than k (maxent audit TREE QI counts them)"

@@ -130,6 +130,8 @@ def test_audited_releases_from_the_command() -> None:
     assert "audited: an adversary who knows all that is stated stays within the limits (k = 8)" in str(found.notes)
     assert found.rows[0]["audits"] == found.rows[0]["cut_off"] + 1
     assert estimate(found.release, frame[["a", "b"]], frame).verdict(max_posterior=0.95, min_k=8).passed
+    assert "that keeps the limits (k = 8) and passes the audit has a smaller Gini impurity" in str(found.notes)
+    assert "this is not k-anonymity" not in str(found.notes)
     assert "--audited cuts such subtrees off" in str(defend(frame, "optimal", **asked).notes)
     with pytest.raises(InvalidInput, match=r"a subtree that passes, found none does: max_posterior"):
         defend(frame, "optimal", audited=True, publish="labels", audits=2, **asked)
@@ -153,6 +155,8 @@ def test_what_is_stated_is_chosen() -> None:
     assert row["publish"] != "counts"
     assert row["reached"] == most["reached"]
     assert f"chosen: leaves state {row['publish']}" in str(found.notes)
+    assert found.release.defense is not None
+    assert found.release.defense.parameters["min_divergence"] == least + 0.02
     result = estimate(found.release, frame[["a", "b"]], frame)
     assert result.summary["divergence"]["overall"] is None or result.summary["divergence"]["overall"] >= least + 0.02
     posterior = defend(frame, "optimal", max_posterior=0.9, **asked).rows[0]

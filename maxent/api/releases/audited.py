@@ -165,6 +165,9 @@ def _publish_chosen(
     for bound in left:
         most = search.better(most, bound)
     release, row = chosen.row_of(training, grown, replace(found, most=most))
+    if release.defense is not None:
+        kept = {**release.defense.parameters, **method.limits.as_dict()}  # those that only the audit looked at, too
+        release = replace(release, defense=replace(release.defense, parameters=kept))
     return release, {**row, **many, "publish": chosen.publish, "criterion": chosen.criterion}
 
 

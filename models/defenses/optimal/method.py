@@ -175,19 +175,20 @@ class BestSubtree(InducedTree):
 
     def _audits(self, rows: Sequence[Row]) -> Iterator[str]:
         """What was audited, in words."""
+        from maxent.models.text.display import counted
+
         for row in rows:
-            told = f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']}); "
+            told = f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']})"
             if "trees" in row:
-                yield f"{told}{row['audits']} choices of trees were audited"
-            else:
-                cut = f"{row['cut_off']} that broke a limit were cut off"
-                yield f"{told}{row['audits']} subtrees were audited, and {cut}"
+                yield f"{told}; {counted(row['audits'], 'audit', 'audits')} of choices of trees"
+                continue
+            audits = counted(row["audits"], "audit", "audits")
+            yield f"{told}; {audits}, {row['cut_off']} of subtrees that broke a limit and were cut off"
             if "criterion" in row:
-                by = "" if row["criterion"] == "stated" else "not "
-                yield (
-                    f"chosen: leaves state {row['publish']}, and {by}what splits were chosen by; of what states more, "
-                    "none that was found passes with a tree as good"
-                )
+                by = "says" if row["criterion"] == "stated" else "does not say"
+                most = row["publish"] == "counts" and row["criterion"] == "stated"
+                more = "" if most else "; of what states more, none that was found passes with a tree as good"
+                yield f"chosen: leaves state {row['publish']}, and the release {by} what splits were chosen by{more}"
 
     def _proof(self, row: Row) -> str:
         """What is known of other trees, in words."""
@@ -197,12 +198,9 @@ class BestSubtree(InducedTree):
                 "deep as all together stay within the limits; another choice may be better"
             )
         measure = MEASURES[row["objective"]]
-        limits = f"the limits (k = {row['k']})"
-        others = (
-            "subtree of the grown tree, with or without removed leaves," if self.remove else "subtree of the grown tree"
-        )
+        limits = f"the limits (k = {row['k']})" + (" and passes the audit" if "audits" in row else "")
+        others = "subtree of the grown tree" + (", with or without removed leaves," if self.remove else "")
         others = "tree of this depth, of such splits," if self.grow else others
-        others += " and passes the audit" if "audits" in row else ""
         if row["reached"] == row["best_possible"]:
             return f"proved: no {others} that keeps {limits} has {measure}"
         if self.grow:
