@@ -150,7 +150,11 @@ def _started(workers: int) -> Iterator[str]:
     from distributed import LocalCluster
 
     with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        n_workers=workers,
+        threads_per_worker=1,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -46,6 +46,7 @@ BY_NAME = {
     "backends": BACKENDS,
     "knowledge": KINDS,
     "max_memory": SIZES,
+    "memory": SIZES,
     "dask": DASK,
     "na": ("?", "", "0", "a,b", '"', "a\rb", "x" * 140_000, "NA"),
     "jobs": ("0", "1", "-2", "x", "1.5", "9" * 30),

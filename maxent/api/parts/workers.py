@@ -20,7 +20,7 @@ T = TypeVar("T")
 Told = Callable[[int, int], None]
 """Called with how many calls are done, and how many there are."""
 
-PATIENCE = 3
+PATIENCE = 8
 """Times in a row that workers are lost without any call being done in between, before that is an error."""
 
 
