@@ -308,7 +308,8 @@ FUNCTIONS = {
     "estimate": (maxent.estimate, {"release", "reading", "progress", "interruptible"}),
     "compare": (maxent.compare, {"releases", "reading", "progress", "interruptible", "each", "qi"}),
     "audit": (maxent.audit, {"release", "reading"}),
-    "defend": (maxent.defend, {"reading", "method"}),
+    "defend": (maxent.defend, {"reading", "method", "progress"}),
+    "advise": (maxent.advise, {"reading", "progress", "interruptible", "limits"}),
     "bench": (maxent.bench, {"release", "reading", "progress"}),
     "sweep": (maxent.sweep, {"progress", "interruptible"}),
 }
