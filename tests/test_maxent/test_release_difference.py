@@ -202,5 +202,7 @@ def test_options_of_differences(capsys):
     assert "--qi: expected one table without --diff" in capsys.readouterr().err
     with pytest.raises(InvalidInput, match="two releases, the first and its successor, found 3"):
         maxent.compare_releases([OLD] * 3, OLD_QI)
+    with pytest.raises(InvalidInput, match="qi: expected the adversary's table"):
+        maxent.compare_releases([OLD, NEW], None)
     with pytest.raises(InvalidInput, match="found one"):
         maxent.compare_releases(OLD, OLD_QI)

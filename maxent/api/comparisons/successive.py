@@ -9,7 +9,7 @@ import numpy as np
 
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.adversary.proving import AUTO, check_level, proof_of
-from maxent.api.case import Tables, read_case
+from maxent.api.case import Tables, no_table, read_case
 from maxent.api.compile import Knowledge
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Linear, Program
@@ -96,7 +96,8 @@ def compare_releases(
     clock = Clock(time_limit)
     tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading, who=who)
     case = read_case(releases, tables, knowledge=knowledge, impurity=impurity, marginal=marginal)
-    assert case.linked is not None
+    if case.linked is None:
+        raise no_table()
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     with unwarned():
         estimate = estimate_case(case, known, how, interruptible=interruptible, progress=progress)
