@@ -73,13 +73,14 @@ def log_review(result: Review | Checked, *, run_id: str | None = None, artifact_
     metrics, tags = _metrics(review.row), _tags(result, review)
     with tempfile.TemporaryDirectory(prefix="maxent-") as folder:
         _write(result, review, folder)
-        if run_id is not None or mlflow.active_run() is not None:
-            logged = run_id or mlflow.active_run().info.run_id
-            _log(logged, metrics, tags, folder, artifact_path)
-        else:
+        active = mlflow.active_run()
+        logged = run_id if run_id is not None or active is None else str(active.info.run_id)
+        if logged is None:
             with mlflow.start_run(run_name=f"maxent {review.name}") as run:
-                logged = run.info.run_id
+                logged = str(run.info.run_id)
                 _log(logged, metrics, tags, folder, artifact_path)
+        else:
+            _log(logged, metrics, tags, folder, artifact_path)
         names = sorted(os.listdir(folder))
     return Logged(logged, metrics, tags, tuple(f"{artifact_path}/{name}" for name in names))
 
