@@ -282,6 +282,7 @@ def made(release, people, folder, **options):
     return summary, [path.read_bytes() for path in found.files]
 
 
+@pytest.mark.slow
 def test_a_cluster_changes_no_bit(release, people, tmp_path, address):
     here = made(release, people, tmp_path / "here")
     assert len(here[1]) > 3
