@@ -113,7 +113,8 @@ class Checked(Shown):
         Parameters
         ----------
         path : path, optional
-            Where to write it: a .json file. Paths in it are from its folder.
+            Where to write it: a .json file. Paths in it are from its folder. A file that says the same already,
+            but for its date and the decision, is left as it is, and returned.
 
         Raises
         ------

@@ -16,6 +16,7 @@ from maxent.models.files.output import check_outputs, write_text
 from maxent.policy.inputs import Hashed, relative
 from maxent.policy.policy import Policy
 from maxent.policy.rows import Asked, Row
+from maxent.policy.shape import shape_problems
 from maxent.results.review import Review
 
 FORMAT = "maxent-record/1"
@@ -61,10 +62,26 @@ def save_record(checked: Checked, path: str | PathLike[str] | None) -> dict[str,
         check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
     folder = "" if path is None else os.path.dirname(os.path.abspath(path))
     text = as_json_text(_record(checked, folder)) + "\n"
-    if path is not None:
-        write_text(path, text)
     found: dict[str, Any] = json.loads(text)
+    if path is None:
+        return found
+    if (standing := _standing(path, found)) is not None:
+        return standing
+    write_text(path, text)
     return found
+
+
+def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The record that a file has already, where it says the same but for its date and the decision; else None."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found: Any = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or any(shape_problems(found, schema())):
+        return None
+    renewed = found | {key: record[key] for key in ("created", "decision")}
+    return found if as_json_text(renewed) == as_json_text(record) else None
 
 
 def now() -> str:

@@ -256,6 +256,23 @@ def test_a_decision_that_was_filled_in_changes_nothing(copied: Path, record: Any
     assert maxent.verify(copied / "record.json").exit_status == 0
 
 
+def test_a_record_that_says_the_same_keeps_its_date_and_decision(copied: Path) -> None:
+    found = maxent.check(copied / "tree.json", copied / "qi.csv", min_k=1)
+    path = copied / "again.json"
+    first = found.record(path) | {"created": "2020-01-01T00:00:00Z"}
+    first["decision"] |= {"decided_by": "A. Checker", "decision": "released"}
+    path.write_text(json.dumps(first), encoding="utf-8")
+    assert found.record(path) == first == json.loads(path.read_text(encoding="utf-8"))
+    other = maxent.check(copied / "tree.json", copied / "qi.csv", min_k=2).record(path)
+    assert other == json.loads(path.read_text(encoding="utf-8"))
+    assert other["criteria"]["thresholds"] == {"min_k": 2}
+    assert set(other["decision"].values()) == {""}
+    for text in ("", "[]", "{", json.dumps(other | {"decision": "released"})):
+        path.write_text(text, encoding="utf-8")
+        assert found.record(path)["created"] > "2020"
+        assert maxent.verify(path).exit_status == 0
+
+
 def test_how_far_was_proved_is_told_with_the_versions(tmp_path: Path) -> None:
     policy = {"limits": {"max_certain_proved": 11}, "adversary": {"proof": "linear"}}
     record = maxent.check(D1 / "tree.json", D1 / "qi.csv", policy).record(tmp_path / "record.json")
