@@ -224,6 +224,35 @@ def test_a_record_that_was_changed_is_not_true(
     assert any(said in text for text in found.differences), found.differences
 
 
+STATED = (
+    *("policy.name", "policy.version", "policy.source", "output.format", "output.target", "output.classes.0"),
+    *("output.individuals", "output.trees", "criteria.suppression.policy", "criteria.perturbation.policy"),
+    *("criteria.suppression.counts_suppressed_below", "criteria.suppression.leaves_removed", "criteria.risk_appetite"),
+    *("criteria.perturbation.sampling_rate", "criteria.model_requirements", "criteria.tool.version"),
+    *("criteria.tool.configuration_sha256", "verdict.reliable", "checks.0.key", "checks.0.title", "checks.0.said"),
+)
+
+
+def test_nothing_that_a_record_states_can_be_changed(copied: Path, record: Any) -> None:
+    for place in STATED:  # all at once, as each is told by itself
+        *steps, last = (int(step) if step.isdigit() else step for step in place.split("."))
+        part = record
+        for step in steps:
+            part = part[step]
+        old = part[last]
+        text = isinstance(old, str)
+        part[last] = f"{old[:-1]}-" if text else (not old) if isinstance(old, bool) else old // 2 if old else 1
+    record["output"]["trees"] = 7
+    record["criteria"]["perturbation"]["sampling_rate"] = 0.5
+    record["criteria"]["tool"]["configuration_sha256"] = "0" * 64
+    (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = maxent.verify(copied / "record.json")
+    assert found.exit_status == 3
+    for place in STATED:
+        key = f"MX101: {place.split('.')[-1]}" if place.startswith("checks") else place.removesuffix(".0")
+        assert sum(text.startswith(key) for text in found.differences) == 1, (place, found.differences)
+
+
 def test_figures_within_the_error_and_other_versions_are_told_apart(copied: Path, record: Any) -> None:
     for row in record["checks"]:
         if isinstance(row["found"], float):

@@ -84,7 +84,7 @@ def verify(
         if _ended_early(checked) and found["verdict"]["reliable"]:
             trouble = f"it was not computed to the end: {checked.review.trouble}"
         else:
-            differences += _differences(found, checked)
+            differences += [*_differences(found, checked), *_restated(found, checked)]
         notes += _versions(found, checked)
     return Verified(source, found, files, tuple(differences), tuple(notes), checked, trouble)
 
@@ -129,6 +129,23 @@ def _contradictions(record: Mapping[str, Any], policy: Policy) -> Iterator[str]:
     released = [each for each in record["inputs"] if each["role"] == "release"]
     if released != record["output"]["files"]:
         yield "the output of the record is not the release that it read"
+    if not {each["sha256"] for each in record["policy"]["files"]} >= {
+        each["sha256"] for each in record["inputs"] if each["role"] == "policy"
+    }:
+        yield "the files of the policy are not those that the record read"
+    criteria, content = record["criteria"], record["policy"]["content"]
+    twice = {
+        "policy.name": (record["policy"]["name"], policy.name),
+        "policy.version": (record["policy"]["version"], content.get("version", "")),
+        "policy.source": (record["policy"]["source"], content.get("source", "")),
+        "criteria.suppression.policy": (criteria["suppression"]["policy"], policy.rule("suppression")),
+        "criteria.perturbation.policy": (criteria["perturbation"]["policy"], policy.rule("perturbation")),
+        "criteria.model_requirements": (criteria["model_requirements"], policy.rule("model_requirements")),
+        "criteria.risk_appetite": (criteria["risk_appetite"], policy.rule("risk_appetite")),
+        "criteria.tool.version": (criteria["tool"]["version"], record["versions"].get("maxent")),
+        "criteria.tool.configuration_sha256": (criteria["tool"]["configuration_sha256"], record["policy"]["sha256"]),
+    }
+    yield from (f"{key} of the record is not what it says elsewhere" for key, (a, b) in twice.items() if a != b)
 
 
 def _notes(record: Mapping[str, Any]) -> Iterator[str]:
@@ -187,6 +204,29 @@ def _differences(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:
     off = [{"id": row["id"], "reason": row["off"]} for row in record["checks"] if row["off"]]
     if off != record["overrides"]:
         yield "the overrides of the record are not the checks that are off"
+
+
+def _restated(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:
+    """What a record says of the release and of its checks, and is not so; sentences with the same versions only."""
+    now = json.loads(json.dumps(checked.record()))
+    for part, keys in (
+        (("output",), ("format", "target", "classes", "attributes", "trees", "individuals")),
+        (("criteria", "suppression"), ("counts_suppressed_below", "leaves_removed")),
+        (("criteria", "perturbation"), ("sampling_rate",)),
+        (("verdict",), ("reliable",)),
+    ):
+        old, new = record, now
+        for step in part:
+            old, new = old[step], new[step]
+        for key in keys:
+            if not _alike(old[key], new[key]):
+                yield f"{'.'.join((*part, key))}: {json.dumps(old[key])} in the record, now {json.dumps(new[key])}"
+    if record["versions"] == now["versions"]:
+        rows = {row["id"]: row for row in now["checks"]}
+        for row in record["checks"]:
+            for key in ("key", "title", "said"):
+                if row["id"] in rows and row[key] != rows[row["id"]][key]:
+                    yield f"{row['id']}: {key} {row[key]!r} in the record, now {rows[row['id']][key]!r}"
 
 
 def _told(row: Mapping[str, Any]) -> str:
