@@ -103,7 +103,7 @@ def _guesses(
     base: float | None,
 ) -> list[Check]:
     """The checks of limits on right guesses: by the truth where there is one, otherwise as the estimate expects."""
-    origin: Origin = "estimate" if right is None else "truth"
+    origin: Origin = "truth" if right is not None else "groups" if expected is None else "estimate"
     found = expected if right is None else right
     most = None if found is None else found if right is not None else max(found, possible or 1.0)
     checks = []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from textwrap import wrap
 from typing import Any, Literal
 
 from maxent.disclosure.mend import Mend
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
-from maxent.models.text.display import Display, Shown
+from maxent.models.text.display import WIDTH, Display, Shown
 from maxent.models.text.hints import close_to
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
@@ -172,8 +173,8 @@ class Check:
     @property
     def why(self) -> str:
         """The reason for a status other than the number suggests; empty for none."""
-        if self.found is None and self.limit == "max_lift":
-            return "as nothing states the base rate"
+        if self.found is None and self.limit != "min_k":
+            return "as nothing states the base rate" if self._estimated_lift else "as the attacks alone do not tell"
         if self.found is None or self.status == "pass":
             return ""
         if self.status == "fail":
@@ -184,6 +185,11 @@ class Check:
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
         return f"as what is published allows {self._text(self.possible)}"
+
+    @property
+    def _estimated_lift(self) -> bool:
+        """Whether there are right guesses, and only the base rate is missing."""
+        return self.limit == "max_lift" and self.origin != "groups"
 
     def _text(self, value: float) -> str:
         """A number of this kind for people."""
@@ -207,6 +213,14 @@ class Judged:
     checks: tuple[Check, ...]
     beside: tuple[Check, ...] = ()
     mend: Mend | None = None
+
+    @property
+    def told(self) -> Iterator[tuple[str, Check]]:
+        """Every check with the words for what it is about."""
+        name = self.release if self.decisive else f"{self.release} (compared with only)"
+        alone = ", sensitive classes" if self.beside else ""
+        yield from ((f"{name}{alone}", check) for check in self.checks)
+        yield from ((f"{name}, all classes (beside)", check) for check in self.beside)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -265,14 +279,15 @@ class Verdict(Shown):
     def _display(self) -> Display:
         head, *lines = self.lines() or [f"verdict: {WORDS['not stated']}"]
         rows = [
-            (judged.release, NAMES[c.limit], bound_of(c), c.found_text, CHECK_WORDS[c.status])
+            (told, NAMES[c.limit], bound_of(c), _found_how(c), _status_why(c))
             for judged in self.releases
-            for c in judged.checks
+            for told, c in judged.told
         ]
         mends = [(judged.release, judged.mend) for judged in self.releases if judged.mend is not None]
         below = [f"{release}: what would pass: {mend.words}" for release, mend in mends]
         header = ("release", "limit", "stated", "found", "status")
-        return Display(head, [line.strip() for line in lines], header if rows else (), rows, below)
+        wrapped = [part for line in lines for part in wrap(line.strip(), WIDTH - 4, subsequent_indent="  ")]
+        return Display(head, wrapped, header if rows else (), rows, below)
 
     def lines(self) -> list[str]:
         """The verdict as text, a line per limit; nothing where no limits are stated."""
@@ -280,20 +295,25 @@ class Verdict(Shown):
             return []
         found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
         for judged in self.releases:
-            told = judged.release if judged.decisive else f"{judged.release} (compared with only)"
-            alone = ", sensitive classes" if judged.beside else ""
-            found += [f"  {told}{alone}: {in_words(check)}" for check in judged.checks]
-            found += [f"  {told}, all classes (beside): {in_words(check)}" for check in judged.beside]
+            found += [f"  {told}: {in_words(check)}" for told, check in judged.told]
             if judged.mend is not None:
-                found.append(f"  {told}: what would pass: {judged.mend.words}")
+                found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
         return found
 
 
 def in_words(check: Check) -> str:
     """``largest posterior 0.950, at most 0.9: beyond the limit``."""
-    found = check.found_text + (f" {check.how}" if check.how else "")
-    told = CHECK_WORDS[check.status] + (f", {check.why}" if check.why else "")
-    return f"{NAMES[check.limit]} {found}, {bound_of(check)}: {told}"
+    return f"{NAMES[check.limit]} {_found_how(check)}, {bound_of(check)}: {_status_why(check)}"
+
+
+def _found_how(check: Check) -> str:
+    """What was found, and how it is known."""
+    return check.found_text + (f" {check.how}" if check.how else "")
+
+
+def _status_why(check: Check) -> str:
+    """The status, with its reason."""
+    return CHECK_WORDS[check.status] + (f", {check.why}" if check.why else "")
 
 
 def bound_of(check: Check) -> str:

@@ -158,7 +158,10 @@ def test_an_audit_takes_limits(capsys: Any, labels: str) -> None:
         assert found["verdict"]["status"] == {0: "pass", 3: "fail", 4: "cannot_tell"}[status]
     assert "verdict" not in run(capsys, "audit", tree, QI)[1]
     assert main(["audit", labels, QI, "--max-lift", "0.5"]) == 0
-    assert "right guesses above the base rate not known, at most 0.5: cannot tell" in capsys.readouterr().out
+    assert (
+        "right guesses above the base rate not known, at most 0.5: cannot tell, as the attacks alone do not tell"
+        in (capsys.readouterr().out)
+    )
 
 
 def test_what_says_no_more_than_the_base_rate_has_no_lift(capsys: Any, tmp_path: Path) -> None:

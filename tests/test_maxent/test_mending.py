@@ -195,3 +195,27 @@ def test_a_comparison_has_a_report_with_it(tmp_path: Path) -> None:
     assert text.count("<h3>What would pass") == 1  # the first is only what the other is compared with
     with pytest.raises(maxent.InvalidInput, match="html"):
         found.report(tmp_path / "report.txt")
+
+
+def test_an_audit_takes_the_base_rate_for_what_would_pass_from_the_leaves() -> None:
+    limits = {"max_certain": 0, "max_lift": 0.9}
+    audited, estimated = maxent.audit_release(GROWN, FRAME[QI]), maxent.estimate(GROWN, FRAME[QI])
+    by_attacks, by_estimate = (found.verdict(**limits).releases[0] for found in (audited, estimated))
+    assert by_attacks.mend is not None
+    assert by_estimate.mend is not None
+    assert by_attacks.mend.release == by_estimate.mend.release is not None
+    assert by_attacks.checks[1].why == "as the attacks alone do not tell"
+
+
+def test_a_verdict_shows_all_that_would_pass_and_every_reason() -> None:
+    verdict = maxent.audit_release(GROWN, FRAME[QI], sensitive="ill").verdict(max_certain=0, max_right_guesses=0.9)
+    text, html = repr(verdict), verdict._repr_html_()
+    assert "..." not in text
+    for said in ("sensitive classes", "all classes (beside)", "cannot tell, as the attacks alone do not tell"):
+        assert said in " ".join(text.split())
+        assert said in html
+    [judged] = maxent.audit_release(GROWN, FRAME[QI]).verdict(max_certain=0, min_k=10).releases
+    assert judged.mend is not None
+    assert len(judged.mend.words) > 140
+    shown = repr(maxent.audit_release(GROWN, FRAME[QI]).verdict(max_certain=0, min_k=10))
+    assert judged.mend.words in " ".join(shown.split())

@@ -36,13 +36,15 @@ def mended(
     numbers : callable
         The numbers of a release, as the verdict on the release of the case has them.
     base_rate : float or None
-        The share of the most frequent class, which ``max_lift`` is about.
+        The share of the most frequent class, which ``max_lift`` is about; None for that of the counts of the leaves.
     limits : Limits
     """
-    reason = next(_reasons(case, limits, base_rate), "")
+    reason = next(_reasons(case, limits), "")
     if reason:
         return Mend(reason)
     release = case.release
+    if base_rate is None:  # attacks do not look for it
+        base_rate = _most_frequent(release)
     asked = _searched_limits(case, limits, base_rate)
     try:
         found = optimal_subtree(release, asked, criterion="unstated")
@@ -54,7 +56,7 @@ def mended(
     return _mend(release, asked, found)
 
 
-def _reasons(case: Case, limits: Limits, base_rate: float | None) -> Iterator[str]:
+def _reasons(case: Case, limits: Limits) -> Iterator[str]:
     """Why the search cannot be asked."""
     release = case.release
     if case.table is None:
@@ -78,11 +80,17 @@ def _reasons(case: Case, limits: Limits, base_rate: float | None) -> Iterator[st
         yield "leaves were removed, whose counts are not stated"
     if case.sensitive and (limits.max_right_guesses is not None or limits.max_lift is not None):
         yield "the search knows no limits on right guesses about sensitive classes"
-    if limits.max_lift is not None and base_rate is None:
-        yield "the base rate is not known"
 
 
-def _searched_limits(case: Case, limits: Limits, base_rate: float | None) -> optimal.Limits:
+def _most_frequent(release: Release) -> float:
+    """The share of the most frequent class, of a tree whose leaves state counts."""
+    implied = counts_reader(release)
+    stated = [counts for leaf in release.trees[0].leaves if (counts := implied(leaf)) is not None]
+    people = [sum(of_class) for of_class in zip(*stated, strict=True)]
+    return float(max(people) / max(sum(people), 1))
+
+
+def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.Limits:
     """The limits as the search has them."""
     posterior, certain, sensitive = limits.max_posterior, limits.max_certain, None
     if case.sensitive:
@@ -91,7 +99,7 @@ def _searched_limits(case: Case, limits: Limits, base_rate: float | None) -> opt
             posterior, certain = SURE if posterior is None else min(posterior, SURE), None
         sensitive = None if posterior is None else ",".join(classes[code] for code in case.sensitive)
     shares = [limits.max_right_guesses]
-    if limits.max_lift is not None and base_rate is not None:
+    if limits.max_lift is not None:
         shares.append(base_rate + limits.max_lift)
     right = min((share for share in shares if share is not None), default=None)
     return optimal.Limits(
