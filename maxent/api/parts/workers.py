@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
@@ -116,4 +117,6 @@ def workers_of(jobs: int, dask: str | None) -> Iterator[Workers]:
         return
     from joblib import effective_n_jobs
 
-    yield Workers(1 if jobs == 1 else max(effective_n_jobs(jobs), 1))
+    with warnings.catch_warnings():  # a process that grew is replaced, and its calls are made again
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+        yield Workers(1 if jobs == 1 else max(effective_n_jobs(jobs), 1))
