@@ -21,6 +21,7 @@ from maxent.models.reading import NOTHING, Noticed
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.display import Display, Shown, counted
 from maxent.results.reliability import warn_unreliable
+from maxent.solvers.solve.dask_cluster import check_address
 from maxent.studies.data import Packed, Protocol
 from maxent.studies.points import AUDITED, FAILED, failure, parameters, remembering, run_point
 from maxent.studies.results_folder import Folder, check_folder, now
@@ -168,6 +169,7 @@ def sweep(
         When another run is writing to the folder, or the cluster cannot be used.
     """
     check_jobs(jobs)
+    check_address(dask)
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
     folder = check_folder(output)

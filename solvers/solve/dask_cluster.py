@@ -159,6 +159,29 @@ def _started(workers: int) -> Iterator[str]:
         yield cluster.scheduler_address
 
 
+def check_address(address: str | None) -> None:
+    """Refuse what is no address of a scheduler, and no ``local:N``; None is no cluster.
+
+    Raises
+    ------
+    MissingExtra
+        When distributed is not installed.
+    InvalidInput
+        When it is no address.
+    """
+    if address is None:
+        return
+    need("distributed", "a Dask cluster needs distributed")
+    if not (_local(address) or _is_address(address)):  # distributed would complain for twenty seconds, and at the end
+        expected = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
+        raise invalid("options", ARGUMENT, "dask", expected, shorten(address))
+
+
+def _local(address: object) -> re.Match[str] | None:
+    """``local:N``."""
+    return re.fullmatch(r"local:([1-9][0-9]{0,3})", address) if isinstance(address, str) else None
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
@@ -172,16 +195,13 @@ def connected(address: str) -> Iterator[Cluster]:
     ClusterLost
         When there is no such scheduler, it has no worker, or workers do not have this version of maxent.
     """
-    need("distributed", "a Dask cluster needs distributed")
+    check_address(address)
     from distributed import Client
 
-    if isinstance(address, str) and (local := re.fullmatch(r"local:([1-9][0-9]{0,3})", address)):
+    if local := _local(address):
         with _started(int(local[1])) as started, connected(started) as cluster:
             yield cluster
         return
-    if not _is_address(address):  # distributed would complain for twenty seconds, and once more at the end
-        expected = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
-        raise invalid("options", ARGUMENT, "dask", expected, shorten(address))
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError

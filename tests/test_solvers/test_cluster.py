@@ -131,6 +131,12 @@ def test_an_interruption_does_not_wait_for_workers(monkeypatch, address):
     assert result.probabilities.sum(axis=1) == pytest.approx(1)
 
 
+def advised(resume):
+    """Advice on a cluster that there is not."""
+    frame = pd.DataFrame({"a": [0, 1] * 10, "t": ["x", "y"] * 10})
+    return maxent.advise(frame, target="t", qi=["a"], dask="", resume=resume)
+
+
 def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     release, frame = contested("gini")
@@ -148,6 +154,10 @@ def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
         maxent.estimate(release, frame, dask=empty.scheduler_address)
     people(tmp_path)
     path = write_study(tmp_path, STUDY)
+    for call in (lambda: maxent.sweep(path, tmp_path / "no", dask=""), lambda: advised(tmp_path / "no")):
+        with pytest.raises(InvalidInput, match="dask: expected the address"):
+            call()
+        assert not (tmp_path / "no").exists()
     assert main(["sweep", str(path), "-o", str(tmp_path / "out"), "--dask", "tcp://127.0.0.1:1"]) == 2
     assert "no Dask scheduler at" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -24,6 +24,7 @@ from maxent.models.tables.columns.product_classes import named_targets
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import check_flags, check_functions, is_number, is_whole
 from maxent.results.reliability import warn_unreliable
+from maxent.solvers.solve.dask_cluster import check_address
 from maxent.studies.running import check_jobs, run_all
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def advise(
     check_flags(interruptible=interruptible)
     check_jobs(jobs)
     _check(folds, seed, time_limit)
+    check_address(dask)
     stated, names, kept, reader = limits_of(limits), check_methods(methods), kept_in(resume), reader_of(reading)
     targets = named_targets("options", target)
     columns = {
