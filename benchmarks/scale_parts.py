@@ -125,7 +125,7 @@ class Watch:
                     self.peaks[process] = int(peak[1]) / 1024
 
     def below(self) -> list[int]:
-        """The process, and those that it started, and those that these started."""
+        """The process and all its descendants."""
         parents = {}
         for entry in Path("/proc").glob("[0-9]*/stat"):
             try:

@@ -2,7 +2,7 @@
 
 A pattern belongs to a class and to an *owner*, people about whom the same is known. Boxes of values go down one tree
 after the other; whatever comes to a leaf that states nobody of the class is dropped at once. So there are far fewer
-patterns than combinations of values: of trees that were grown in full, those that all trees agree about.
+patterns than combinations of values: where trees were grown in full, only those on which all trees agree.
 """
 
 from __future__ import annotations

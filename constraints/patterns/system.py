@@ -44,7 +44,7 @@ def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArra
 
 
 def _of_tree(book: _Rows, patterns: Patterns, t: int, counts: TreeCounts) -> None:
-    """The rows of a tree: of inner nodes only those that its leaves do not imply."""
+    """The rows of a tree. Those of inner nodes are left out where its leaves imply them."""
     places, n_classes = counts.places, counts.low.shape[1]
     rank, n_ranks = places.first[patterns.leaf[:, t]], int(places.last[0])
     key = patterns.klass * n_ranks + rank
