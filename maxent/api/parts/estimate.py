@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import isfinite
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,26 +16,23 @@ from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import InParts, made, moved
 from maxent.api.parts.leaves import solve_leaves
-from maxent.api.parts.linked import links_of
-from maxent.api.parts.memory import SINGLE, rows_at_a_time
+from maxent.api.parts.linked import check_fits, links_of
+from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
 from maxent.api.parts.result import POSTERIORS, EstimateInParts, FarFrom
-from maxent.api.parts.scan import Resources, Scanned, check_same, scan_table, scan_truth
+from maxent.api.parts.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
 from maxent.api.parts.workers import Told, workers_of
 from maxent.constraints.kinds.context import Noise
-from maxent.models.errors import ARGUMENT, check_unused, invalid
-from maxent.models.files.input_files import is_standard_input
+from maxent.models.errors import check_unused
 from maxent.models.files.output import write_atomically
 from maxent.models.files.scratch import scratch
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source
 from maxent.models.tables.parts.groups import groups_of
 from maxent.models.tables.parts.runs import sizes_of
-from maxent.models.tables.table_files import files_of
-from maxent.models.text.sizes import size_text
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 
@@ -141,7 +137,7 @@ def estimate_tables(
     known.check()
     reader = reader_of(tables.reading)
     several = isinstance(published, (list, tuple)) and len(published) != 1
-    opened = published if several else open_published(_only(published), reader)
+    opened = published if several else open_published(only(published), reader)
     if isinstance(opened, Release):
         linked = list(links_of(opened))
     else:
@@ -173,13 +169,13 @@ def _in_parts(
     def told(what: str) -> Told:
         return lambda done, total: tell(what, done, total)
 
-    people = _only(tables.qi)
+    people = only(tables.qi)
     scanned = scan_table(
-        _files("qi", people), str(people), release, tables.count, reader, with_, told("reading the table")
+        files_given("qi", people), str(people), release, tables.count, reader, with_, told("reading the table")
     )
     truth_runs, truth = None, None
     if tables.truth is not None:
-        truth_files, name = _files("truth", tables.truth), str(tables.truth)
+        truth_files, name = files_given("truth", tables.truth), str(tables.truth)
         truth_runs, truth = scan_truth(
             truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
         )
@@ -257,26 +253,10 @@ def _together(
 
     options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
     case = read_case(published, tables, target, **{name: options.get(name) for name in TREES_ONLY})
-    if (need := SINGLE * len(case.people)) > where.memory:
-        people = f"{len(case.people):,} distinct quasi-identifiers"
-        expected = f"about {size_text(need)} for {people}, estimated together as these link them: {', '.join(linked)}"
-        raise invalid("options", ARGUMENT, "memory", expected, size_text(where.memory))
+    check_fits(case, linked, where.memory)
     found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
     if where.folder is not None:
         with made(where.folder) as folder:
             assert folder is not None
             write_atomically(folder / POSTERIORS.format(0), lambda name: found.posterior.to_parquet(name, index=False))
     return found
-
-
-def _only(given: Any) -> Any:
-    """What is given alone, or as a list of one."""
-    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
-
-
-def _files(name: str, source: object) -> tuple[Path, ...]:
-    """The files of a table that is read in parts."""
-    if not isinstance(source, (str, PathLike)) or is_standard_input(Path(source)):
-        expected = "the path of a file, or a pattern: it is read more than once"
-        raise invalid("options", ARGUMENT, name, expected, shorten(source))
-    return files_of(source)

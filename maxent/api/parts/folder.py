@@ -1,16 +1,21 @@
-"""Folder of posteriors: which may be used, and how files get there, all of them or none."""
+"""Folder of results: which may be used, and how files get there, all of them or none."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from maxent.api.parts.memory import memory_of
 from maxent.api.parts.result import POSTERIORS
+from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
@@ -18,9 +23,9 @@ from maxent.models.tables.frame import shorten
 
 @dataclass(frozen=True, slots=True)
 class InParts:
-    """Where an estimate in parts goes, and what it may take: parameters of `estimate_in_parts`.
+    """Where results in parts go, and what they may take: parameters of `estimate_in_parts`.
 
-    ``folder`` for posteriors, None for none; ``memory`` in bytes, for all processes together.
+    ``folder`` for their files, None for none; ``memory`` in bytes, for all processes together.
     """
 
     folder: Path | None
@@ -40,7 +45,7 @@ class InParts:
 
 
 def checked_folder(given: str | PathLike[str]) -> Path:
-    """A folder for posteriors, which need not exist.
+    """A folder for results, which need not exist.
 
     Raises
     ------
@@ -88,3 +93,40 @@ def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
         found.append(folder / POSTERIORS.format(number))
         os.replace(path, found[-1])
     return tuple(found)
+
+
+class PartFile:
+    """A Parquet file that is being written, of the people of a group; nobody reads it before it has its name.
+
+    Its columns are those of attributes, whose ``levels`` are what codes mean, and others of the pyarrow types
+    ``kinds``; ``names`` are those of all, no two the same.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str], levels: Sequence[npt.NDArray[Any]], kinds: Sequence[Any]):
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self._levels, self._path = levels, folder / f"{secrets.token_hex(8)}.parquet"
+        types = [*(pa.string() if level.dtype == object else pa.float64() for level in levels), *kinds]
+        self._schema = pa.schema(list(zip(names, types, strict=True)))
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = os.fdopen(handle, "wb")
+        self._writer = parquet.ParquetWriter(self._file, self._schema)
+        self._texts = [pa.array(level.tolist(), pa.string()) if level.dtype == object else None for level in levels]
+
+    def add(self, codes: IntArray, others: Iterable[Any]) -> None:
+        """Write some rows, as a row group: codes of shape (n_rows, n_attributes), and arrays of the other columns."""
+        import pyarrow as pa
+
+        columns = [
+            pa.array(level[code]) if texts is None else texts.take(pa.array(code))
+            for texts, level, code in zip(self._texts, self._levels, codes.T, strict=True)
+        ]
+        columns += [each if isinstance(each, (pa.Array, pa.ChunkedArray)) else pa.array(each) for each in others]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def closed(self) -> str:
+        """Finish the file; its path."""
+        self._writer.close()
+        self._file.close()
+        return str(self._path)

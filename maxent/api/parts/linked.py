@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from maxent.api.case import Case
+from maxent.api.parts.memory import SINGLE
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release
+from maxent.models.text.sizes import size_text
 
 
 def links_of(release: Release) -> Iterator[str]:
@@ -26,3 +30,17 @@ def splits_compared(release: Release, knowledge: Iterable[str] | None) -> bool:
     """Whether choices of splits (internal constraints) are used."""
     used = knowledge is None or "internal" in set(knowledge)
     return used and any(tree.induction.candidates != "none" for tree in release.trees)
+
+
+def check_fits(case: Case, linked: Iterable[str], memory: int) -> None:
+    """Refuse people who are linked, and therefore taken together, and do not fit into memory.
+
+    Raises
+    ------
+    InvalidInput
+        Saying what links them.
+    """
+    if (need := SINGLE * len(case.people)) > memory:
+        people = f"{len(case.people):,} distinct quasi-identifiers"
+        expected = f"about {size_text(need)} for {people}, estimated together as these link them: {', '.join(linked)}"
+        raise invalid("options", ARGUMENT, "memory", expected, size_text(memory))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.api.parts.folder import PartFile
 from maxent.disclosure.divergence import individual_divergence
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.tables.parts.groups import Group, positions, read_group
@@ -109,10 +108,18 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
         if divergence is not None:
             sums.add(begin, codes, divergence)
         if how.folder is not None:
-            written = written or _File(how)
-            written.add(codes, rows.count[begin : begin + len(p)], p, divergence)
+            written = written or PartFile(how.folder, how.columns, how.levels, _kinds(how))
+            numbers = [rows.count[begin : begin + len(p)], *p.T, *([] if divergence is None else [divergence])]
+            written.add(codes, map(np.ascontiguousarray, numbers))
     path_of = None if written is None else written.closed()
     return Evaluated(len(rows), path_of, None if truth is None else sums.found())
+
+
+def _kinds(how: Evaluation) -> list[Any]:
+    """The types of the columns after those of attributes."""
+    import pyarrow as pa
+
+    return [pa.int64(), *[pa.float64()] * (len(how.columns) - len(how.levels) - 1)]
 
 
 def _blocks(
@@ -199,43 +206,6 @@ class _Sums:
 def farthest(found: list[Far], most: int) -> list[Far]:
     """The largest divergences, those that are equal in the order of their codes."""
     return sorted(found, key=lambda far: (-far.divergence, far.codes))[:most]
-
-
-class _File:
-    """A Parquet file of posteriors that is being written; nobody reads it before it has its name."""
-
-    def __init__(self, how: Evaluation) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        assert how.folder is not None
-        self._how, self._path = how, how.folder / f"{secrets.token_hex(8)}.parquet"
-        kinds = [pa.string() if level.dtype == object else pa.float64() for level in how.levels]
-        kinds += [pa.int64(), *[pa.float64()] * (len(how.columns) - len(kinds) - 1)]
-        # Columns may not have the same name twice: `own_names` sees to that.
-        self._schema = pa.schema(list(zip(how.columns, kinds, strict=True)))
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        self._file = os.fdopen(handle, "wb")
-        self._writer = parquet.ParquetWriter(self._file, self._schema)
-        self._texts = [pa.array(level.tolist(), pa.string()) if level.dtype == object else None for level in how.levels]
-
-    def add(self, codes: IntArray, counts: IntArray, p: FloatArray, divergence: FloatArray | None) -> None:
-        """Write some rows, as a row group."""
-        import pyarrow as pa
-
-        columns = [
-            pa.array(level[code]) if texts is None else texts.take(pa.array(code))
-            for texts, level, code in zip(self._texts, self._how.levels, codes.T, strict=True)
-        ]
-        numbers = [counts, *p.T, *([] if divergence is None else [divergence])]
-        columns += [pa.array(np.ascontiguousarray(each)) for each in numbers]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-
-    def closed(self) -> str:
-        """Finish the file; its path."""
-        self._writer.close()
-        self._file.close()
-        return str(self._path)
 
 
 def pickled(value: object, path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,18 @@ import numpy.typing as npt
 from maxent.api.parts.posteriors import Evaluated, pickled, unpickled
 from maxent.api.parts.workers import Told, Workers
 from maxent.models.arrays import IntArray
-from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.input_files import is_standard_input
 from maxent.models.reading import Reader
 from maxent.models.release import Release
-from maxent.models.tables.frame import listed
+from maxent.models.tables.frame import listed, shorten
 from maxent.models.tables.parts.coding import Coded, Codes, coded, open_table
 from maxent.models.tables.parts.descent import Descent, descent_of
 from maxent.models.tables.parts.distinct import Distinct, distinct_cells
 from maxent.models.tables.parts.pieces import Piece, Wanted, pieces_of
 from maxent.models.tables.parts.runs import Packing, Plan, Routed, packing_of, route_piece
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
+from maxent.models.tables.table_files import files_of
 from maxent.models.tables.truth_and_facts import level_index
 from maxent.models.trees.places import number_places
 
@@ -144,6 +147,25 @@ def scan_truth(
         )
         raise InvalidInput(found.source, listed(problems, len(different), "leaves"))
     return _runs(routed), people
+
+
+def files_given(name: str, source: object) -> tuple[Path, ...]:
+    """The files of the table of an argument, which is read in parts.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no path, and for standard input.
+    """
+    if not isinstance(source, (str, PathLike)) or is_standard_input(Path(source)):
+        expected = "the path of a file, or a pattern: it is read more than once"
+        raise invalid("options", ARGUMENT, name, expected, shorten(source))
+    return files_of(source)
+
+
+def only(given: Any) -> Any:
+    """What is given alone, or as a list of one."""
+    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
 
 
 def check_same(own: Coded, source: str, found: Sequence[Evaluated]) -> None:
