@@ -13,7 +13,7 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify, gap_of
+from maxent.solvers.solve.attempt import Attempt, Task, attempt_tight, certify
 from maxent.solvers.solve.checked import Solver
 
 
@@ -35,13 +35,6 @@ class PartAnswer:
     by: str
     stopped: Stop | None
     open: tuple[LiftedProgram, FloatArray] | None = None
-
-
-def bounded(answer: PartAnswer, options: Options) -> PartAnswer:
-    """The answer with its gap."""
-    if answer.open is None:
-        return answer
-    return replace(answer, gap=gap_of(*answer.open, options), open=None)
 
 
 def answer_part(

@@ -28,10 +28,10 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, SOON, OutOfTime
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.answer import PartAnswer, answer_part, bounded, unanswered
+from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.pieces import Key, given_up, prepare, split, what_is_needed
-from maxent.solvers.solve.processes import attempt_parts
+from maxent.solvers.solve.processes import attempt_parts, bounded_parts
 from maxent.solvers.threads import one_thread
 
 Progress = Callable[[str, int, int], None]
@@ -211,7 +211,7 @@ def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[
 def _bounded(run: _Run, answers: list[PartAnswer]) -> list[PartAnswer]:
     """The last answers with their gaps, as far as there is time."""
     with one_thread():
-        return [bounded(answer, run.options) for answer in answers]
+        return bounded_parts(answers, run.options)
 
 
 def _solve_round(

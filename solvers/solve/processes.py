@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+from multiprocessing.process import BaseProcess
+from typing import TypeVar, cast
 
+from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.apart import WorkerLost
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import ASKED_TO_END, LAST, POLL, Clock
 from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, refusal
-from maxent.solvers.threads import one_thread
+from maxent.solvers.solve.answer import PartAnswer
+from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
+from maxent.solvers.threads import cores, one_thread
+
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 WARM = 5.0
 """Seconds after which the pace so far tells how long all parts will take."""
-
-_Numbered = Sequence[tuple[int, Task]]
-_Attempts = Generator[tuple[int, Attempt], None, None]
 
 
 def attempt_parts(
@@ -32,9 +43,7 @@ def attempt_parts(
 ) -> list[Attempt]:
     """`attempt_part` of every task, in their order; ``done`` is told how many are finished.
 
-    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes of joblib's (-1: one for
-    each core), and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the caller does
-    so for this process.
+    They are spread as `each` does.
 
     Raises
     ------
@@ -44,87 +53,223 @@ def attempt_parts(
     refusals = [reason for task in tasks if (reason := refusal(task, backend)) is not None]
     if refusals:  # without that part there is no answer to rely on: the others are not worth the time
         return [Attempt(None, 0, refused=True, message=refusals[0]) for _ in tasks]
-    order = sorted(range(len(tasks)), key=lambda i: -tasks[i].part.program.n)
+    sizes = [task.part.program.n for task in tasks]
     found: dict[int, Attempt] = {}
-    if options.cluster is not None and tasks:
-        solve = _on_cluster
-    else:
-        solve = _here if options.jobs == 1 or len(tasks) < 2 else _elsewhere
-    size, begin, solved = sum(task.part.program.n for task in tasks), time.monotonic(), 0
-    with closing(solve([(i, tasks[i]) for i in order], backend, options)) as attempts:
+    size, begin, solved = sum(sizes), time.monotonic(), 0
+    with closing(each(partial(_attempt, backend), tasks, sizes, options)) as attempts:
         for i, attempt in attempts:
             found[i] = attempt
             done(len(found))
-            solved += tasks[i].part.program.n
+            solved += sizes[i]
             gone = time.monotonic() - begin
             if gone > WARM and solved < size:
-                what = f"{len(tasks)} parts, the largest of {tasks[order[0]].part.program.n:,} unknowns"
+                what = f"{len(tasks)} parts, the largest of {max(sizes):,} unknowns"
                 foretell(gone * (size - solved) / solved, what, "more jobs, or fewer starts, take less", options.clock)
+    for i in range(len(tasks)):
+        if i not in found:
+            found[i] = Attempt(None, 0, stopped=options.clock.stop())
+            done(len(found))
     return [found[i] for i in range(len(tasks))]
 
 
-def _here(numbered: _Numbered, backend: Backend, options: Options) -> _Attempts:
-    """Attempts of numbered tasks in this process."""
-    for i, task in numbered:
-        yield i, attempt_part(task, backend, options)
+def _attempt(backend: Backend, task: Task, options: Options) -> Attempt:
+    return attempt_part(task, backend, options)
 
 
-def _elsewhere(numbered: _Numbered, backend: Backend, options: Options) -> _Attempts:
-    """Attempts of numbered tasks, in the order in which other processes finish them; those that are late are ended."""
-    from joblib import effective_n_jobs
-    from joblib.externals.loky import get_reusable_executor
+def bounded_parts(answers: Sequence[PartAnswer], options: Options) -> list[PartAnswer]:
+    """Answers with their gaps, infinite where there is no time for them. They are spread as `each` does.
 
+    Raises
+    ------
+    WorkerLost
+        When a process did not survive.
+    """
+    found = list(answers)
+    waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]
+    points = [(program, point) for _, program, point in waiting]
+    with closing(each(_gap, points, [program.n for program, _ in points], options)) as gaps:
+        for number, gap in gaps:
+            i = waiting[number][0]
+            found[i] = replace(found[i], gap=gap, open=None)
+    return [replace(answer, open=None) for answer in found]
+
+
+def _gap(point: tuple[LiftedProgram, FloatArray], options: Options) -> float:
+    return gap_of(*point, options)
+
+
+def each(
+    work: Callable[[X, Options], Y], items: Sequence[X], sizes: Sequence[int], options: Options
+) -> Generator[tuple[int, Y], None, None]:
+    """The results of work on items, with their numbers, as they are finished; those that are late are left out.
+
+    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes (-1: one for each core),
+    and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the caller does so for this
+    process. Where processes cannot be `forked`, all are pickled.
+
+    Raises
+    ------
+    WorkerLost
+        When a process did not survive.
+    """
+    order = sorted(range(len(items)), key=lambda i: -sizes[i])
+    jobs = min(processes_for(options.jobs), len(items))
+    if options.cluster is not None and items:
+        return _on_cluster(work, items, order, options)
+    if jobs < 2:
+        return ((i, work(items[i], options)) for i in order)
+    return _elsewhere(work, items, order, jobs, options)
+
+
+def processes_for(jobs: int) -> int:
+    """How many processes ``jobs`` are, -1 one for each core, -2 one less, and so on."""
+    return jobs if jobs > 0 else max(cores() + 1 + jobs, 1)
+
+
+def _elsewhere(
+    work: Callable[[X, Options], Y], items: Sequence[X], order: Sequence[int], jobs: int, options: Options
+) -> Generator[tuple[int, Y], None, None]:
+    """Results of work in other processes on this machine; those that are late are ended."""
     clock = options.clock
     with clock.shared():
-        executor = get_reusable_executor(
-            max_workers=min(effective_n_jobs(options.jobs), len(numbered)), initializer=serve, initargs=(os.getpid(),)
-        )
-        running: dict[Future[Attempt], int] = {}
+        calls = {i: partial(work, items[i], options) for i in order}
+        make = forked if can_fork() else pickled
         try:
-            with deaf():
-                for i, task in numbered:
-                    running[executor.submit(_attempt_alone, task, backend, options)] = i
-            while running and clock.late() <= LAST:
-                done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield running.pop(future), future.result()
+            with closing(make(calls, jobs, lambda: clock.late() > LAST)) as results:
+                yield from results
         except BrokenExecutor as error:
             text = "a process that solved a part was ended from outside, perhaps for want of memory: try fewer jobs"
             raise WorkerLost(text) from error
-        finally:
-            if running:
-                executor.shutdown(wait=True, kill_workers=True)
-    for i in running.values():
-        yield i, Attempt(None, 0, stopped=clock.stop())
 
 
-def _on_cluster(numbered: _Numbered, backend: Backend, options: Options) -> _Attempts:
-    """Attempts of numbered tasks, in the order in which the workers of a Dask cluster finish them."""
+def can_fork() -> bool:
+    """Whether this process can be copied with all that it has in memory: a copy has a single thread.
+
+    Other threads would leave their locks to it. Those of linear algebra and of Arrow end before, or are started again.
+    """
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def forked(
+    calls: Mapping[int, Callable[[], Y]], jobs: int, give_up: Callable[[], bool] = lambda: False
+) -> Generator[tuple[int, Y], None, None]:
+    """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
+
+    The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra.
+
+    Raises
+    ------
+    BrokenExecutor
+        When a process was ended.
+    Exception
+        What a call raises.
+    """
+    context = multiprocessing.get_context("fork")
+    workers: dict[Connection, BaseProcess] = {}
+    running: dict[Connection, int] = {}
+    waiting = iter(calls)
+    try:
+        with _undisturbed(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+            for _ in range(min(jobs, len(calls))):
+                ours, theirs = context.Pipe()
+                inherited = (ours, *workers)
+                worker = context.Process(target=_answer, args=(calls, theirs, inherited, os.getpid()))
+                worker.start()
+                theirs.close()
+                workers[ours] = worker
+        for pipe in workers:
+            running[pipe] = next(waiting)
+            pipe.send(running[pipe])
+        while running and not give_up():
+            for pipe in cast(list[Connection], wait_for(list(running), POLL)):
+                i = running.pop(pipe)
+                found, error = pipe.recv()
+                following = next(waiting, None)
+                if following is not None:
+                    running[pipe] = following
+                    pipe.send(following)
+                if error is not None:
+                    raise error
+                yield i, found
+    except (EOFError, ConnectionError) as error:
+        raise BrokenExecutor("a process was ended") from error
+    finally:
+        for pipe, worker in workers.items():
+            if pipe in running:
+                worker.kill()
+            pipe.close()  # others end by themselves
+        for worker in workers.values():
+            worker.join()
+
+
+def _answer(
+    calls: Mapping[int, Callable[[], Y]], pipe: Connection, inherited: Sequence[Connection], parent: int
+) -> None:
+    """Make the calls that another process asks for, until it asks for no more."""
+    serve(parent)
+    for other in inherited:  # open here, they would not close when the other process closes them
+        other.close()
+    gc.freeze()  # what is there already is not looked through, which would copy it
+    with one_thread(), suppress(EOFError, ConnectionError):
+        while True:
+            i = pipe.recv()
+            try:
+                answer = calls[i](), None
+            except Exception as error:
+                answer = None, error
+            pipe.send(answer)
+
+
+def pickled(
+    calls: Mapping[int, Callable[[], Y]], jobs: int, give_up: Callable[[], bool] = lambda: False
+) -> Generator[tuple[int, Y], None, None]:
+    """As `forked`, in processes of joblib's, which are started anew, and pickle the calls."""
+    from joblib.externals.loky import get_reusable_executor
+
+    executor = get_reusable_executor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
+    running: dict[Future[Y], int] = {}
+    try:
+        with deaf():
+            for i, call in calls.items():
+                running[executor.submit(_alone, call)] = i
+        while running and not give_up():
+            done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
+            for future in done:
+                i = running[future]
+                result = future.result()
+                del running[future]
+                yield i, result
+    finally:
+        if running:
+            executor.shutdown(wait=True, kill_workers=True)
+
+
+def _on_cluster(
+    work: Callable[[X, Options], Y], items: Sequence[X], order: Sequence[int], options: Options
+) -> Generator[tuple[int, Y], None, None]:
+    """Results of work by the workers of a Dask cluster."""
     assert options.cluster is not None
     clock, left = options.clock, options.clock.left()
     deadline = None if left is None else time.time() + left  # the monotonic clock is that of this machine
     away = replace(options, cluster=None, jobs=1, clock=Clock())
-    calls = {i: (_attempt_there, (task, backend, away, deadline)) for i, task in numbered}
-    waiting = set(calls)
+    calls = {i: (_work_there, (work, items[i], away, deadline)) for i in order}
     # Workers know the time limit, but cannot hear of an interruption.
     with closing(
         options.cluster.run(calls, give_up=lambda: clock.stop() is Stop.INTERRUPTED or clock.late() > LAST)
     ) as answers:
         for i, answer in answers:
-            waiting.remove(i)
             yield i, answer()
-    for i in waiting:
-        yield i, Attempt(None, 0, stopped=clock.stop())
 
 
-def _attempt_there(task: Task, backend: Backend, options: Options, deadline: float | None) -> Attempt:
+def _work_there(work: Callable[[X, Options], Y], item: X, options: Options, deadline: float | None) -> Y:
     left = None if deadline is None else max(0.0, deadline - time.time())
-    return attempt_part(task, backend, replace(options, clock=Clock(left)))
+    return work(item, replace(options, clock=Clock(left)))
 
 
-def _attempt_alone(task: Task, backend: Backend, options: Options) -> Attempt:
+def _alone(call: Callable[[], Y]) -> Y:
     with one_thread():
-        return attempt_part(task, backend, options)
+        return call()
 
 
 def serve(parent: int) -> None:
@@ -149,7 +294,18 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it.
+    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
+    with _undisturbed():
+        yield
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """As `deaf`, where the processes are copies of this one.
 
     The system gives a signal that one thread holds back to another one, of a library, say, and Python handles it in the
     main thread whatever that holds back. So its handlers only take note meanwhile.
@@ -157,9 +313,6 @@ def deaf() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
     arrived: list[int] = []
     ours = threading.current_thread() is threading.main_thread()
     handled = [n for n in (*ASKED_TO_END, signal.SIGHUP) if ours and callable(signal.getsignal(n))]

@@ -15,8 +15,8 @@ from maxent.models.arrays import IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.tables.parts import TablePart
 from maxent.solvers.tables.shared import shared_groups
+from maxent.solvers.threads import cores
 from maxent.solvers.worlds.cp_sat import cp_sat
-from maxent.solvers.worlds.settle import threads
 
 PRECISE = 100
 """Units of cost to the nat."""
@@ -156,7 +156,7 @@ class _Ask:
         """True where the last table told is the best, False where there is none, None where time ran out."""
         solver = cp_sat().CpSolver()
         solver.parameters.max_time_in_seconds = share * self.left()
-        solver.parameters.num_workers = threads()
+        solver.parameters.num_workers = cores()
         solver.parameters.random_seed = self.seed
         solver.parameters.relative_gap_limit = gap
         solver.parameters.catch_sigint_signal = False

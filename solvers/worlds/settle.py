@@ -10,7 +10,6 @@ single member. Those on which somebody's certainty depends come first.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.threads import cores
 from maxent.solvers.worlds.cp_sat import cp_sat
 from maxent.solvers.worlds.model import WorldModel, masses_of
 from maxent.solvers.worlds.part import WholePart
@@ -57,11 +57,6 @@ class Patience:
     def seconds(self) -> float:
         """Seconds for the next question."""
         return min(self.question, self.left(self.question))
-
-
-def threads() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(eq=False)
@@ -125,7 +120,7 @@ class Solver:
         self.left_out = model.left_out
         solver = cp_sat().CpSolver()
         solver.parameters.max_time_in_seconds = self.patience.seconds()
-        solver.parameters.num_workers = 1 if len(model.flat) <= SMALL else threads()
+        solver.parameters.num_workers = 1 if len(model.flat) <= SMALL else cores()
         solver.parameters.catch_sigint_signal = False
         found: list[bool] = []
         heard = _callback(lambda value: found.append(self.state.add(self.part, masses_of(model, value))))

@@ -1,5 +1,6 @@
 """Independent parts in several processes: the same answer bit for bit, and errors that say what happened."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -18,14 +19,18 @@ from maxent.models.errors import MaxentError
 from maxent.solvers import forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solve import processes
-from maxent.solvers.solve.processes import deaf
+from maxent.solvers.solve.processes import can_fork, deaf, forked, processes_for
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("copied", [True, False])
 @pytest.mark.parametrize("impurity", ["gini", "entropy"])
-def test_the_number_of_jobs_changes_nothing(impurity):
+def test_the_number_of_jobs_changes_nothing(impurity, copied, monkeypatch):
+    if copied and not can_fork():
+        pytest.skip("not Linux, or a thread of another test is alive")
+    monkeypatch.setattr(processes, "can_fork", lambda: copied)
     release, frame = contested(impurity)
     told = []
     alone, together = (
@@ -33,6 +38,7 @@ def test_the_number_of_jobs_changes_nothing(impurity):
         for jobs in (1, 2)
     )
     assert alone.outcome.parts == 4
+    assert alone.outcome.duality_gap == together.outcome.duality_gap
     np.testing.assert_array_equal(alone.probabilities, together.probabilities)
     for name in ("status", "iterations", "entropy_upper_bound", "backends"):
         assert getattr(alone.outcome, name) == getattr(together.outcome, name)
@@ -139,6 +145,48 @@ def test_a_single_part_needs_no_other_process():
         [sys.executable, "-c", code, D1 / "tree.json", D1 / "qi.csv"], capture_output=True, timeout=120
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.fixture
+def alone():
+    """Skip where this process cannot be copied."""
+    if not can_fork():
+        pytest.skip("not Linux, or a thread of another test is alive")
+
+
+@pytest.mark.usefixtures("alone")
+def test_copies_of_this_process_make_calls_that_no_other_could():
+    here = {"it": 1}  # and functions that do not pickle
+    found = dict(forked({i: lambda i=i: (i + here["it"], os.getpid()) for i in range(5)}, 2))
+    assert {i: value for i, (value, _) in found.items()} == {i: i + 1 for i in range(5)}
+    assert os.getpid() not in {pid for _, pid in found.values()}
+    assert multiprocessing.active_children() == []
+    with pytest.raises(ZeroDivisionError):
+        list(forked({0: lambda: 1 / 0, 1: lambda: 2}, 2))
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.usefixtures("alone")
+def test_copies_that_are_late_are_ended():
+    over = iter([False, True])
+    begin = time.monotonic()
+    assert dict(forked({i: lambda: time.sleep(600) for i in range(2)}, 2, lambda: next(over))) == {}
+    assert time.monotonic() - begin < 300
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize(
+    ("threads", "system", "copied"), [(1, "linux", True), (2, "linux", False), (1, "darwin", False)]
+)
+def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, copied):
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+    monkeypatch.setattr(sys, "platform", system)
+    assert can_fork() == copied
+
+
+def test_a_number_of_processes_below_0_counts_from_all_cores(monkeypatch):
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    assert [processes_for(jobs) for jobs in (3, -1, -2, -9)] == [3, 4, 3, 1]
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="threads hold back signals on POSIX only")
