@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import maxent
-from maxent.advice.people import stratified
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
+from maxent.models.tables.folds import stratified
 from papers.study_files import ROOT
 from papers.tables import fill, table
 

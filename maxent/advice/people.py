@@ -16,6 +16,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.defenses.method import Wanted
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import Reader
+from maxent.models.tables.folds import stratified
 from maxent.models.tables.frame import Source
 from maxent.models.tables.training import Order, Training, read_training
 
@@ -79,18 +80,6 @@ def read_people(
         raise invalid("options", ARGUMENT, "folds", f"at most {len(first)}, the number of records", str(folds))
     codes = sensitive_codes(sensitive, first.target)
     return People(trainings, stratified(first.y, folds, seed), codes, _digest(first, columns))
-
-
-def stratified(y: IntArray, folds: int, seed: int) -> IntArray:
-    """The fold of each record, shape (n,): at random, sizes and numbers of each class as equal as they can be.
-
-    Records are shuffled, put in the order of their classes, and dealt in turn.
-    """
-    shuffled = np.random.default_rng(seed).permutation(len(y))
-    dealt = shuffled[np.argsort(y[shuffled], kind="stable")]
-    fold = np.empty(len(y), np.int64)
-    fold[dealt] = np.arange(len(y)) % folds
-    return fold
 
 
 def _digest(training: Training, columns: Mapping[str, Any]) -> str:

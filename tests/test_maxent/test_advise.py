@@ -18,11 +18,11 @@ import pytest
 import maxent
 from maxent.__main__ import main
 from maxent.advice import race
-from maxent.advice.people import stratified
 from maxent.advice.result import Advice
 from maxent.models.defenses.method import Wanted
 from maxent.models.defenses.registry import asked_for, methods
 from maxent.models.errors import InvalidInput, UnreliableResult
+from maxent.models.tables.folds import stratified
 
 ROOT = Path(__file__).parents[2]
 QI = ["age", "sex", "bmi", "bp"]

@@ -122,13 +122,15 @@ def publish_audited(
     method: Any, training: Training, grown: Release, progress: Progress | None = None
 ) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
+    method, complexity = method.settled(training, progress)
     if method.choose:
-        return _publish_chosen(method, training, grown, progress)
+        release, row = _publish_chosen(method, training, grown, progress)
+        return release, {**row, **complexity}
     search = _search(method, training, grown)
     audit = audit_of(training, method.limits)
     found, audits, cut_off = best_audited(search, audit, method.publish, method.audits, progress)
     release, row = method.row_of(training, grown, found)
-    return release, {**row, "audits": audits, "cut_off": cut_off}
+    return release, {**row, **complexity, "audits": audits, "cut_off": cut_off}
 
 
 STATEMENTS = tuple((publish, told) for publish in ("counts", "rates", "labels") for told in ("stated", "unstated"))

@@ -77,6 +77,10 @@ def publish_forest(
     if method.objective != "accuracy" or method.cost is not None:
         other = "impurity" if method.objective == "impurity" else "cost"
         raise InvalidInput("options", [Problem(ARGUMENT, "objective", "accuracy, for several trees", other)])
+    if method.complexity:
+        raise InvalidInput(
+            "options", [Problem(ARGUMENT, "complexity", "none, for several trees", f"{method.complexity}")]
+        )
     if method.choose:
         raise InvalidInput("options", [Problem(ARGUMENT, "choose", "none for several trees", "one")])
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}

@@ -66,6 +66,9 @@ def starting_tree(
     if of_growth:
         expected = "none: the tree is that of the model"
         raise InvalidInput("options", [Problem(ARGUMENT, n, expected, shorten(options[n])) for n in of_growth])
+    if getattr(asked, "complexity_folds", None) is not None:
+        expected = "none: other trees would have to be grown for the folds"
+        raise invalid("options", ARGUMENT, "complexity_folds", expected, shorten(options["complexity_folds"]))
     target = str(named["target"])
     if isinstance(model, Release):
         found = model

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from maxent.models.defenses.estimator import constructor
+from maxent.models.defenses.optimal.complexity.folds import validated
 from maxent.models.defenses.optimal.growing.grow import optimal_tree
 from maxent.models.defenses.optimal.limits import Criterion, Limits, grown_conflicts
 from maxent.models.defenses.optimal.subtree import optimal_subtree
@@ -28,7 +30,7 @@ class OptimalSubtree(PlainTree):
     ----------
     k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, max_lift
         See `maxent.models.defenses.optimal.limits.Limits`.
-    objective, cost
+    objective, cost, complexity, complexity_folds
         See `maxent.models.defenses.optimal.limits.Limits`.
     grow : bool
         Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
@@ -73,7 +75,11 @@ class OptimalSubtree(PlainTree):
             return restate(optimal_tree(training, within, self.max_depth, publish=self.publish).release, self.publish)
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
-        grown = induce(training, growth, publish="counts")
-        asked: Any = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}
-        found = optimal_subtree(grown, self._limits(), training, **asked)
+        grown = induce(training, growth)
+        limits = self._limits()
+        stated: Any = {"remove": self.remove, "publish": self.publish}
+        if limits.complexity_folds is not None:
+            chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
+            limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)
+        found = optimal_subtree(grown, limits, training, criterion=self.criterion, **stated)
         return restate(found.release, self.publish)

@@ -47,6 +47,12 @@ class Limits:
     cost : path, DataFrame, or shape (n_decisions, n_classes); optional
         What a decision costs about somebody of a class, see `maxent.models.defenses.optimal.costs`. The objective is
         then the cost.
+    complexity : float
+        What every leaf, removed or not, costs: a share of the records, or as much of the impurity or the cost per
+        record (Breiman et al., "Classification and Regression Trees", 1984, chapter 3).
+    complexity_folds : int, optional
+        Folds of cross-validation among the records that choose the complexity instead, see
+        `maxent.models.defenses.optimal.complexity.folds`.
     """
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"), alias="min_k")
@@ -76,9 +82,18 @@ class Limits:
         files="file",
         grid=False,
     )
+    complexity: float = parameter(
+        0.0, "Cost of a leaf, as a share of the records: what it must be right for besides.", NOT_NEGATIVE, metavar="P"
+    )
+    complexity_folds: int | None = parameter(
+        None, "Folds of cross-validation, of the same records, that choose the complexity.", whole(2, "folds")
+    )
 
     def conflicts(self) -> Iterator[Problem]:
-        """Sensitive classes without a limit that is about them."""
+        """Sensitive classes without a limit that is about them, and what else does not go together."""
+        if self.complexity_folds is not None and self.complexity:
+            expected = "none: cross-validation chooses it"
+            yield Problem(ARGUMENT, "complexity", expected, f"{self.complexity}")
         if self.sensitive is not None and self.max_posterior is None and self.alpha is None:
             expected = "None: classes are named for max_posterior and alpha, and neither is given"
             yield Problem(ARGUMENT, "sensitive", expected, repr(self.sensitive))
@@ -114,6 +129,9 @@ def grown_conflicts(
     if grow is True and limits.summed:
         expected = "limits on leaves, and no others, for a tree that is grown within them"
         yield Problem(ARGUMENT, "grow", expected, "max_certain, min_divergence, max_right_guesses or max_lift")
+    if grow is True and limits.complexity_folds is not None:
+        expected = "none for a tree that is grown within limits: a complexity is stated"
+        yield Problem(ARGUMENT, "complexity_folds", expected, f"{limits.complexity_folds}")
     if grow is True and criterion == "stated":
         yield Problem(ARGUMENT, "criterion", "'unstated': splits are not chosen one by one", "'stated'")
     for name, asked in (("remove", remove), ("audited", audited), ("choose", choose)):

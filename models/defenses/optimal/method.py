@@ -47,6 +47,8 @@ class BestSubtree(InducedTree):
     max_lift: float | None = _limit("max_lift")
     objective: Objective = _limit("objective")
     cost: Any = _limit("cost")
+    complexity: float = _limit("complexity")
+    complexity_folds: int | None = _limit("complexity_folds")
     grow: bool = parameter(
         False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
     )
@@ -128,8 +130,23 @@ class BestSubtree(InducedTree):
         return self._searched(training, grown).release
 
     def publish_from(self, training: Training, grown: Any, progress: Progress | None = None) -> tuple[Release, Row]:
-        found = self._searched(training, grown, progress)
-        return self.row_of(training, found.release if grown is None else grown, found)
+        settled, row = self.settled(training, progress)
+        found = settled._searched(training, grown, progress)
+        release, own = settled.row_of(training, found.release if grown is None else grown, found)
+        return release, {**own, **row}
+
+    def settled(self, training: Training, progress: Progress | None = None) -> tuple[Self, Row]:
+        """The same with the complexity that cross-validation chooses, if it is asked for, and what it found."""
+        if self.complexity_folds is None:
+            return self, {}
+        from maxent.models.defenses.optimal.complexity.folds import validated
+
+        found = validated(
+            training, self.origin, self.limits, remove=self.remove, publish=self.publish, seed=self.seed or 0,
+            progress=progress,
+        )  # fmt: skip
+        row = {"chosen_complexity": found.complexity, "folds_loss": found.loss, "folds_loss_without": found.without}
+        return replace(self, complexity=found.complexity, complexity_folds=None), row
 
     def row_of(self, training: Training, before: Release, found: Searched) -> tuple[Release, Row]:
         """What is published of a tree that was found, and its row."""
@@ -160,6 +177,8 @@ class BestSubtree(InducedTree):
             if row["objective"] == "cost":
                 yield f"decisions cost {row['reached']:.6g} per record, of the records and for k = {row['k']}"
             yield self._proof(row)
+            if "chosen_complexity" in row:
+                yield self._chosen(row)
         more = []
         if self.criterion == "stated":
             more.append("what splits were chosen by is stated")
@@ -190,6 +209,15 @@ class BestSubtree(InducedTree):
                 more = "" if most else "; of what states more, none that was found passes with a tree as good"
                 yield f"chosen: leaves state {row['publish']}, and the release {by} what splits were chosen by{more}"
 
+    def _chosen(self, row: Row) -> str:
+        """What cross-validation found, in words."""
+        by = f"by {self.complexity_folds} folds of the records (k = {row['k']})"
+        if row["folds_loss"] is None:
+            return f"complexity 0: there is nothing to choose {by}"
+        measure = {"accuracy": "share of wrong labels", "impurity": "Brier score", "cost": "cost per record"}
+        told = f"complexity {row['chosen_complexity']:.6g}, chosen {by}: {measure[row['objective']]}"
+        return f"{told} {row['folds_loss']:.6g} on their people, without it {row['folds_loss_without']:.6g}"
+
     def _proof(self, row: Row) -> str:
         """What is known of other trees, in words."""
         if "trees" in row:
@@ -198,6 +226,8 @@ class BestSubtree(InducedTree):
                 "deep as all together stay within the limits; another choice may be better"
             )
         measure = MEASURES[row["objective"]]
+        if row.get("chosen_complexity", self.complexity):
+            measure += {"accuracy": ", less what its leaves cost"}.get(row["objective"], ", with what its leaves cost")
         limits = f"the limits (k = {row['k']})" + (" and passes the audit" if "audits" in row else "")
         others = "subtree of the grown tree" + (", with or without removed leaves," if self.remove else "")
         others = "tree of this depth, of such splits," if self.grow else others

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Candidates:
         Whether it may be a removed leaf, and whether it may split where it has branches.
     removed_worth, removed_costs : shape (n_places, n_answers), (n_places, n_limits)
         The same of a removed leaf, by the answer that is given for it.
+    price : float
+        What is subtracted from the worth of every leaf, removed or not, see `priced`.
     """
 
     places: Places
@@ -76,6 +78,7 @@ class Candidates:
     divisible: BoolArray
     removed_worth: FloatArray
     removed_costs: FloatArray
+    price: float = 0.0
 
     def answer_of(self, held: FloatArray) -> IntArray:
         """What leaves answer that hold this together, the first of the largest; for shape (n, n_answers), (n,)."""
@@ -83,7 +86,7 @@ class Candidates:
 
     def better(self, worth: float) -> float:
         """The least worth of a tree that is better: a record more, or `SAME_IMPURITY`, `SAME_COST` less."""
-        if self.objective == "cost":
+        if self.objective == "cost" or (self.objective == "accuracy" and self.price):
             return worth + SAME_COST * (1.0 + abs(worth))
         if self.objective == "impurity":
             return worth + SAME_IMPURITY * int(self.counts[0].sum())
@@ -94,10 +97,10 @@ class Candidates:
         return int(np.ceil(worth / (len(self.places) + 1)))
 
     def share(self, worth: float) -> float:
-        """What a worth is per record: a share with the right label, a Gini impurity or a cost."""
+        """What a worth is per record: a share with the right label, a Gini impurity or a cost, with that of leaves."""
         n = int(self.counts[0].sum())
         if self.objective == "accuracy":
-            return self.records(worth) / n
+            return (worth if self.price else self.records(worth)) / n
         return 1 - worth / n if self.objective == "impurity" else -worth / n
 
     @property
@@ -155,6 +158,19 @@ def candidates(
         np.zeros((len(places), 1)),
         np.zeros((len(places), len(costs))),
     )
+
+
+def priced(found: Candidates, complexity: float) -> Candidates:
+    """The same places where every leaf, removed or not, costs this share of the records; as they are where it is 0.
+
+    One record then no longer outweighs all leaves, and what a tree is worth is counted in records.
+    """
+    if not complexity:
+        return found
+    scale, trifle = (len(found.places) + 1, 1) if found.objective == "accuracy" and not found.price else (1, 0)
+    price = complexity * int(found.counts[0].sum())
+    worth, removed = ((each + trifle) / scale - price for each in (found.worth, found.removed_worth))
+    return replace(found, worth=worth, removed_worth=removed, price=found.price + price)
 
 
 def leaf_entropies(counts: IntArray) -> FloatArray:

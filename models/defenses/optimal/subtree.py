@@ -13,7 +13,7 @@ from maxent.models.defenses.optimal.best import best, leaves_of
 from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.limits import Criterion, Limits
-from maxent.models.defenses.optimal.places import Candidates, candidates, truth_entropy
+from maxent.models.defenses.optimal.places import Candidates, candidates, priced, truth_entropy
 from maxent.models.defenses.optimal.prices import Found, cheapest
 from maxent.models.defenses.optimal.removed import with_removed
 from maxent.models.errors import InvalidInput, Problem
@@ -30,7 +30,7 @@ class Searched:
     """The best subtree found; ``most`` is what no subtree within limits has more of, as `Searched.reached` is counted.
 
     ``reached`` and ``most`` are shares of records with the right label, or Gini impurities or costs per record (then
-    ``most`` is the least).
+    ``most`` is the least); with a complexity, less or more what the leaves cost.
     """
 
     release: Release
@@ -104,7 +104,7 @@ def searchable(
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
     limits = with_costs(limits, release.target)
     found = candidates(release, 0, limits, training, publish)
-    return (with_removed(found, limits) if remove else found), limits
+    return priced(with_removed(found, limits) if remove else found, limits.complexity), limits
 
 
 def searched(release: Release, limits: Limits, found: Candidates, chosen: Found, criterion: Criterion) -> Searched:

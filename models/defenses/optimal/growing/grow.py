@@ -51,7 +51,8 @@ def optimal_tree(
     Returns
     -------
     Searched
-        ``most`` is 1, or 0 for impurities and costs, where nothing is proved.
+        ``most`` is 1, or 0 for impurities and costs, where nothing is proved. With a complexity both are less or more
+        what the leaves cost.
 
     Raises
     ------
@@ -63,7 +64,9 @@ def optimal_tree(
     limits = with_costs(limits, training.target)
     records, splits = records_of(training)
     sensitive = sensitive_classes(training.target, limits)
-    worth, most = leaf_worth(limits, sensitive, exact=len(training) < 2**24, publish=publish)
+    worth, most = leaf_worth(
+        limits, sensitive, exact=len(training) < 2**24, publish=publish, price=limits.complexity * len(training)
+    )
     found = Search(worth, most, limits.k).tree(records, depth, progress)
     if found is None:
         whole = np.bincount(training.y, minlength=len(classes))
@@ -83,13 +86,14 @@ def optimal_tree(
 
 
 def leaf_worth(
-    limits: Limits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts"
+    limits: Limits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts", price: float = 0.0
 ) -> tuple[Worth, Worth]:
     """What leaves are worth with limits, and what people are worth at most.
 
-    ``exact`` is whether single precision holds all counts, and ``publish`` what leaves are to state.
+    ``exact`` is whether single precision holds all counts, ``publish`` what leaves are to state, and ``price`` what
+    every leaf costs, records.
     """
-    kind = np.float32 if exact and limits.objective == "accuracy" else np.float64
+    kind = np.float32 if exact and limits.objective == "accuracy" and not price else np.float64
     never = kind(-np.inf)
     share = min(each for each in (limits.max_posterior, limits.alpha, 1.0) if each is not None)
 
@@ -116,7 +120,7 @@ def leaf_worth(
                 each * np.log(np.where(each > 0, each / np.maximum(n, 1), 1.0)) for each in counts.astype(np.float64)
             )
             kept &= -reduce(np.add, logs) >= (np.log(limits.l) - ROUNDING) * n
-        return np.where(kept, free(counts), never)
+        return np.where(kept, free(counts) - np.float64(price) if price else free(counts), never)
 
     def most(counts: FloatArray) -> FloatArray:
         if limits.objective != "cost":

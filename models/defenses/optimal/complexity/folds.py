@@ -1,0 +1,124 @@
+"""The complexity that is best for other people, by cross-validation among the records (Breiman et al. 1984).
+
+Of each fold a tree is grown from all others; its best subtree within the limits for each complexity is tested on the
+people of the fold. Chosen is the complexity that is best for all of them, and of several the largest, whose tree is the
+smallest. No other people than those of the records are asked.
+
+References
+----------
+Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, section 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray
+from maxent.models.defenses.method import Progress
+from maxent.models.defenses.optimal.complexity.path import complexities
+from maxent.models.defenses.optimal.costs import with_costs
+from maxent.models.defenses.optimal.frontier import within_limits
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.places import priced
+from maxent.models.defenses.optimal.subtree import searchable, searched
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.release import Release
+from maxent.models.tables.folds import stratified
+from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.predict import predict_columns, predict_proba_columns
+from maxent.models.trees.restate import restate
+
+Grow = Callable[[Training], Release]
+"""Grows a tree from records, its leaves with their counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A complexity, and what the people of all folds lose with it and without any.
+
+    Losses are per person: wrong labels, costs, or Brier scores where the objective is the Gini impurity; None where
+    there is nothing to choose.
+    """
+
+    complexity: float
+    loss: float | None
+    without: float | None
+
+
+def validated(
+    training: Training,
+    grow: Grow,
+    limits: Limits,
+    *,
+    remove: bool = False,
+    publish: Publish = "counts",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Validated:
+    """The complexity that is best for people whom the tree was not made from.
+
+    Parameters
+    ----------
+    training : Training
+    grow : callable
+    limits : Limits
+        With ``complexity_folds``.
+    remove, publish
+        As for `maxent.models.defenses.optimal.subtree.optimal_subtree`.
+    seed : int
+        Of the folds, which are stratified by the class.
+    progress : callable, optional
+
+    Raises
+    ------
+    InvalidInput
+        For fewer records than folds. Limits that nothing keeps raise nothing: the search says so.
+    """
+    folds = limits.complexity_folds or 0
+    if len(training) < folds:
+        expected = f"at most {len(training)}, the number of records"
+        raise invalid("options", ARGUMENT, "complexity_folds", expected, f"{folds}")
+    limits = with_costs(replace(limits, complexity_folds=None), training.target)
+    whole, _ = searchable(grow(training), limits, training, remove=remove, publish=publish)
+    tried = complexities(whole)
+    if len(tried) < 2:
+        return Validated(0.0, None, None)
+    losses, people = np.zeros(len(tried)), 0
+    fold = stratified(training.y, folds, seed)
+    for here in range(folds):
+        if progress is not None:
+            progress("choosing a complexity", here, folds)
+        made, tested = training.take(fold != here), training.take(fold == here)
+        grown = grow(made)
+        found, _ = searchable(grown, limits, made, remove=remove, publish=publish)
+        for i, complexity in enumerate(tried):
+            part = priced(found, complexity)
+            chosen = within_limits(part)
+            if chosen is None:  # whatever a leaf costs
+                break
+            release = restate(searched(grown, limits, part, chosen, "unstated").release, publish)
+            losses[i] += _loss(release, tested, limits)
+        else:
+            people += len(tested)
+    if not people:
+        return Validated(0.0, None, None)
+    least = losses.min()
+    last = int(np.flatnonzero(losses <= least + 1e-9 * (1 + abs(least)))[-1])
+    return Validated(tried[last], float(losses[last]) / people, float(losses[0]) / people)
+
+
+def _loss(release: Release, tested: Training, limits: Limits) -> float:
+    """What people lose by the predictions of a tree, all together."""
+    asked = (release, tested.attributes, tested.columns, len(tested))
+    if limits.objective == "accuracy":
+        return float((predict_columns(*asked) != tested.y).sum())
+    shares: FloatArray = predict_proba_columns(*asked)
+    if limits.objective == "impurity":
+        truth = np.eye(shares.shape[1])[tested.y]
+        return float(((shares - truth) ** 2).sum())
+    decisions = (shares @ limits.cost.T).argmin(axis=1)
+    return float(limits.cost[decisions, tested.y].sum())
