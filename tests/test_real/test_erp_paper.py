@@ -72,7 +72,10 @@ def test_mondrian_is_as_good_as_printed(k, printed):
     assert np.mean(found) == pytest.approx(printed, abs=0.03)
 
 
-@pytest.mark.parametrize(("k", "printed"), [(10, 0.4071), (20, 0.5127), (30, 0.5602)])
+@pytest.mark.parametrize(
+    ("k", "printed"),
+    [(10, 0.4071), pytest.param(20, 0.5127, marks=pytest.mark.slow), pytest.param(30, 0.5602, marks=pytest.mark.slow)],
+)
 def test_tiers_are_near_the_printed_ones(k, printed):
     """Of a tree with two records in every leaf, as C4.5 has; which tree the paper's tiers are of it does not say."""
     parts = folds(contraceptive())

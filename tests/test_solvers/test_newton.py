@@ -150,7 +150,9 @@ def test_gradients_one_by_one_add_up(name: str) -> None:
     assert comparisons.gradients(some, slopes) == pytest.approx(rows[some], abs=0)
 
 
-@pytest.mark.parametrize("name", ["gini", "entropy", "private gini", "private entropy"])
+@pytest.mark.parametrize(
+    "name", ["gini", "entropy", "private gini", pytest.param("private entropy", marks=pytest.mark.slow)]
+)
 def test_derivatives_are_those_of_the_statements_in_sympy(name: str) -> None:
     """Write one constraint of the lifted program down in symbols, and differentiate it there."""
     program, held = lifted(name).program, problem(name)

@@ -31,7 +31,7 @@ def bound(found, problem):
 
 
 @pytest.mark.parametrize("impurity", ["gini", "entropy", "gain_ratio"])
-@pytest.mark.parametrize("seed", [3, 35])
+@pytest.mark.parametrize("seed", [3, pytest.param(35, marks=pytest.mark.slow)])
 def test_no_start_finds_more(impurity, seed):
     problem = part(impurity, seed)
     assert not problem.program.convex
@@ -71,7 +71,7 @@ def test_branches_of_unknown_size(impurity, publish):
     assert bound(found, problem) >= max(entropy(problem, found.point), entropy(problem, other)) - 1e-8
 
 
-@pytest.mark.parametrize("most", [0.0, 1e-11])
+@pytest.mark.parametrize("most", [0.0, pytest.param(1e-11, marks=pytest.mark.slow)])
 def test_masses_may_vanish(most):
     """The logarithm of a mass that is 0, or can hardly be more, neither fails nor moves it."""
     problem = part("entropy", 3)
