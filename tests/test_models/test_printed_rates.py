@@ -151,3 +151,15 @@ def test_what_leaves_say_alike_is_worked_out_once(monkeypatch):
     reader = rate_reader(stated, "auto")
     assert [reader.hits(rate, n) for rate, n in stated[:2]] == [(2.0, 2.0), (3.0, 3.0)]
     assert len(asked) == 2
+
+
+def test_what_a_rate_was_printed_as_is_worked_out_once_for_all_sizes(monkeypatch):
+    for cached in (printed_rates._whole, printed_rates._between):
+        cached.cache_clear()
+    asked, half = [], printed_rates._half
+    monkeypatch.setattr(printed_rates, "_half", lambda *given: (asked.append(given), half(*given))[1])
+    reader = RateReader("digits", 2)
+    assert reader.hits(0.33, 100.0) == (67.0, 67.0)
+    assert reader.hits(0.34, 7.5) == pytest.approx((7.5 * 0.655, 7.5 * 0.665))
+    assert [reader.fits(0.33, float(n)) for n in (2, 3, 4)] == [False, True, False]
+    assert len(asked) == 2
