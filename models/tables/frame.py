@@ -15,6 +15,7 @@ import numpy.typing as npt
 from maxent.models.arrays import IntArray
 from maxent.models.errors import Problem, invalid
 from maxent.models.reading import Decimal, Reader
+from maxent.models.tables.sources.arrow_arrays import plain_numbers, whole_places
 from maxent.models.tables.sources.csv_dialect import DELIMITERS
 from maxent.models.text.arguments import shown_whole
 from maxent.models.text.hints import HINTED, closest
@@ -272,12 +273,11 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)
-    # DLPack, as to_numpy would import pandas: slower than reading most tables.
-    indices = coded.indices if coded.null_count == 0 else coded.indices.fill_null(-1)
-    codes = np.from_dlpack(indices).astype(np.int64)
+    codes = whole_places(coded.indices)
     kind = coded.dictionary.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        values = coded.dictionary.to_numpy(zero_copy_only=False) + 0  # -0.0 is 0.0
+        cells = coded.dictionary
+        values = (cells.to_numpy(zero_copy_only=False) if cells.null_count else plain_numbers(cells)) + 0  # no -0.0
         if (absent := np.isnan(values)).any():
             codes = np.where((codes >= 0) & absent[codes], -1, codes)
     else:

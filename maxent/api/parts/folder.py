@@ -19,6 +19,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
+from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +113,18 @@ class PartFile:
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._file = os.fdopen(handle, "wb")
         self._writer = parquet.ParquetWriter(self._file, self._schema)
-        self._texts = [pa.array(level.tolist(), pa.string()) if level.dtype == object else None for level in levels]
+        self._texts = [arrow_texts(level.tolist()) if level.dtype == object else None for level in levels]
 
     def add(self, codes: IntArray, others: Iterable[Any]) -> None:
         """Write some rows, as a row group: codes of shape (n_rows, n_attributes), and arrays of the other columns."""
         import pyarrow as pa
 
         columns = [
-            pa.array(level[code]) if texts is None else texts.take(pa.array(code))
+            arrow_numbers(level[code]) if texts is None else texts.take(arrow_numbers(code))
             for texts, level, code in zip(self._texts, self._levels, codes.T, strict=True)
         ]
-        columns += [each if isinstance(each, (pa.Array, pa.ChunkedArray)) else pa.array(each) for each in others]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
+        columns += [each if isinstance(each, (pa.Array, pa.ChunkedArray)) else arrow_numbers(each) for each in others]
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
     def closed(self) -> str:
         """Finish the file; its path."""

@@ -110,7 +110,7 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
         if how.folder is not None:
             written = written or PartFile(how.folder, how.columns, how.levels, _kinds(how))
             numbers = [rows.count[begin : begin + len(p)], *p.T, *([] if divergence is None else [divergence])]
-            written.add(codes, map(np.ascontiguousarray, numbers))
+            written.add(codes, numbers)
     path_of = None if written is None else written.closed()
     return Evaluated(len(rows), path_of, None if truth is None else sums.found())
 

@@ -21,9 +21,10 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import listed, shorten
 from maxent.models.tables.parts.coding import Coded, Codes, coded, open_table
 from maxent.models.tables.parts.descent import Descent, descent_of
-from maxent.models.tables.parts.distinct import Distinct, distinct_cells
-from maxent.models.tables.parts.pieces import Piece, Wanted, pieces_of
-from maxent.models.tables.parts.runs import Packing, Plan, Routed, packing_of, route_piece
+from maxent.models.tables.parts.distinct import distinct_cells, together
+from maxent.models.tables.parts.kept import KeptRows
+from maxent.models.tables.parts.pieces import pieces_of, rows_for
+from maxent.models.tables.parts.runs import Packing, Plan, Routed, packing_of, route_rows
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
 from maxent.models.tables.table_files import files_of
 from maxent.models.tables.truth_and_facts import level_index
@@ -92,12 +93,11 @@ def scan_table(
     InvalidInput
         As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.cells.build_cells`.
     """
-    found, pieces = _coded(files, source, release, count, reader, with_, told, target=False)
+    found, rows = _coded(files, source, release, count, reader, with_, told, target=False)
     tree = release.trees[0]
     descent = descent_of(tree, number_places(tree), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
-    routed = _routed(pieces, found.wanted, found.codes, descent, packing, with_, told)
-    starts = found.starts(pieces)
+    routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)
     first, example = _first(starts, routed)
     people = np.sum([each.people for each in routed], axis=0)
@@ -121,11 +121,11 @@ def scan_truth(
     InvalidInput
         As `maxent.models.tables.truth_and_facts.read_truth`, as far as leaves show it.
     """
-    found, pieces = _coded(files, source, release, count, reader, with_, told, target=True)
+    found, rows = _coded(files, source, release, count, reader, with_, told, target=True)
     own = of.coded
     indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
     codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
-    routed = _routed(pieces, found.wanted, (*codes, found.codes[-1]), of.descent, of.packing, with_, told)
+    routed, _ = _routed(rows, (*codes, found.codes[-1]), of.descent, of.packing, with_, told)
     strangers = sum(each.unknown[0] for each in routed if each.unknown is not None)
     strangers += sum(each.lost is not None for each in routed)
     if strangers:
@@ -202,31 +202,39 @@ def _coded(
     told: Told,
     *,
     target: bool,
-) -> tuple[Coded, tuple[Piece, ...]]:
-    """The meaning of the cells of a table, and its pieces."""
+) -> tuple[Coded, list[KeptRows]]:
+    """The meaning of the cells of a table, and its rows as they are kept."""
     opened = open_table(files, source, release, count, reader, target=target)
-    pieces = pieces_of(opened.tables, files, with_.workers.number)
-    found: list[Distinct] = with_.workers.map(distinct_cells, [(piece, opened.wanted) for piece in pieces], told)
-    return coded(opened, pieces, found, release, reader, target=target), pieces
+    pieces = pieces_of(opened.tables, files, len(opened.wanted.names), with_.workers.number)
+    calls = [(piece, opened.wanted, with_.folder) for shares in pieces for piece in shares]
+    made = iter(with_.workers.map(distinct_cells, calls, told))
+    found = [together([next(made) for _ in shares]) for shares in pieces]
+    whole = coded(opened, [shares[0] for shares in pieces], found, release, reader, target=target)
+    starts = whole.starts([shares[0] for shares in pieces])
+    return whole, [each.rows_at(start) for each, start in zip(found, starts, strict=True)]
 
 
 def _routed(
-    pieces: Sequence[Piece],
-    wanted: Wanted,
+    rows: Sequence[KeptRows],
     codes: Sequence[Codes],
     descent: Descent,
     packing: Packing,
     with_: Resources,
     told: Told,
-) -> list[Routed]:
-    """What became of all pieces."""
-    plan = Plan(wanted, tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
+) -> tuple[list[Routed], list[int]]:
+    """What became of all rows, some at a time, and the number of the first of these; nothing is kept of them."""
+    plan = Plan(tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
     path = pickled(plan, with_.folder / f"plan-{len(codes)}")
-    return with_.workers.map(_route, [(piece, path) for piece in pieces], told)
+    most = rows_for(sum(each.stop - each.start for each in rows), with_.workers.number)
+    shares = [share for each in rows for share in each.shares(most)]
+    found = with_.workers.map(_route, [(share, path) for share in shares], told)
+    for each in rows:
+        each.remove()
+    return found, [share.first for share in shares]
 
 
-def _route(piece: Piece, path: Path) -> Routed:
-    return route_piece(piece, unpickled(path))
+def _route(rows: KeptRows, path: Path) -> Routed:
+    return route_rows(rows, unpickled(path))
 
 
 def _runs(routed: Sequence[Routed]) -> tuple[str, ...]:

@@ -20,9 +20,10 @@ from maxent.models.tables.columns.missing_values import understood
 from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, from_arrow, missing_columns, shorten
 from maxent.models.tables.out_of_core import aggregate, decimal_of, form_of, header_problems, restored, row_places
-from maxent.models.tables.parts.distinct import Distinct, in_dictionary, merged_cells
+from maxent.models.tables.parts.distinct import Distinct, merged_cells
 from maxent.models.tables.parts.pieces import Piece, Wanted
 from maxent.models.tables.qi_table import declared_values, encode_column
+from maxent.models.tables.sources.arrow_arrays import arrow_numbers, is_there, plain_numbers, whole_places
 from maxent.models.tables.table_files import TableFile, open_file
 
 if TYPE_CHECKING:
@@ -40,20 +41,23 @@ class Codes:
     codes: IntArray
     missing: int
 
-    def of(self, array: Any) -> npt.NDArray[np.int32]:
-        """The codes of an Arrow array in the form that it is stored in, shape (n_rows,)."""
+    def numbered(self, cells: Any) -> npt.NDArray[np.int32]:
+        """The codes of other cells, an Arrow array, shape (n_cells + 1,); the first is that of none.
+
+        Cells that are not known, as nobody has them, have that code, too.
+        """
         import pyarrow as pa
 
-        values, rows = in_dictionary(array)
-        if pa.types.is_string(values.type):
+        if pa.types.is_string(cells.type):
             import pyarrow.compute as pc
 
-            at = pc.index_in(values, value_set=self.cells)
-            assert at.null_count == 0, "a cell that was not there before"
-            at = np.asarray(at)
+            at = whole_places(pc.index_in(cells, value_set=self.cells))
         else:
-            at = np.searchsorted(np.asarray(self.cells), np.asarray(values))
-        return np.append(self.codes[at], self.missing).astype(np.int32)[rows]
+            own, other = plain_numbers(self.cells), plain_numbers(cells)
+            at = np.searchsorted(own, other)
+            at[np.append(own, 0)[at] != other] = -1
+            at[at == len(own)] = -1
+        return np.concatenate([[self.missing], np.append(self.codes, self.missing)[at]]).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def coded(
     for attribute in release.public:
         if attribute.name in wanted.names:
             frame, joined = frames[wanted.names.index(attribute.name)]
-            keep = np.flatnonzero(joined.column("sign").to_numpy() > 0)
+            keep = np.flatnonzero(plain_numbers(joined.column("sign")) > 0)
             own, level = encode_column(frame, attribute, keep, problems)
             codes.append(_codes(joined, keep, own))
             levels.append(level)
@@ -167,7 +171,7 @@ def coded(
         frame, joined = frames[wanted.names.index(of.name)]
         words = numbers_in_words(of)
         own = categorical(class_names(frame, of), of.name, of.classes, problems, key="classes", expected=words)
-        keep = np.flatnonzero(joined.column("sign").to_numpy() > 0)
+        keep = np.flatnonzero(plain_numbers(joined.column("sign")) > 0)
         codes.append(_codes(joined, keep, own[keep]))
     if problems:
         raise InvalidInput(opened.source, problems)
@@ -183,14 +187,12 @@ def _expected(opened: Opened, *, target: bool) -> tuple[str, ...]:
 
 def _joined(tables: Sequence[pa.Table], starts: Sequence[int]) -> pa.Table:
     """The distinct cells of all pieces, in the order in which they first appear, with places in the whole table."""
-    import pyarrow as pa
-
     moved = [
-        table.set_column(3, "place", pa.array(table.column("place").to_numpy() + start))
+        table.set_column(3, "place", arrow_numbers(plain_numbers(table.column("place")) + start))
         for table, start in zip(tables, starts, strict=True)
     ]
     table = merged_cells(moved)
-    return table.take(pa.array(np.argsort(table.column("place").to_numpy())))
+    return table.take(arrow_numbers(np.argsort(plain_numbers(table.column("place")))))
 
 
 def _frame(
@@ -198,14 +200,14 @@ def _frame(
 ) -> tuple[Frame, pa.Table]:
     """One column as a frame of its distinct cells, read as it is meant; and these cells."""
     tables = opened.tables
-    lines, _, locate = row_places(tables, ends, joined.column("place").to_numpy())
+    lines, _, locate = row_places(tables, ends, plain_numbers(joined.column("place")))
     frame = Frame(
         opened.source,
         tables[0].unit if len(tables) == 1 else "row",
         tables[0].header,
         {name: from_arrow(restored(joined.column("key"), opened.wanted.forms[i]))},
         lines,
-        joined.column("repeats").to_numpy(),
+        plain_numbers(joined.column("repeats")),
         (),
         locate,
         decimal=decimal_of(tables),
@@ -230,7 +232,7 @@ def _of_people(
     problems: list[Problem] = []
     count = opened.wanted.count
     everybody = sum(each.people for each in found)
-    refused = any((joined.column("sign").to_numpy() < 0).any() for _, joined in frames)
+    refused = any((plain_numbers(joined.column("sign")) < 0).any() for _, joined in frames)
     if count is not None and (refused or everybody >= 2**53):
         # The numbers themselves were not kept: the files are read once more to say which is wrong.
         whole(aggregate(opened.files, opened.source, [count], None, reader).frame, count, 0, problems)
@@ -246,11 +248,11 @@ def _codes(joined: pa.Table, keep: IntArray, codes: IntArray) -> Codes:
 
     cells = joined.column("key").combine_chunks()
     cells = cells.chunk(0) if isinstance(cells, pa.ChunkedArray) and cells.num_chunks else cells
-    cells = cells.take(pa.array(keep))
-    there = np.flatnonzero(~np.asarray(cells.is_null()))
-    absent = np.flatnonzero(np.asarray(cells.is_null()))
-    held, known = cells.take(pa.array(there)), codes[there]
+    cells = cells.take(arrow_numbers(keep))
+    held_by = is_there(cells)
+    there, absent = np.flatnonzero(held_by), np.flatnonzero(~held_by)
+    held, known = cells.take(arrow_numbers(there)), codes[there]
     if not pa.types.is_string(held.type):
-        order = np.argsort(np.asarray(held))
-        held, known = held.take(pa.array(order)), known[order]
+        order = np.argsort(plain_numbers(held))
+        held, known = held.take(arrow_numbers(order)), known[order]
     return Codes(held, known, int(codes[absent[0]]) if len(absent) else -1)

@@ -22,17 +22,16 @@ LARGEST, SMALLEST = 1 << 21, 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows ``start`` to ``stop`` (None: all) of some row groups of a file, which is number ``file`` of its table.
+    """Some columns of some row groups of a file, which is number ``file`` of its table.
 
     ``first`` is the number, from 0, of the first of these rows in the file. ``groups`` is None for a file that is read
-    as a whole.
+    as a whole. ``columns`` are places in `Wanted.names`.
     """
 
     path: Path
     file: int
+    columns: tuple[int, ...]
     groups: tuple[int, ...] | None = None
-    start: int = 0
-    stop: int | None = None
     first: int = 0
 
 
@@ -50,54 +49,64 @@ class Wanted:
     reading: Reading
 
 
-def pieces_of(tables: Sequence[TableFile], files: Sequence[Path], workers: int) -> tuple[Piece, ...]:
+def pieces_of(
+    tables: Sequence[TableFile], files: Sequence[Path], columns: int, workers: int
+) -> tuple[tuple[Piece, ...], ...]:
     """Divide the files of a table into at least two pieces for each worker, where they are large and can be divided.
 
-    Parquet files can: a row group, or some rows of one.
+    Parquet files can: into row groups, and where these are few, into columns. Each item has all of the given number of
+    columns of the same rows.
     """
-    rows = sum(sum(table.groups) for table in tables if isinstance(table, ParquetFile))
-    most = min(max(rows // (2 * workers), SMALLEST), LARGEST)
-    found: list[Piece] = []
+    rows = rows_of(tables)
+    most = rows_for(rows, workers)
+    found: list[tuple[Piece, ...]] = []
     for number, (table, path) in enumerate(zip(tables, files, strict=True)):
         if isinstance(table, ParquetFile):
-            found += _of_groups(path.absolute(), number, table.groups, most)
+            found += [(piece,) for piece in _of_groups(path.absolute(), number, columns, table.groups, most)]
         else:
-            found.append(Piece(path.absolute(), number))
-    return tuple(found)
+            found.append((Piece(path.absolute(), number, tuple(range(columns))),))
+    shares = min(-(-2 * workers // len(found)), columns) if workers > 1 and rows > SMALLEST else 1
+    return tuple(tuple(_by_column(piece, shares)) for (piece,) in found)
 
 
-def _of_groups(path: Path, number: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
-    """Pieces of up to about ``most`` rows: small row groups together, and large ones in equal shares."""
-    first, taken, held = 0, 0, list[int]()
+def rows_of(tables: Sequence[TableFile]) -> int:
+    """The rows of files that say how many they have."""
+    return sum(sum(table.groups) for table in tables if isinstance(table, ParquetFile))
+
+
+def rows_for(rows: int, workers: int) -> int:
+    """Rows that a worker takes at a time."""
+    return min(max(rows // (2 * workers), SMALLEST), LARGEST)
+
+
+def _of_groups(path: Path, number: int, columns: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
+    """Pieces of up to about ``most`` rows: small row groups together, large ones by themselves."""
+    first, taken, held, every = 0, 0, list[int](), tuple(range(columns))
     for group, size in enumerate(sizes):
         if held and taken + size > most:
-            yield Piece(path, number, tuple(held), 0, taken, first)
+            yield Piece(path, number, every, tuple(held), first)
             first, taken, held = first + taken, 0, []
-        if size > most:
-            shares = -(-size // most)
-            cuts = [size * i // shares for i in range(shares + 1)]
-            for start, stop in pairwise(cuts):
-                yield Piece(path, number, (group,), start, stop, first + start)
-            first += size
-        else:
-            held.append(group)
-            taken += size
+        held.append(group)
+        taken += size
     if held:
-        yield Piece(path, number, tuple(held), 0, taken, first)
+        yield Piece(path, number, every, tuple(held), first)
+
+
+def _by_column(piece: Piece, shares: int) -> Iterator[Piece]:
+    """The columns of a piece in so many shares; of a file that is read as a whole all together."""
+    if piece.groups is None or shares < 2:
+        yield piece
+        return
+    columns = len(piece.columns)
+    cuts = [columns * i // shares for i in range(shares + 1)]
+    for start, stop in pairwise(cuts):
+        yield Piece(piece.path, piece.file, piece.columns[start:stop], piece.groups, piece.first)
 
 
 def batches_of(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece: the wanted columns, and that with the numbers of people, if there is one."""
+    """Yield the rows of a piece: its columns, and that with the numbers of people, if there is one."""
     table = open_file(piece.path, Reader(wanted.reading))
-    names = [*wanted.names, *([] if wanted.count is None else [wanted.count])]
-    divided = isinstance(table, ParquetFile) and piece.groups is not None
-    batches = table.batches(names, piece.groups) if divided else table.batches(names)  # type: ignore[call-arg]
-    seen = 0
-    for batch in batches:
-        begin = max(piece.start - seen, 0)
-        end = batch.num_rows if piece.stop is None else min(piece.stop - seen, batch.num_rows)
-        seen += batch.num_rows
-        if begin < end:
-            yield batch.slice(begin, end - begin)
-        if piece.stop is not None and seen >= piece.stop:
-            return
+    names = [*(wanted.names[i] for i in piece.columns), *([] if wanted.count is None else [wanted.count])]
+    if isinstance(table, ParquetFile) and piece.groups is not None:
+        return table.batches(names, piece.groups)
+    return table.batches(names)

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
-from maxent.models.tables.out_of_core import stored_in
 from maxent.models.tables.parts.coding import Codes
 from maxent.models.tables.parts.descent import LOST, Descent
-from maxent.models.tables.parts.distinct import people_of_batch
-from maxent.models.tables.parts.pieces import Piece, Wanted, batches_of
+from maxent.models.tables.parts.kept import Kept, KeptRows
+
+AT_ONCE = 1 << 16
+"""Rows that are routed together."""
 
 _FITS = 2**62
 """Numbers below it are whole in an int64, with room to add."""
@@ -106,13 +107,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a process does with the rows of a piece.
+    """What a process does with some rows.
 
-    ``codes`` are of each attribute and, where the target is ``wanted``, of the classes, of which there are
+    ``codes`` are of each attribute and, where the target is wanted, of the classes, of which there are
     ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
     """
 
-    wanted: Wanted
     codes: tuple[Codes, ...]
     descent: Descent
     packing: Packing
@@ -128,11 +128,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What became of the rows of a piece.
+    """What became of some rows.
 
     ``runs`` are the paths of runs, without what each of their files ends in. ``people``, shape (n_leaves,) or, with
-    classes, (n_leaves, n_classes), are the individuals of each leaf; ``first``, shape (n_leaves,), is the first row of
-    the piece in it, -1 for none, and ``example``, shape (n_words, n_leaves), its words. ``lost`` is the first row that
+    classes, (n_leaves, n_classes), are the individuals of each leaf; ``first``, shape (n_leaves,), is the first row
+    of these in it, -1 for none, and ``example``, shape (n_words, n_leaves), its words. ``lost`` is the first row that
     no branch took, with its place and codes; ``unknown`` are the people of rows with a value that the table has not,
     and the codes of the first of these.
     """
@@ -145,31 +145,33 @@ class Routed:
     unknown: tuple[int, tuple[int, ...]] | None
 
 
-def route_piece(piece: Piece, plan: Plan) -> Routed:
-    """Route the rows of a piece to leaves, and write them as sorted runs."""
+def route_rows(kept: KeptRows, plan: Plan) -> Routed:
+    """Route rows to leaves, and write them as sorted runs."""
     leaves, attributes = plan.descent.leaves, len(plan.packing.sizes)
     people = np.zeros(leaves * (plan.n_classes if plan.classes else 1))
     first = np.full(leaves, -1)
     example = np.zeros((len(plan.packing.words), leaves), np.int64)
     lost: tuple[int, int, tuple[int, ...]] | None = None
-    strangers, stranger, before = 0, (), 0
+    strangers, stranger = 0, ()
     runs: list[str] = []
     waiting: list[Rows] = []
-    for batch in batches_of(piece, plan.wanted):
-        count = people_of_batch(batch, plan.wanted, piece)
-        columns = [
-            codes.of(stored_in(batch.column(i), form))
-            for i, (codes, form) in enumerate(zip(plan.codes, plan.wanted.forms, strict=True))
-        ]
-        table = np.column_stack([np.zeros((len(count), 0), np.int32), *columns])
+    known = [[codes.numbered(cells) for cells in column.cells()] for codes, column in _columns(plan, kept)]
+    for begin in range(kept.start, kept.stop, AT_ONCE):
+        end = min(begin + AT_ONCE, kept.stop)
+        count = kept.people(begin, end)
+        table = np.empty((end - begin, len(known)), np.int32)
+        for j, (own, column) in enumerate(zip(known, kept.columns, strict=True)):
+            table[:, j] = np.concatenate([own[cells][numbers] for cells, numbers in column.numbers(begin, end)])
         keep = np.flatnonzero(count > 0)
-        if (strange := keep[(table[keep] < 0).any(axis=1)]).size:
-            stranger = stranger or tuple(table[strange[0]].tolist())
-            strangers += int(count[strange].sum())
-            keep = keep[(table[keep] >= 0).all(axis=1)]
         table, count = table[keep], count[keep]
+        if table.min(initial=0) < 0:
+            strange = (table < 0).any(axis=1)
+            stranger = stranger or tuple(table[strange][0].tolist())
+            strangers += int(count[strange].sum())
+            keep, table, count = keep[~strange], table[~strange], count[~strange]
         codes = table[:, :attributes]
         leaf, where = plan.descent(codes)
+        before = begin - kept.start
         if len(where):
             at = int(np.flatnonzero(leaf == LOST)[0])
             lost = lost or (before + int(keep[at]), int(where[0]), tuple(codes[at].tolist()))
@@ -186,7 +188,6 @@ def route_piece(piece: Piece, plan: Plan) -> Routed:
             cell = cell * plan.n_classes + klass
         people += np.bincount(cell, count, len(people))
         waiting.append(Rows(leaf, words, count))
-        before += batch.num_rows
         if sum(map(len, waiting)) >= plan.most:
             runs.append(_written(waiting, plan.folder))
             waiting = []
@@ -194,6 +195,10 @@ def route_piece(piece: Piece, plan: Plan) -> Routed:
         runs.append(_written(waiting, plan.folder))
     totals = people.astype(np.int64).reshape((leaves, -1) if plan.classes else leaves)
     return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
+
+
+def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[Codes, Kept]]:
+    return zip(plan.codes, kept.columns, strict=True)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

@@ -14,6 +14,7 @@ import numpy as np
 from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.tables.frame import shorten
+from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_places, whole_places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,18 +125,17 @@ def _as_text(array: Any) -> Any:
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         array = array.cast(pa.large_string() if _is_text(kind) else pa.large_binary())
     coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    # DLPack, as to_numpy would import pandas: slower than reading most tables.
-    indices: IntArray = np.from_dlpack(coded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64, copy=False)
+    indices = whole_places(coded.indices)
     values = coded.dictionary
     if len(values) > len(indices):
         # Where pages stop to use a dictionary it grows from batch to batch.
         used = np.unique(indices[indices >= 0])
-        indices, values = np.where(indices < 0, -1, np.searchsorted(used, indices)), values.take(pa.array(used))
+        indices, values = np.where(indices < 0, -1, np.searchsorted(used, indices)), values.take(arrow_numbers(used))
     texts = _texts(values, indices)
     if texts.null_count:
         absent = np.array([*texts.is_null().to_pylist(), True])
         indices, texts = np.where(absent[indices], -1, indices), texts.fill_null("")
-    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32(), mask=indices < 0), texts)
+    return pa.DictionaryArray.from_arrays(arrow_places(indices), texts)
 
 
 def _texts(values: Any, indices: IntArray) -> Any:
