@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from maxent.api.decisions.check import check as check
     from maxent.api.decisions.review import review as review
     from maxent.api.decisions.verify import verify as verify
+    from maxent.api.parts.by_leaf.audit import audit_in_parts as audit_in_parts
+    from maxent.api.parts.by_leaf.audit_result import AuditInParts as AuditInParts
     from maxent.api.parts.estimate import estimate_in_parts as estimate_in_parts
     from maxent.api.parts.result import EstimateInParts as EstimateInParts
     from maxent.api.releases.convert import convert as convert
@@ -62,6 +64,8 @@ _HOME = {
     "advise": "maxent.api.decisions.advise",
     "Audit": "maxent.attacks.audit",
     "audit": "maxent.api.adversary.audit",
+    "audit_in_parts": "maxent.api.parts.by_leaf.audit",
+    "AuditInParts": "maxent.api.parts.by_leaf.audit_result",
     "audit_records": "maxent.api.adversary.audit_records",
     "audit_release": "maxent.api.adversary.audit",
     "BenchResult": "maxent.results.bench",

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parted import by_values, public, same, written
 from pyarrow import parquet
-from strategies import Case, cases, populations, styles, thorough
+from strategies import thorough
 
 import maxent
 from maxent.__main__ import main
@@ -28,48 +29,6 @@ from maxent.models.tables.parts import pieces, runs
 from maxent.solvers.apart import WorkerLost
 
 WITHOUT_SPLITS = "label,rate,counts"
-OTHER = {"seconds", "parts", "notes"}
-"""Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf."""
-
-
-def public(draw):
-    """A tree over public attributes, as it is published without samples, and its people."""
-    crowd = populations(private=(0, 0), rows=(2, 60))
-    how = styles().map(lambda style: replace(style, sampling_rate=1.0))
-    return draw(cases(crowd, kinds=("greedy", "anyhow"), style=how))
-
-
-def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, object]:
-    """The people as a Parquet file of row groups of so many rows, and what is given of them."""
-    frame = case.people.frame
-    qi, known = folder / "qi.parquet", folder / "truth.csv"
-    names = [a.name for a in case.release.attributes]
-    parquet.write_table(pa.Table.from_pandas(frame[names], preserve_index=False), qi, row_group_size=rows)
-    frame.to_csv(known, index=False)
-    return {"qi": str(qi), **({"truth": str(known)} if truth else {})}
-
-
-def same(found, expected, place="summary"):
-    """Whether two JSON values are the same, numbers to 1e-9."""
-    if ".top[" in place and place.endswith(".qi"):
-        return  # of equal divergences, but for rounding, either may be first
-    if isinstance(expected, dict):
-        assert found.keys() - OTHER == expected.keys() - OTHER, place
-        for key in expected.keys() - OTHER:
-            same(found[key], expected[key], f"{place}.{key}")
-    elif isinstance(expected, list):
-        assert len(found) == len(expected), place
-        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
-            same(one, other, f"{place}[{i}]")
-    elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), place
-    else:
-        assert found == expected, place
-
-
-def by_values(frame, case):
-    names = [a.name for a in case.release.attributes]
-    return frame.sort_values(names).reset_index(drop=True)
 
 
 @settings(parent=thorough(1), max_examples=4)
@@ -335,6 +294,7 @@ def test_the_command_writes_a_folder(release, people, tmp_path, capsys):
         (["--memory", "much"], "--memory: expected a size"),
         (["--memory", "2GB", "--report", "r.html"], "--report: expected none with"),
         (["--memory", "2GB", "--bounds"], "--bounds: expected none with"),
+        (["--memory", "2GB", "-o", "x.csv"], "-o: expected a FOLDER/"),
         (["-o", "no/where/"], "expected a new or empty folder"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,20 +183,58 @@ def audit_release(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    wanted = {"facts": facts, "count": count, "control": control, "confidence": confidence}
-    check_options(qi, rounding, **wanted, min_size=min_size, background=background)
-    check_flags(risk=risk)
+    attacks = Attacking(min_size, background, rounding, risk, sensitive, confidence)
+    attacks.check(qi, facts=facts, count=count, control=control)
     tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True, who=who)
-    case = read_case(release, tables, target, facts=facts, risk=risk or None, control=control)
+    return audit_read(read_case(release, tables, target, **attacks.of_trees(tables)), attacks)
+
+
+@dataclass(frozen=True, slots=True)
+class Attacking:
+    """Parameters of `audit` for the attacks, whatever the tables."""
+
+    min_size: int = 1
+    background: int = 1
+    rounding: Rounding = "auto"
+    risk: bool = False
+    sensitive: str | Iterable[str] | None = None
+    confidence: float = 0.99
+
+    def check(self, qi: object, **of_tables: object) -> None:
+        """Refuse what is wrong, and options ``of_tables`` without a table.
+
+        Raises
+        ------
+        InvalidInput
+            Naming each of them.
+        """
+        numbers: dict[str, Any] = {"min_size": self.min_size, "background": self.background}
+        check_options(qi, self.rounding, **of_tables, confidence=self.confidence, **numbers)
+        check_flags(risk=self.risk)
+
+    def of_trees(self, tables: Tables) -> dict[str, Any]:
+        """The options that only trees have, for `maxent.api.case.read_case`."""
+        return {"facts": tables.facts, "risk": self.risk or None, "control": tables.control}
+
+
+def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
+    """The audit of a case; the parameters and errors are those of `audit`.
+
+    Raises
+    ------
+    InvalidInput
+        As there.
+    """
     if case.joined is not None:
-        check_unused("one release", risk=risk or None)
-    codes = sensitive_codes(sensitive, case.release.target)
-    found = audit_case(case, min_size=min_size, background=background, rounding=rounding, risk=risk)
+        check_unused("one release", risk=attacks.risk or None)
+    codes = sensitive_codes(attacks.sensitive, case.release.target)
+    numbers = {"min_size": attacks.min_size, "background": attacks.background}
+    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk)
     if not isinstance(found, Audit):
         return found
     judged = replace(case, sensitive=codes, controls=None)
-    search = mending(judged, Knowledge(rounding=rounding), Solving(), None)
-    return replace(found, beside=_beside(found, case, codes, confidence), mended=search)
+    search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
+    return replace(found, beside=_beside(found, case, codes, attacks.confidence), mended=search)
 
 
 def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:

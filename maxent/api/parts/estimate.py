@@ -14,12 +14,12 @@ from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
-from maxent.api.parts.folder import InParts, made, moved
+from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
 from maxent.api.parts.leaves import solve_leaves
 from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
-from maxent.api.parts.result import POSTERIORS, EstimateInParts, FarFrom
+from maxent.api.parts.result import EstimateInParts, FarFrom
 from maxent.api.parts.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
 from maxent.api.parts.workers import Told, workers_of
 from maxent.constraints.kinds.context import Noise

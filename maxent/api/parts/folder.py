@@ -9,17 +9,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from maxent.api.parts.memory import memory_of
-from maxent.api.parts.result import POSTERIORS
 from maxent.models.arrays import IntArray
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+POSTERIORS = "part-{:05d}.parquet"
+"""Names of the files of results in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,21 @@ def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
         found.append(folder / POSTERIORS.format(number))
         os.replace(path, found[-1])
     return tuple(found)
+
+
+def frame_of(folder: Path | None, files: Iterable[Path], what: str) -> DataFrame:
+    """The rows of all files of results.
+
+    Raises
+    ------
+    InvalidInput
+        Where no folder was asked for, in which they would be kept.
+    """
+    if folder is None:
+        raise invalid("options", ARGUMENT, "folder", f"a folder, where {what} are kept", "none")
+    import pandas as pd
+
+    return pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
 
 
 class PartFile:

@@ -13,15 +13,20 @@ from maxent.models.text.sizes import size_text
 
 def links_of(release: Release) -> Iterator[str]:
     """What of a release needs more of its people than their leaves, in words; nothing where leaves will do."""
+    yield from links_of_attacks(release)
+    if release.target.of:
+        yield "several sensitive columns"
+    if release.sampled:
+        yield "counts of samples"
+
+
+def links_of_attacks(release: Release) -> Iterator[str]:
+    """The same for attacks alone."""
     if len(release.trees) > 1:
         yield "several trees"
     tested = {node.attribute for tree in release.trees for node in tree.nodes}
     if any(attribute.name in tested for attribute in release.private):
         yield "splits on private attributes"
-    if release.target.of:
-        yield "several sensitive columns"
-    if release.sampled:
-        yield "counts of samples"
     if release.boosting is not None:
         yield "scores of boosted trees"
 
@@ -42,5 +47,5 @@ def check_fits(case: Case, linked: Iterable[str], memory: int) -> None:
     """
     if (need := SINGLE * len(case.people)) > memory:
         people = f"{len(case.people):,} distinct quasi-identifiers"
-        expected = f"about {size_text(need)} for {people}, estimated together as these link them: {', '.join(linked)}"
+        expected = f"about {size_text(need)} for {people}, taken together as these link them: {', '.join(linked)}"
         raise invalid("options", ARGUMENT, "memory", expected, size_text(memory))

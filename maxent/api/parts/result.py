@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxent.api.parts.folder import frame_of
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, counted
 from maxent.results.estimate import Estimate
@@ -16,9 +17,6 @@ from maxent.text.estimate import kinds_line, summary_lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-POSTERIORS = "part-{:05d}.parquet"
-"""Names of the files of posteriors in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +111,7 @@ class EstimateInParts(Estimate):
         InvalidInput
             Without a folder.
         """
-        if self.folder is None:
-            raise invalid("options", ARGUMENT, "folder", "a folder, where posteriors are kept", "none")
-        import pandas as pd
-
-        return pd.concat([pd.read_parquet(path) for path in self.files], ignore_index=True)
+        return frame_of(self.folder, self.files, "posteriors")
 
     def lines(self) -> list[str]:
         """What is disclosed, in lines for people to read."""

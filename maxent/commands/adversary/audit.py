@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.progress import UNRELIABLE, Job, tell, tell_noticed
+from maxent.command_line import part_options as parts
+from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import FilesPerhapsOfPeople, Who, named, split_files
 from maxent.command_line.verdict import Asked, asked
 from maxent.results.reliability import NOT_ABOUT_THEM
+
+if TYPE_CHECKING:
+    from maxent.attacks.audit import Audit
+    from maxent.attacks.records import RecordsAudit
 
 EXAMPLES = (
     "maxent audit tree.json",
@@ -29,7 +34,7 @@ ControlPeople = Annotated[
 ]
 
 
-@reads_files(without=["report", "title", "purpose"], asked=asked)
+@reads_files(without=["report", "title", "purpose"], asked=asked, work=parts.work)
 def command(
     qi: FilesPerhapsOfPeople,
     min_size: opt.MinSize = 1,
@@ -56,17 +61,9 @@ def command(
     confidence: opt.Confidence = 0.99,
     sensitive: opt.Sensitive = None,
     reading: Any = None,
+    work: Any = None,
     as_json: opt.Json = False,
-    output: Annotated[
-        str | None,
-        panels.output(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the result: a row per quasi-identifier, without QI per leaf, by suffix: .csv, .parquet "
-            "or .json.",
-        ),
-    ] = None,
+    output: parts.OutputOfPeople = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
 ) -> Job:
@@ -74,6 +71,7 @@ def command(
 
     QI links people to leaves. --facts, --control and --count need it, and --risk for trees that split numbers. Of the
     limits, the attacks alone judge --min-k; of the others they can only tell which are not kept: estimate judges these.
+    --memory, --jobs, --dask and -o FOLDER/ take people in parts.
     """
     options = {
         "min_size": min_size,
@@ -89,7 +87,7 @@ def command(
         "confidence": confidence,
         "who": who,
     }
-    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
+    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal, work)
 
 
 def _run(
@@ -99,22 +97,25 @@ def _run(
     outputs: dict[str, str | None],
     asked: Asked,
     csv_literal: bool,
+    work: parts.Work,
 ) -> int:
     trees, tables = split_files(files, needed=False)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.text.terminal import print_json, print_lines
 
-    inputs = [*files, options["facts"], options["control"]]
+    inputs, written = [*files, options["facts"], options["control"]], outputs["-o"]
+    in_parts = work.in_parts(written)
+    if in_parts:
+        outputs = {**outputs, "-o": None}
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
     limits = asked.limits()
-    from maxent.api.adversary.audit import audit_release
     from maxent.attacks.audit import Audit
     from maxent.disclosure.judging import judge_rows
     from maxent.disclosure.registry import audited
     from maxent.text.audit import print_audit
 
-    found = audit_release(trees, tables or None, **options)
+    found = _in_parts(trees, tables, options, work, written, inputs) if in_parts else _whole(trees, tables, options)
     tell_noticed(found.noticed)
     if isinstance(found, Audit):
         verdict = found.judged(limits, named(trees))
@@ -135,3 +136,31 @@ def _run(
         return status
     tell(NOT_ABOUT_THEM)
     return UNRELIABLE
+
+
+def _whole(trees: list[str], tables: list[str], options: dict[str, Any]) -> Audit | RecordsAudit:
+    from maxent.api.adversary.audit import audit_release
+
+    return audit_release(trees, tables or None, **options)
+
+
+def _in_parts(
+    trees: list[str],
+    tables: list[str],
+    options: dict[str, Any],
+    work: parts.Work,
+    output: str | None,
+    inputs: list[str | None],
+) -> Audit | RecordsAudit:
+    """The audit of people in parts."""
+    from maxent.api.adversary.audit import Attacking
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.case import Tables, taken
+    from maxent.api.parts.by_leaf.audit import audit_tables
+
+    where, how = work.where(output, inputs), Solving(jobs=work.jobs, dask=work.dask)
+    people = taken(Tables, {**options, "qi": tables or None, "proved": True})
+    with progress() as told:
+        return audit_tables(
+            trees, people, taken(Attacking, options), how, where, target=options["target"], progress=told
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,7 +78,7 @@ def command(
         "reading": reading,
         "who": who,
     }
-    if memory is not None or is_folder(output):
+    if memory is not None or parts.is_folder(output):
         from maxent.commands.adversary.estimate_in_parts import run
 
         refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
@@ -133,11 +132,6 @@ def _run(
         return status
     tell(not_reliable(result.outcome.status))
     return UNRELIABLE
-
-
-def is_folder(output: str | None) -> bool:
-    """Whether an output is a folder, by how it is written, or as there is one."""
-    return output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
 
 
 def _level(bounds: bool, level: opt.LevelName | None) -> str | None:

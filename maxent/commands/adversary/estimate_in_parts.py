@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maxent.command_line.options import inputs
+from maxent.command_line.part_options import where as in_parts
 from maxent.command_line.progress import UNRELIABLE, progress, tell, tell_noticed
 from maxent.command_line.release_files import named, split_files
 from maxent.command_line.verdict import Asked
@@ -26,10 +27,8 @@ def run(
     from maxent.api.case import Tables, taken
     from maxent.api.compile import Knowledge
     from maxent.api.parts.estimate import estimate_tables
-    from maxent.api.parts.folder import InParts
     from maxent.api.parts.result import EstimateInParts
     from maxent.disclosure.judging import judge_rows
-    from maxent.models.files.output import check_apart
     from maxent.results.solved import described, estimate_numbers
     from maxent.solvers.forecast import hearing
     from maxent.text.estimate import print_estimate
@@ -37,9 +36,7 @@ def run(
 
     trees, people = split_files(files)
     _check_refused(refused)
-    where = InParts.of(output, memory)
-    if output is not None:
-        check_apart({"-o": output}, [*files, *inputs(options)])
+    where = in_parts(output, memory, [*files, *inputs(options)])
     limits = asked.limits()
     how, tables = taken(Solving, options), taken(Tables, {**options, "qi": people})
     with progress() as told, hearing(tell):

@@ -239,6 +239,23 @@ def sizes_of(runs: Sequence[str], leaves: int) -> IntArray:
     return found
 
 
+def smallest_of(runs: Sequence[str], n_words: int, leaves: int) -> IntArray:
+    """The words of the smallest row of each leaf in all runs, shape (n_words, n_leaves); 0 of leaves without any."""
+    found, known = np.zeros((n_words, leaves), np.int64), np.zeros(leaves, bool)
+    for run in runs:
+        leaf, words = (np.load(f"{run}.{name}.npy", mmap_mode="r") for name in ("leaf", "words"))
+        first = np.flatnonzero(np.diff(leaf, prepend=-1))
+        here = np.array(leaf[first])
+        smallest = np.array(words[:, first])
+        both = np.concatenate([found[:, here], smallest], axis=1)
+        order = np.empty(2 * len(here), np.int64)
+        order[np.lexsort(both[::-1])] = np.arange(2 * len(here))
+        new = ~known[here] | (order[len(here) :] < order[: len(here)])
+        found[:, here[new]] = smallest[:, new]
+        known[here] = True
+    return found
+
+
 def remove_runs(runs: Sequence[str]) -> None:
     """Remove the files of runs."""
     for run in runs:

@@ -1,0 +1,154 @@
+"""Audits of more people than memory holds: the attacks work on leaves, and whoever is in one shares what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxent.api.adversary.audit import Attacking, audit_read
+from maxent.api.adversary.estimate import Progress, Solving
+from maxent.api.case import Published, Tables, read_case
+from maxent.api.parts.by_leaf.audit_result import AuditInParts
+from maxent.api.parts.by_leaf.opened import (
+    case_of_leaves,
+    groups_for,
+    named,
+    opened_and_linked,
+    resources_of,
+    scanned_people,
+    told,
+    written_whole,
+)
+from maxent.api.parts.by_leaf.rows import Writing, row_of_leaf, table_of, write_group
+from maxent.api.parts.folder import InParts
+from maxent.api.parts.linked import check_fits, links_of_attacks
+from maxent.api.parts.posteriors import pickled
+from maxent.api.parts.scan import Resources, Scanned
+from maxent.attacks.audit import Audit
+from maxent.attacks.records import RecordsAudit
+from maxent.attacks.tables import people_table
+from maxent.models.formats.release_reader import Records
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source
+from maxent.models.trees.printed_rates import Rounding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maxent.models.arrays import IntArray
+
+KINDS = ("string", "int64", "int64", "int64", "string", "string")
+"""Types of the columns of an audit after attributes and ``count``, as `maxent.attacks.audit.Audit.individuals`."""
+
+
+def audit_in_parts(
+    release: Release | Records,
+    qi: Source,
+    folder: str | PathLike[str] | None = None,
+    *,
+    memory: int | str | None = None,
+    min_size: int = 1,
+    background: int = 1,
+    facts: Source | None = None,
+    count: str | None = None,
+    rounding: Rounding = "auto",
+    risk: bool = False,
+    jobs: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+    reading: Reading | None = None,
+    control: Source | None = None,
+    sensitive: str | Iterable[str] | None = None,
+    confidence: float = 0.99,
+) -> Audit | RecordsAudit:
+    """The structural attacks on a release about more people than memory holds.
+
+    The people of one tree whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`, and attacked
+    there; the numbers are those of `maxent.audit`. Where something links people of different leaves (several trees,
+    splits on private attributes, scores of boosted trees, ``facts``, records), they are taken together in one process.
+
+    Parameters
+    ----------
+    release, min_size, background, facts, count, rounding, risk, reading, control, sensitive, confidence
+        As for `maxent.audit`; ``control`` people are read as a whole.
+    qi : path or pattern
+        As for `maxent.audit`, but files.
+    folder : path, optional
+        A folder for what is found of people, which is new or empty: Parquet files with the columns of
+        `Audit.individuals`, a row per distinct quasi-identifier, in the order of leaves.
+    memory, jobs, dask, progress
+        As for `maxent.estimate_in_parts`.
+
+    Returns
+    -------
+    Audit or, of generalised records, RecordsAudit
+        An `AuditInParts`, or where people are linked a plain one.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
+        for memory, saying what links them.
+    """
+    where, how = InParts.of(folder, memory), Solving(jobs=jobs, dask=dask)
+    attacks = Attacking(min_size, background, rounding, risk, sensitive, confidence)
+    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True)
+    return audit_tables(release, tables, attacks, how, where, progress=progress)
+
+
+def audit_tables(
+    published: Published,
+    tables: Tables,
+    attacks: Attacking,
+    how: Solving,
+    where: InParts,
+    *,
+    target: str | None = None,
+    progress: Progress | None = None,
+) -> Audit | RecordsAudit:
+    """The audit of tables in parts; the parameters and the result are those of `audit_in_parts`.
+
+    Raises
+    ------
+    InvalidInput
+        As there.
+    """
+    attacks.check(tables.qi, facts=tables.facts, count=tables.count, control=tables.control)
+    tell = progress or (lambda text, done, total: None)
+    reader = reader_of(tables.reading)
+    opened, linked = opened_and_linked(published, tables, links_of_attacks, target, reader)
+    if linked:
+        case = read_case(opened, tables, target, **attacks.of_trees(tables))
+        check_fits(case, linked, where.memory)
+        whole = audit_read(case, attacks)
+        if (frame := whole.individuals) is not None:
+            written_whole(frame, where)
+        return whole
+    with resources_of(where, how) as with_:
+        scanned = scanned_people(opened, tables, reader, with_, tell)
+        case, leaf = case_of_leaves(opened, tables, reader, scanned)
+        found = audit_read(case, attacks)
+        assert isinstance(found, Audit)
+        files = () if where.folder is None else _written(found, leaf, scanned, where, with_, tell)
+        return AuditInParts.of(found, len(leaf), where.folder, files)
+
+
+def _written(
+    found: Audit, leaf: IntArray, scanned: Scanned, where: InParts, with_: Resources, tell: Progress
+) -> tuple[Path, ...]:
+    """Write what is found of the people of every leaf."""
+    frame = people_table(found)
+    assert found.people is not None
+    assert frame is not None
+    in_order = leaf[np.argsort(found.people.lines, kind="stable")]
+    at = row_of_leaf(in_order, len(scanned.people))
+    first = len(scanned.coded.attributes) + 1
+    columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(KINDS))
+    names, levels = tuple(map(str, frame.columns)), scanned.coded.levels
+    job = Writing(scanned.runs, scanned.packing, levels, names, columns, at, with_.folder)
+    path, groups = pickled(job, with_.folder / "found"), groups_for(scanned, with_)
+    return named(with_.workers.map(write_group, [(g, path) for g in groups], told(tell, "writing people")), where)
