@@ -146,7 +146,7 @@ def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, s
         release_rates(release, None if release.sampled else sizes, settings.rounding),
         settings.marginal,
         settings.facts,
-        Counting(release.sampling_rate, release.suppressed_below, settings.alpha),
+        Counting(release.sampling_rate, release.suppressed_below, settings.alpha, release.rounded),
         sums,
         sizes,
         settings.impurity,
@@ -210,7 +210,7 @@ def implied_marginal(release: Release) -> FloatArray:
     InvalidInput
         When they do not imply it: a tree's root, or all leaves of one tree, must state exact counts.
     """
-    if not release.sampled and release.suppressed_below <= 1:
+    if not release.sampled and not release.blurred:
         for tree in release.trees:
             stating = [tree.root] if tree.root.counts is not None else list(tree.leaves)
             whole = tree.root.counts is not None or not any(b.child is None for n in tree.nodes for b in n.branches)
@@ -228,7 +228,7 @@ def implied_marginal(release: Release) -> FloatArray:
 
 
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
-    """Sampling and suppression of the published counts."""
+    """Sampling, suppression and rounding of the published counts."""
     what = "count" if context.release.target.numbers is None else "mean"
     if context.noise == "likelihood":
         yield (
@@ -250,6 +250,8 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
         )
     elif context.suppressed:
         yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"
+    elif context.release.rounded is not None:
+        yield context.release.rounded.in_words
 
 
 def notes_of(context: Context, settings: Settings, confidence: float, countable: int, *, unfinished: bool) -> list[str]:

@@ -15,9 +15,9 @@ from maxent.models.trees.restate import CountsReader, counts_reader, majority
 def of_target(release: Release, part: int) -> Release:
     """The same trees about one column: classes are its own, and counts are sums over those of the others.
 
-    Labels and rates of combinations say nothing alone of one column, unless they imply counts. Nor do counts that may
-    have been suppressed, and splits were compared for all columns together: all of these are left out, which is sound.
-    A label is then only what a leaf predicts: the class that the label of a combination has.
+    Labels and rates of combinations say nothing alone of one column, unless they imply counts. Nor do counts that are
+    rounded or may have been suppressed, and splits were compared for all columns together: all of these are left out,
+    which is sound. A label is then only what a leaf predicts: the class that the label of a combination has.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ def of_target(release: Release, part: int) -> Release:
         None if release.defense and release.defense.parameters.get("class") == "public" else release.defense,
         release.resampled,
         labels="decided",
+        rounded=release.rounded,
     )
 
 

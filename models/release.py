@@ -23,6 +23,7 @@ from maxent.models.release_content import Predicts as Predicts
 from maxent.models.release_content import Role as Role
 from maxent.models.release_content import Target as Target
 from maxent.models.release_content import Tree as Tree
+from maxent.models.rounding.rounded import Rounded as Rounded
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,7 +33,7 @@ class Release(Content):
     Records entered each tree's counts with probability ``sampling_rate``, and counts below
     ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
     ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
-    ``predicts``, ``boosting`` and ``labels`` are described at `maxent.models.release_content.Content`.
+    ``predicts``, ``boosting``, ``labels`` and ``rounded`` are described at `maxent.models.release_content.Content`.
     """
 
     def save(self, path: str | PathLike[str]) -> None:

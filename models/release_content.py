@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.text.display import Display, Shown, counted
 
 FORMAT = "maxent/1"
@@ -215,7 +219,8 @@ class Content(Shown):
     ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
     ``predicts`` says how the trees predict: by the label of the only one, by votes, by the mean of their shares, or by
     the sum of their scores, which ``boosting`` describes. ``labels`` are those of a ``majority``, or ``decided`` under
-    costs, weights or priors, and then no statement about the records.
+    costs, weights or priors, and then no statement about the records. ``rounded``: every ``n`` and count was rounded
+    to a multiple of a base, each for itself; nothing else about records is stated then but labels.
     """
 
     target: Target
@@ -228,11 +233,25 @@ class Content(Shown):
     predicts: Predicts | None = None
     boosting: Boosting | None = None
     labels: Labels = "majority"
+    rounded: Rounded | None = None
 
     @property
     def sampled(self) -> bool:
         """Whether each tree counts a sample of the records, or some repeatedly, so that its numbers are not theirs."""
         return self.sampling_rate < 1 or self.resampled is not None
+
+    @property
+    def blurred(self) -> bool:
+        """Whether a published number may stand for several: some are suppressed, or all are rounded."""
+        return self.suppressed_below > 1 or self.rounded is not None
+
+    def behind(self, published: IntArray) -> tuple[IntArray, IntArray]:
+        """Fewest and most records, of those that were counted, that published numbers stand for; shapes as given."""
+        low, high = published, np.where(published > 0, published, max(self.suppressed_below - 1, 0))
+        if self.rounded is None:
+            return low, high
+        low, most = self.rounded.behind(published)
+        return low, np.maximum(high, most)
 
     @property
     def public(self) -> tuple[Attribute, ...]:
@@ -252,6 +271,7 @@ class Content(Shown):
             "leaves": str(sum(node.is_leaf for tree in self.trees for node in tree.nodes)),
             "sampling rate": "" if self.sampling_rate == 1 else f"{self.sampling_rate:g}",
             "draws per tree": "" if self.resampled is None else str(self.resampled),
+            "rounded counts": "" if self.rounded is None else str(self.rounded),
             "defense": "" if self.defense is None else self.defense.method,
             "predicts": "" if self.predicts is None else self.predicts,
         }

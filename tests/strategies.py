@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
+from maxent.models.rounding.rounded import ROUNDING_METHODS, Rounded
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -317,11 +318,26 @@ class Style:
     hides_n: bool = False  # whether the limit holds for n as well
     sampling_rate: float = 1.0
     seed: int = 0
+    rounded: Rounded | None = None
+
+    def number(self, n: int, dice: np.random.Generator) -> int:
+        """A number of records as it is published, but for suppression."""
+        if self.rounded is None:
+            return n
+        base, over = self.rounded.base, n % self.rounded.base
+        up = {
+            "nearest": 2 * over > base or (2 * over == base and dice.random() < 0.5),
+            "random": over > 0 and dice.random() < 0.5,
+            "down": False,
+        }[self.rounded.method]
+        return n - over + base * up
 
 
 @st.composite
 def styles(draw: Draw, *, blurred: bool = True) -> Style:
-    kind = draw(st.sampled_from(("plain", "plain", "removal", "suppressed", "sampled") if blurred else ("plain",)))
+    kind = draw(
+        st.sampled_from(("plain", "plain", "removal", "suppressed", "sampled", "rounded") if blurred else ("plain",))
+    )
     return Style(
         leaf=draw(st.sampled_from(("label", "rate", "rate and n", "counts", "all", "mixture", "mixture"))),
         inner=draw(st.sampled_from(("nothing", "nothing", "counts", "n", "mixture"))),
@@ -331,7 +347,13 @@ def styles(draw: Draw, *, blurred: bool = True) -> Style:
         hides_n=draw(st.booleans()),
         sampling_rate=draw(st.sampled_from((0.3, 0.5, 0.9))) if kind == "sampled" else 1.0,
         seed=draw(st.integers(0, 2**32 - 1)),
+        rounded=draw(roundings()) if kind == "rounded" else None,
     )
+
+
+@st.composite
+def roundings(draw: Draw) -> Rounded:
+    return Rounded(draw(st.sampled_from((2, 3, 4, 5, 10))), draw(st.sampled_from(ROUNDING_METHODS)))
 
 
 STATES = {
@@ -348,7 +370,8 @@ STATES = {
 def publish(draw: Draw, people: People, root: Grown, style: Style, induction: Induction, number: int = 0) -> Tree:
     """A grown tree as it is published, with statements that are true of the people (or of a sample of them)."""
     # A strategy would draw samples as unlikely as can be; the intervals hold for random ones.
-    kept = np.random.default_rng((style.seed, number)).random(len(people)) < style.sampling_rate
+    dice = np.random.default_rng((style.seed, number))
+    kept = dice.random(len(people)) < style.sampling_rate
     ids: dict[int, str] = {}
     order: list[Grown] = []
     stack = [root]
@@ -366,10 +389,13 @@ def publish(draw: Draw, people: People, root: Grown, style: Style, induction: In
         n = int(counts.sum())
         label = draw(st.sampled_from(np.flatnonzero(counts == counts.max()).tolist()))
         rate = (n - int(counts[label])) / n if n else None
-        shown = {c: int(v) if v >= style.suppressed_below else 0 for c, v in zip(people.classes, counts, strict=True)}
+        shown = {
+            c: style.number(int(v), dice) if v >= style.suppressed_below else 0
+            for c, v in zip(people.classes, counts, strict=True)
+        }
         stated = Node(
             ids[id(at)],
-            n=(0 if style.hides_n and n < style.suppressed_below else n) if "n" in bits else None,
+            n=(0 if style.hides_n and n < style.suppressed_below else style.number(n, dice)) if "n" in bits else None,
             counts=shown if "c" in bits else None,
         )
         if at.attribute:
@@ -380,7 +406,7 @@ def publish(draw: Draw, people: People, root: Grown, style: Style, induction: In
         return replace(
             stated,
             label=people.classes[label] if "l" in bits else None,
-            error_rate=rate if "l" in bits and "r" in bits else None,
+            error_rate=rate if "l" in bits and "r" in bits and style.rounded is None else None,
         )
 
     def branch(at: Grown, cut: Cut, child: Grown) -> Branch:
@@ -417,7 +443,12 @@ def cases(
             steps = draw(make(crowd, kind == "private"))
             forest.append(publish(draw, crowd, grow(crowd, steps), how, steps.induction, number))
     release = Release(
-        Target("Y", crowd.classes), crowd.attributes, tuple(forest), how.sampling_rate, how.suppressed_below
+        Target("Y", crowd.classes),
+        crowd.attributes,
+        tuple(forest),
+        how.sampling_rate,
+        how.suppressed_below,
+        rounded=how.rounded,
     )
     return Case(crowd, release, how.digits)
 

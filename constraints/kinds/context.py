@@ -79,6 +79,10 @@ class Context:
         return self.release.sampled
 
     @property
+    def rounded(self) -> bool:
+        return self.release.rounded is not None
+
+    @property
     def suppressed(self) -> bool:
         return self.release.suppressed_below > 1
 
@@ -103,9 +107,9 @@ class Context:
         return None if math.isnan(size) else size
 
     def records(self, tree: int, place: int, node: Node) -> float | None:
-        """Individuals in a place as the table, or else the release, tells; a suppressed ``n`` of 0 tells nothing."""
+        """Individuals in a place as the table, or else the release, tells; not by an ``n`` that may be another."""
         size = self.size(tree, place)
-        return size if size is not None else None if self.suppressed and node.n == 0 else node.n
+        return size if size is not None else None if self.rounded or (self.suppressed and node.n == 0) else node.n
 
 
 @dataclass(frozen=True, slots=True)

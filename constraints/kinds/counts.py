@@ -1,4 +1,4 @@
-"""Counts: the records of each class in a node, or what sampling and suppression leave of them."""
+"""Counts: the records of each class in a node, or what sampling, suppression and rounding leave of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maxent.models.sparse_counts import positive_counts
 
 
 def counts(context: Context) -> Iterator[Linear]:
-    """The mass of each class in a node is its count, or within what sampling and suppression leave of it."""
+    """The mass of each class in a node is its count, or within what sampling, suppression and rounding leave of it."""
     if context.release.resampled is not None:
         return  # draws are no records: see `maxent.constraints.kinds.bootstrap.resampled`
     classes, each = context.release.target.classes, np.eye(context.n_classes)
@@ -39,7 +39,7 @@ def _true_counts(
     context: Context, published: IntArray, stating: list[tuple[int, int, Node]]
 ) -> tuple[IntArray, IntArray]:
     """Smallest and largest true counts behind those of some places, shapes (n_places, n_classes)."""
-    if not context.sampled and not context.suppressed:
+    if not context.sampled and not context.release.blurred:
         return published, published
     sizes = (context.size(t, place) for t, place, _ in stating)
     most = np.array([context.table.individuals if size is None else size for size in sizes], np.int64)
@@ -76,7 +76,7 @@ def _counted(classes: tuple[str, ...], lower: list[int], upper: list[int]) -> st
 KIND = Kind(
     "counts",
     "counts: so many of a node's people have this class",
-    r"m_{\Lambda,x} = n_{\Lambda,x} \quad \text{or within what sampling and suppression leave of it}",
+    r"m_{\Lambda,x} = n_{\Lambda,x} \quad \text{or within what sampling, suppression and rounding leave of it}",
     counts,
     "counts",
 )

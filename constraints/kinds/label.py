@@ -16,7 +16,7 @@ from maxent.models.sparse_counts import check_size, positive_counts
 
 def stated_label(context: Context, node: Node) -> str | None:
     """The label of a leaf, as stated or as its counts imply (the first of the most frequent classes)."""
-    if node.label is not None or not node.is_leaf or node.counts is None or context.suppressed:
+    if node.label is not None or not node.is_leaf or node.counts is None or context.release.blurred:
         return node.label
     positive = positive_counts(node.counts)
     best = max(positive.values(), default=0)

@@ -20,7 +20,7 @@ LITERALLY = RateReader()
 def stated_rate(context: Context, node: Node) -> float | None:
     """The error rate of a leaf, as stated or as its counts imply."""
     label = stated_label(context, node)
-    if node.error_rate is not None or label is None or node.counts is None or context.suppressed:
+    if node.error_rate is not None or label is None or node.counts is None or context.release.blurred:
         return node.error_rate
     total = total_count(node.counts)
     return (total - node.counts[label]) / total if total else None

@@ -1,4 +1,4 @@
-"""Intervals of true counts from sampled, suppressed counts (private random trees, Waseda et al. 2025).
+"""Intervals of true counts from sampled or rounded, suppressed counts (private random trees, Waseda et al. 2025).
 
 A published count is 0, or a Binomial(n, beta) draw that was at least the suppression threshold. The intervals are
 exact (Clopper & Pearson 1934), each at the level ``alpha`` over the number of counts, so that all hold together with
@@ -19,7 +19,7 @@ import numpy as np
 
 from maxent.constraints.cells import Cells
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.release import Release
+from maxent.models.release import Release, Rounded
 from maxent.models.tables.qi_table import QITable
 
 ROUNDING = 1e-9
@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Sampling and suppression of counts.
+    """Sampling, suppression and rounding of counts.
 
     Attributes
     ----------
@@ -38,11 +38,14 @@ class Counting:
         Counts below it were published as 0.
     alpha : float
         Probability that the interval of a count may miss, split over both sides (unused when ``rate`` is 1).
+    rounded : Rounded, optional
+        How all counts were rounded; not those of samples.
     """
 
     rate: float
     suppressed_below: int
     alpha: float
+    rounded: Rounded | None = None
 
 
 def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -> tuple[IntArray, IntArray]:
@@ -64,6 +67,9 @@ def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -
         top = int(max(most.max(initial=0), drawn.max(initial=0))) + 1
         low = _of_each(published, lambda c: _smallest(lambda n: _upper_tail(c, n, rate) > side, c, top))
         high = _of_each(drawn, lambda c: _smallest(lambda n: _lower_tail(c, n, rate) <= side, c, top) - 1)
+    if counting.rounded is not None:
+        low, high = counting.rounded.behind(published)
+        published = low
     low = np.minimum(low, np.maximum(most, published))
     return low, np.maximum(np.minimum(high, most), low)
 

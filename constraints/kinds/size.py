@@ -11,7 +11,7 @@ from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program import Contradiction, Linear
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import Origin
-from maxent.models.release import Release
+from maxent.models.release import Node, Release
 from maxent.models.sparse_counts import total_count
 from maxent.models.trees.places import Places
 
@@ -40,7 +40,7 @@ def pruned_sizes(release: Release, places: Places) -> Iterator[SizeBound]:
     if least is None:
         return
     for place, node in enumerate(tree.nodes):
-        if node.is_leaf and node.n is None and node.counts is None:
+        if node.is_leaf and (release.rounded is not None or (node.n is None and node.counts is None)):
             says = f"at least k = {least} records, as the leaf was not pruned"
             yield SizeBound(place, Origin("leaf", node.id), float(least), np.inf, says)
     if facts.removed_below is None:
@@ -66,8 +66,10 @@ def sizes(context: Context) -> Iterator[Linear]:
     for t, place, node in context.nodes():
         if node.n is None or context.size(t, place) is not None or (context.suppressed and node.n == 0):
             continue
-        n = np.array([float(node.n)])
-        yield Linear("n", context.origin(t, node), context.region(t, place), ones, n, n, f"n {node.n}")
+        low, high = context.release.behind(np.array([node.n]))
+        says = f"n {node.n}" if low == high else f"n {low[0]} to {high[0]}"
+        n = (low.astype(float), high.astype(float))
+        yield Linear("n", context.origin(t, node), context.region(t, place), ones, *n, says)
     for bound in pruned_sizes(context.release, context.cells.trees[0].places):
         if context.size(0, bound.place) is None:
             region, lower, upper = context.region(0, bound.place), np.array([bound.low]), np.array([bound.high])
@@ -85,16 +87,25 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
                 said, at_least = node.distinct if node.distinct is not None else min(said or 0, 1), True
             if size is None or said is None or (context.suppressed and said == 0):
                 continue
-            off = max(said - size, 0.0) if at_least else abs(said - size)
+            least, most = (said, said) if not context.rounded else _rounded_size(context, node)
+            off = max(least - size, 0.0 if at_least else size - most, 0.0)
             if off:
+                told = f"{said:,}" if least == most else f"{least:,} to {most:,}"
                 yield Contradiction(
-                    context.origin(t, node), f"{said:,} records, but {size:,.0f} individuals of the table reach it", off
+                    context.origin(t, node), f"{told} records, but {size:,.0f} individuals of the table reach it", off
                 )
     for bound in pruned_sizes(context.release, context.cells.trees[0].places):
         size = context.size(0, bound.place)
         if size is not None and not bound.low <= size <= bound.high:
             off = max(bound.low - size, size - bound.high)
             yield Contradiction(bound.origin, f"{bound.says}, but {size:,.0f} individuals of the table reach it", off)
+
+
+def _rounded_size(context: Context, node: Node) -> tuple[int, int]:
+    """Fewest and most records that a rounded ``n``, or else rounded counts together, stand for."""
+    numbers = [node.n] if node.n is not None else list((node.counts or {}).values())
+    low, high = context.release.behind(np.array(numbers, np.int64))
+    return int(low.sum()), int(high.sum())
 
 
 KIND = Kind(

@@ -105,27 +105,28 @@ def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
     low, high = np.zeros((n, len(classes)), np.int64), np.full((n, len(classes)), MANY)
     least, most, labels = np.zeros(n, np.int64), np.full(n, MANY), np.full(n, -1)
     number = {name: x for x, name in enumerate(classes)}
-    hidden = max(release.suppressed_below - 1, 0)  # people whom a count of 0 may stand for
     for place, node in enumerate(places.tree.nodes):
         if node.counts is not None:
-            high[place] = hidden
+            published = np.zeros(len(classes), np.int64)
             for name, count in positive_counts(node.counts).items():
-                low[place, number[name]] = high[place, number[name]] = count
+                published[number[name]] = count
+            low[place], high[place] = release.behind(published)
             least[place], most[place] = low[place].sum(), high[place].sum()
-        if hidden:
+        if release.suppressed_below > 1:
             continue
         if node.n is not None:
-            least[place] = most[place] = node.n
+            (few,), (many,) = release.behind(np.array([node.n]))
+            least[place], most[place] = max(few, least[place]), min(many, most[place])
             if node.counts is None:
-                low[place], high[place] = _by_rates(node, classes, reader)
-        if node.counts is None and node.label is not None and release.labels == "majority":
+                low[place], high[place] = _by_rates(node, int(many), classes, reader)
+        open_ = node.counts is None or release.rounded is not None
+        if open_ and node.label is not None and release.labels == "majority":
             labels[place] = number[node.label]
     return TreeCounts(places, low, high, least, most, labels)
 
 
-def _by_rates(node: Node, classes: tuple[str, ...], reader: RateReader) -> tuple[IntArray, IntArray]:
+def _by_rates(node: Node, n: int, classes: tuple[str, ...], reader: RateReader) -> tuple[IntArray, IntArray]:
     """Fewest and most people of each class in a node of ``n``, by its error rate and its rates; shape (n_classes,)."""
-    n = node.n or 0
     low, high = np.zeros(len(classes), np.int64), np.full(len(classes), n)
     if node.error_rate is not None and node.label is not None:
         first, last = (math.floor(number) for number in reader.hits(node.error_rate, n))

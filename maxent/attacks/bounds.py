@@ -69,7 +69,7 @@ def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArr
     records that are all alike, shows their class.
     """
     numbers = release.target.numbers
-    if numbers is None or release.sampled or release.suppressed_below > 1 or bounds.low is bounds.high:
+    if numbers is None or release.sampled or release.blurred or bounds.low is bounds.high:
         return bounds
     means, variances = printed_moments(node for tree in release.trees for node in tree.nodes)
     low, high = np.array(numbers, np.float64).T
@@ -93,45 +93,44 @@ def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArr
 def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: FloatArray | None = None) -> Bounds:
     """Bounds from the statements of each node alone.
 
-    A published 0 that may have been suppressed stands for fewer records than the limit. The label is a most frequent
-    class, unless it was decided otherwise. Error rates that may be rounded are intervals.
+    A published 0 that may have been suppressed stands for fewer records than the limit, and a rounded number for all
+    that are rounded to it. The label is a most frequent class, unless it was decided otherwise. Error rates that may be
+    rounded are intervals.
 
     Parameters
     ----------
     release : Release
-        Says which classes there are, and whether counts were suppressed.
+        Says which classes there are, and whether counts were suppressed or rounded.
     said : Statements
         Of the nodes.
     rates : RateReader
         How error rates were printed.
     sizes : shape (n_nodes,), optional
         Individuals that the adversary's table shows to be there, NaN where it does not; they count where the node
-        states no ``n``.
+        states no ``n``, or one that may be another.
     """
-    classes, hidden = release.target.classes, max(release.suppressed_below - 1, 0)
+    classes, hidden = release.target.classes, release.suppressed_below > 1
     check_size("nodes", len(said), len(classes))
     counted, label = said.counted, np.where(said.label == NOTHING, NO_LABEL, said.label)
+    published = said.table(len(classes)).astype(np.int64)
     low = np.zeros((len(said), len(classes) + 1))
-    low[said.owner, said.count_class] = said.count
+    low[counted, :-1], counts_high = release.behind(published[counted])
     low[:, -1] = low[:, :-1].sum(axis=1)
     unranked = np.full_like(label, NO_LABEL)  # under costs, weights or priors other classes need not be rarer
-    if counted.all() and not hidden:
+    if counted.all() and not release.blurred:
         return Bounds(low, low, unranked if release.labels == "decided" else label)
     high = np.full_like(low, np.inf)
-    counts = low[counted, :-1]
-    high[counted, :-1] = np.where(counts > 0, counts, hidden)
-    n = np.where(said.n == NOTHING, np.nan, said.n)
+    high[counted, :-1] = counts_high
+    told = said.n != NOTHING
+    low[told, -1], high[told, -1] = release.behind(said.n[told])
     if hidden:
-        high[n == 0, -1] = hidden
-        n[n == 0] = np.nan
         # The count of a label may have been suppressed; then it was a most frequent class only of what is not shown.
         at = np.flatnonzero(counted & (label != NO_LABEL))
-        label[at[low[at, label[at]] == 0]] = NO_LABEL
+        label[at[published[at, label[at]] == 0]] = NO_LABEL
     if sizes is not None:
-        fits = (sizes >= low[:, -1]) & (sizes <= high[:, :-1].sum(axis=1))
-        n = np.where(np.isnan(n) & fits, sizes, n)
-    told = ~np.isnan(n)
-    low[told, -1] = high[told, -1] = n[told]
+        least, most = np.maximum(low[:, -1], low[:, :-1].sum(axis=1)), np.minimum(high[:, -1], high[:, :-1].sum(axis=1))
+        fits = (low[:, -1] < high[:, -1]) & (sizes >= least) & (sizes <= most)
+        low[fits, -1] = high[fits, -1] = sizes[fits]
     bounds = Bounds(low, high, label)
     _read_rates(bounds, said, rates, classes)
     if release.labels == "decided":

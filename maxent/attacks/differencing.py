@@ -83,7 +83,8 @@ def difference(
         Individuals that the adversary's table shows to be in each place, NaN where it does not.
     """
     linked = sizes is not None or (len(places) > 1 and not release.sampled)
-    if not any(map(_may_tell, places, said)) or not (linked or any(map(_has_inner_numbers, places, said))):
+    told = not release.blurred and not any(map(_has_open_leaf, places, said))
+    if told or not (linked or any(map(_has_inner_numbers, places, said))):
         return (None,) * len(places)
     own = [_every_place(release, p, s, rates, None) for p, s in zip(places, said, strict=True)]
     told = _combined(release, places, own)
@@ -97,7 +98,7 @@ def difference(
     return tuple(_difference(p, a, b, c, d) for p, a, b, c, d in zip(places, own, told, shown, known, strict=True))
 
 
-def _may_tell(places: Places, said: Statements) -> bool:
+def _has_open_leaf(places: Places, said: Statements) -> bool:
     """Whether there is a leaf that does not state its counts."""
     return len(places) > places.n_nodes or not said.counted[places.published].all()
 

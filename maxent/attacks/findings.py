@@ -55,6 +55,8 @@ class TreeAudit:
         if self.difference is not None:
             return int(self.difference.bounds.low[0, -1])
         root = self.places.tree.root
+        if root.is_leaf:
+            return int(self.bounds.low[:, -1].sum())
         stated = root.n if root.n is not None else total_count(root.counts or {})
         return max(stated, int(self.bounds.low[:, -1].sum()))
 

@@ -97,7 +97,7 @@ def _tree_view(
                 attribute=steps[place].attribute,
                 condition=steps[place].condition,
                 title=steps[place].title,
-                stated=_stated(node),
+                stated=_stated(node, rounded=result.program.release.rounded is not None),
                 disclosed=found,
                 distribution=tuple((masses[place] / found.individuals).tolist()) if found.individuals else (),
                 quasi_identifiers=len(rows),
@@ -166,11 +166,11 @@ def _title(name: str, condition: str) -> str:
     return clip(before + clip(shown(name), max(LINE - len(before) - len(rest), SHORTEST)) + rest, LINE)
 
 
-def _stated(node: Node | None) -> tuple[str, ...]:
+def _stated(node: Node | None, *, rounded: bool) -> tuple[str, ...]:
     """The published statements about a node."""
     if node is None:
         return ("nothing: the leaf was removed before publication",)
-    found = []
+    found, how = [], " (rounded)" if rounded else ""
     if node.attribute is not None:
         found.append(f"a split by {shown(node.attribute)} into {len(node.branches)} branches")
     if node.label is not None:
@@ -180,7 +180,7 @@ def _stated(node: Node | None) -> tuple[str, ...]:
     if node.rates is not None:
         found.append("shares: " + ", ".join(f"{shown(c)} {share:.6g}" for c, share in node.rates.items()))
     if node.n is not None:
-        found.append(plural(node.n, "record"))
+        found.append(plural(node.n, "record") + how)
     if node.counts is not None:
-        found += [f"{shown(name)}: {plural(count, 'record')}" for name, count in node.counts.items()]
+        found += [f"{shown(name)}: {plural(count, 'record')}{how}" for name, count in node.counts.items()]
     return tuple(found) or ("nothing",)

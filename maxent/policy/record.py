@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
@@ -133,7 +134,11 @@ def _record(checked: Checked, folder: str) -> dict[str, Any]:
                 "counts_suppressed_below": release.suppressed_below,
                 "leaves_removed": review.audit.summary["differencing"]["removed"],
             },
-            "perturbation": {"policy": policy.rule("perturbation"), "sampling_rate": release.sampling_rate},
+            "perturbation": {
+                "policy": policy.rule("perturbation"),
+                "sampling_rate": release.sampling_rate,
+                **({} if release.rounded is None else {"rounded": asdict(release.rounded)}),
+            },
             "model_requirements": policy.rule("model_requirements"),
             "risk_appetite": policy.rule("risk_appetite"),
             "tool": {"name": "maxent", "version": told["maxent"], "configuration_sha256": policy.sha256},

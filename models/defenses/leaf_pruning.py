@@ -146,6 +146,9 @@ def _refusals(release: Release, k: object) -> list[Problem]:
     if release.suppressed_below > 1:
         found = f"counts below {release.suppressed_below} suppressed"
         problems.append(Problem("release", "suppressed_below", "exact counts, which tell small leaves", found))
+    if release.rounded is not None:
+        found = f"counts that are rounded ({release.rounded})"
+        problems.append(Problem("release", "rounded", "exact counts, which tell small leaves", found))
     return problems
 
 

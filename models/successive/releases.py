@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
+from maxent.models.release import Attribute, Branch, Induction, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import shorten_list
 
@@ -32,7 +32,7 @@ class Joined:
     ----------
     release : Release
         All trees, over the attributes of all releases. Where releases were made in different ways, it says the one
-        that proves least (the smallest sample, the highest limit of suppression): see ``parts``.
+        that proves least (the smallest sample, the highest limit of suppression, the coarsest rounding): see ``parts``.
     parts : tuple of Release
         Each release with its own trees, as they are in ``release``, and the attributes of all.
     names : tuple of str
@@ -121,6 +121,7 @@ def join_releases(
         suppressed_below=max(r.suppressed_below for r in releases),
         defense=_common([r.defense for r in releases], None),
         resampled=max((r.resampled for r in releases if r.resampled is not None), default=None),
+        rounded=_common([r.rounded for r in releases], _coarsest(releases)),
         predicts=_common([r.predicts for r in releases], None),
         labels=_common([r.labels for r in releases], "decided"),
     )
@@ -189,6 +190,12 @@ def _attribute(name: str, releases: Sequence[Release]) -> Attribute:
 def _common(values: Sequence[_T], otherwise: _T) -> _T:
     """What all releases agree on."""
     return values[0] if all(value == values[0] for value in values) else otherwise
+
+
+def _coarsest(releases: Sequence[Release]) -> Rounded | None:
+    """A rounding by which the numbers of all releases can be off as they are."""
+    off = [most for r in releases if r.rounded is not None for most in (r.rounded.below, r.rounded.above)]
+    return Rounded(max(off) + 1, "random") if off else None
 
 
 def _targets(releases: Sequence[Release], names: Sequence[str]) -> Iterator[Problem]:

@@ -26,13 +26,13 @@ def counts_reader(release: Release) -> CountsReader:
 
     They are its ``counts``, or follow from rates and ``n``, or, when there are two classes or no errors, from label,
     error rate and ``n``; where only one whole number of records has such a rate (`maxent.models.trees.printed_rates`).
-    Counts below a suppression limit imply nothing.
+    Counts imply nothing where small ones were suppressed, or all were rounded.
     """
     classes = release.target.classes
     rates = release_rates(release, None, "auto")
 
     def counts(node: Node) -> tuple[int, ...] | None:
-        if release.suppressed_below > 1:
+        if release.blurred:
             return None
         if node.counts is not None:
             return tuple(node.counts[c] for c in classes)

@@ -21,6 +21,8 @@ def _lines(release: Release) -> Iterator[str]:
     named = {node.attribute for tree in release.trees for node in tree.nodes}
     tested = [printable(a.name) for a in release.attributes if a.name in named]
     yield f"{printable(release.target.name)}, predicted from {', '.join(tested) or 'nothing'}"
+    if release.rounded is not None:
+        yield release.rounded.in_words
     for position, tree in enumerate(release.trees, 1):
         if len(release.trees) > 1:
             yield ""

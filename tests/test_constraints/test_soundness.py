@@ -50,7 +50,7 @@ def test_the_truth_satisfies_everything_compiled_from_a_tree(case: Case, knowled
 
 def states_every_count(case: Case, tree: Tree) -> bool:
     """Whether the exact counts of a tree add up to everybody."""
-    exact = case.release.sampling_rate == 1 and case.release.suppressed_below <= 1
+    exact = case.release.sampling_rate == 1 and not case.release.blurred
     removed = any(branch.child is None for node in tree.nodes for branch in node.branches)
     leaves = all(leaf.counts is not None for leaf in tree.leaves)
     return exact and (tree.root.counts is not None or (leaves and not removed))

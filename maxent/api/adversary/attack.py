@@ -150,6 +150,8 @@ def _notes(
         )
     if release.suppressed_below > 1:
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
+    if release.rounded is not None:
+        yield release.rounded.in_words
     if rates.note:
         yield rates.note
     yield from scored.notes

@@ -67,7 +67,7 @@ def _reasons(case: Case, limits: Limits) -> Iterator[str]:
         yield f"the search is for one tree, and the release has {len(release.trees)}"
     if release.target.of:
         yield "the search is for one sensitive column"
-    if release.sampled or release.suppressed_below > 1:
+    if release.sampled or release.blurred:
         yield "the counts are not those of the people"
     if any(attribute.role == "private" for attribute in tested_attributes(release)):
         yield "splits test attributes that the adversary does not know, and by them more is inferred than leaves state"

@@ -25,7 +25,7 @@ def without_private_splits(release: Release) -> Release:
 
     Notes
     -----
-    Suppressed counts have no sums; scores, and comparisons of splits, are left out.
+    Suppressed and rounded counts have no sums; scores, and comparisons of splits, are left out.
     """
     classes = release.target.classes
     arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
@@ -75,7 +75,7 @@ def _kept(nodes: Columns, release: Release) -> Nodes:
             run_ends(high - low),
             nodes.values[ranges(low, high)],
             np.full(len(rows), np.nan),
-            _summed(nodes.statements, places, cut, rows, known=release.suppressed_below <= 1),
+            _summed(nodes.statements, places, cut, rows, known=not release.blurred),
             mean=mean,
             variance=variance,
         )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.parse_answers import rounding_of
 from maxent.models.release_content import Content, Node
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.text.arguments import listing, name, show
 from maxent.models.trees.printed_rates import decimals
@@ -28,17 +29,28 @@ class Publication:
     suppressed_below: int
     resampled: int | None = None
     decided: bool = False
+    rounded: Rounded | None = None
 
     @classmethod
     def of(cls, release: Content) -> Publication:
         """Context of the statements of a release."""
-        decided = release.labels == "decided"
-        return cls(release.target.classes, release.sampled, release.suppressed_below, release.resampled, decided)
+        return cls(
+            release.target.classes,
+            release.sampled,
+            release.suppressed_below,
+            release.resampled,
+            release.labels == "decided",
+            release.rounded,
+        )
 
     @property
     def suppressed(self) -> bool:
         """Whether a published 0 may stand for records (below 1 there are none)."""
         return self.suppressed_below > 1
+
+
+_UNROUNDED = ("error_rate", "rates", "distinct", "value", "hessian", "mean", "variance")
+"""Statements of nodes that would say more of the records than their rounded numbers."""
 
 
 class Tally(NamedTuple):
@@ -51,7 +63,13 @@ class Tally(NamedTuple):
 
 
 def check_statements(problems: list[Problem], place: str, node: Node, publication: Publication) -> None:
-    """Note where the statements about one node contradict each other."""
+    """Note where the statements about one node contradict each other; not where rounded numbers do."""
+    if publication.rounded is not None:
+        for field in _UNROUNDED:
+            if (stated := getattr(node, field)) is not None:
+                expected = "no such key beside release.rounded: only labels, n and counts are stated"
+                problems.append(Problem(place, field, expected, show(stated)))
+        return
     counts, total = node.counts, None if node.counts is None else total_count(node.counts)
     if counts is not None and publication.suppressed and not publication.sampled:
         # A sample is not held to this: what was below the limit may have been the number it was drawn from.

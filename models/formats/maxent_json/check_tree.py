@@ -18,6 +18,7 @@ from maxent.models.formats.maxent_json.check_counts import (
 from maxent.models.formats.maxent_json.parse import parse, parse_head, parse_tree
 from maxent.models.formats.maxent_json.parse_answers import answer_problems, has_several, rule_problems, score_problems
 from maxent.models.formats.maxent_json.parse_target import moment_problems
+from maxent.models.formats.maxent_json.published.rounded_numbers import note_disagreements
 from maxent.models.release_content import Attribute, Content, Node, Tree
 from maxent.models.text.arguments import show
 
@@ -112,6 +113,9 @@ def _check_nodes(
         return []
     layout = check_structure(problems, tree.nodes, places)
     check_branches(problems, tree.nodes, places, layout.children, attributes)
+    if publication.rounded is not None:
+        note_disagreements(problems, tree.nodes, places, layout.children, layout.order, publication)
+        return []
     tally = check_sums(problems, tree.nodes, places, layout.children, layout.order, publication)
     whole = all(branch.child is not None for node in tree.nodes for branch in node.branches)
     return [(places[0], tally, whole)]

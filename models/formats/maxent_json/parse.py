@@ -23,13 +23,13 @@ from maxent.models.formats.maxent_json.parse_answers import (
 from maxent.models.formats.maxent_json.parse_branches import split
 from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
 from maxent.models.formats.maxent_json.parse_target import read_moments, read_numbers, read_parts
+from maxent.models.formats.maxent_json.published.parse_release import read_publication
 from maxent.models.release_content import (
     FORMAT,
     Attribute,
     AttributeType,
     Candidates,
     Content,
-    Defense,
     Encoding,
     Impurity,
     Induction,
@@ -85,7 +85,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
-    sampling_rate, suppressed_below, defense, resampled = _publication(fields)
+    sampling_rate, suppressed_below, defense, resampled, rounded = read_publication(fields)
     domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
     names = Names(
         {attribute.name: attribute for attribute in attributes},
@@ -103,6 +103,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         defense,
         resampled,
         **read_answers(fields, names),
+        rounded=rounded,
     )
     return fields, content, names
 
@@ -166,44 +167,6 @@ def _has_missing(fields: Fields, kind: str | None) -> bool:
         fields.refuse("missing", f"no such key, since missing ones are a value of a categorical attribute, {MISSING!r}")
         return False
     return fields.flag("missing") or False
-
-
-def _publication(document: Fields) -> tuple[float, int, Defense | None, int | None]:
-    """``sampling_rate``, ``suppressed_below``, ``defense`` and ``resampled``."""
-    if "release" not in document.raw:
-        return 1.0, 0, None, None
-    known, place = ("sampling_rate", "suppressed_below", "defense", "resampled"), ("document", "release")
-    fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
-    if fields is None:
-        return 1.0, 0, None, None
-    rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
-    below, drawn = fields.whole("suppressed_below", 0, 0) or 0, fields.whole("resampled", 1)
-    if drawn is not None:
-        for key, changed in (("sampling_rate", rate is not None and rate < 1), ("suppressed_below", below > 1)):
-            if changed:
-                fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
-    return (1.0 if rate is None else rate), below, _defense(fields), drawn
-
-
-def _defense(release: Fields) -> Defense | None:
-    """The method and its parameters, which are numbers and strings of any name."""
-    if "defense" not in release.raw:
-        return None
-    raw = release.raw["defense"]
-    known = tuple(raw) if isinstance(raw, dict) else ()
-    fields = fields_of(release.problems, "defense", raw, ("method", *known), key=("release", "defense"))
-    if fields is None:
-        return None
-    method, before = fields.text("method"), len(fields.problems)
-    parameters = {key: value for key, value in fields.raw.items() if key != "method"}
-    for key, value in parameters.items():
-        if isinstance(value, str):
-            fields.text(key)
-        else:
-            fields.real(key, "a number or a string", lambda number: number == number)
-    # Any: the values have just been checked.
-    checked: Any = parameters if len(fields.problems) == before else {}
-    return None if method is None else Defense(method, checked)
 
 
 def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
 
@@ -24,6 +24,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
         suppressed_below=None if release.suppressed_below == 0 else _plain(release.suppressed_below),
         defense=None if release.defense is None else _defense_entry(release.defense),
         resampled=_plain(release.resampled),
+        rounded=None if release.rounded is None else asdict(release.rounded),
     )
     return {
         "format": FORMAT,

@@ -15,6 +15,7 @@ from maxent.models.arrays import BoolArray, IntArray, ranges
 from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.formats.maxent_json.check_counts import Publication, allowed_off
 from maxent.models.formats.maxent_json.parse_answers import answer_problems
+from maxent.models.formats.maxent_json.published.rounded_numbers import disagreements
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -48,12 +49,23 @@ def sound_numbers(nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray
     records = float(said.count.sum(dtype=np.float64)) + float(np.maximum(said.n, 0).sum(dtype=np.float64))
     if records > LARGEST_COUNT or len(nodes) * len(publication.classes) > MOST_CELLS:
         return False
+    if publication.rounded is not None:
+        return _sound_rounded(nodes, levels, publication)
     if not _agree_within(said, publication):
         return False
     together = max(TOGETHER, CELLS_TOGETHER // max(len(nodes), 1))
     classes = range(len(publication.classes))
     blocks = (classes[first : first + together] for first in classes[::together])
     return all(_agree_above(nodes, tree_ends, levels, publication, block) for block in blocks)
+
+
+def _sound_rounded(nodes: Columns, levels: Sequence[IntArray], publication: Publication) -> bool:
+    """Whether nodes state labels and rounded numbers alone, which agree."""
+    said = nodes.statements
+    told = (said.distinct != NOTHING) | ~np.isnan(said.rate) | ~np.isnan(nodes.value)
+    if told.any() or said.shares or any(each is not None for each in (nodes.scores, nodes.hessian, nodes.mean)):
+        return False
+    return next(disagreements(said, publication, nodes.branch_ends, nodes.child, levels), None) is None
 
 
 def sound_answers(release: Content, nodes: Columns) -> bool:

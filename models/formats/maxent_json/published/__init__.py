@@ -1,0 +1,1 @@
+"""How records were counted, the key `release` of a document, and what follows for the numbers of nodes."""

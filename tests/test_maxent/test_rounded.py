@@ -1,0 +1,88 @@
+"""Rounded counts in commands: policies and their records, reports, exports, rebuilt tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.constraints.patterns.stated import individuals, stated_counts
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+
+PEOPLE = pd.DataFrame({"Age": [20.0] * 12 + [50.0] * 4, "Y": ["well"] * 11 + ["ill"] * 5})
+RELEASE = Release(
+    Target("Y", ("well", "ill")),
+    (Attribute("Age", "numeric"),),
+    (
+        Tree(
+            (
+                Node("N", "Age", (Branch("L0", le=37.0), Branch("L1", gt=37.0)), n=15),
+                Node("L0", label="well", counts={"well": 10, "ill": 0}),
+                Node("L1", label="ill", counts={"well": 0, "ill": 5}),
+            )
+        ),
+    ),
+    rounded=Rounded(5, "nearest"),
+)
+
+
+def test_policies_judge_by_what_is_certain_and_records_say_how_counts_were_rounded(tmp_path: Path) -> None:
+    RELEASE.save(tmp_path / "tree.json")
+    PEOPLE.to_csv(tmp_path / "truth.csv", index=False)
+    PEOPLE[["Age"]].to_csv(tmp_path / "qi.csv", index=False)
+    (tmp_path / "policy.toml").write_text("[limits]\nmin_cell = 3\nmin_leaf = 3\nmax_zeros = 1\n", encoding="utf-8")
+    found = maxent.check(*(tmp_path / name for name in ("tree.json", "qi.csv", "policy.toml")))
+    status = {row.check.key: row.status for row in found.rows}
+    assert status == {"min_leaf": "pass", "min_cell": "cannot_tell", "max_zeros": "cannot_tell"}
+    found.record(tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    assert record["criteria"]["perturbation"]["rounded"] == {"base": 5, "method": "nearest"}
+    assert maxent.verify(tmp_path / "record.json").exit_status == 0
+    record["criteria"]["perturbation"]["rounded"]["base"] = 10
+    (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    (told,) = maxent.verify(tmp_path / "record.json").differences
+    assert told.startswith("criteria.perturbation.rounded: ")
+    del record["criteria"]["perturbation"]["rounded"]
+    (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    (told,) = maxent.verify(tmp_path / "record.json").differences
+    assert told.startswith("criteria.perturbation.rounded: null in the record")
+
+
+def test_reports_and_rules_say_that_counts_are_rounded(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    maxent.estimate(RELEASE, PEOPLE[["Age"]]).report(report)
+    assert "well: 10 records (rounded)" in report.read_text(encoding="utf-8")
+    text = maxent.export(RELEASE, to="rules")
+    assert "numbers of records are rounded to the nearest multiple of 5" in text
+    maxent.export(RELEASE, tmp_path / "tree.pmml")
+    assert maxent.load_release(tmp_path / "tree.pmml") == RELEASE
+
+
+def test_what_would_pass_is_not_offered_where_counts_are_not_those_of_the_people() -> None:
+    found = maxent.estimate(RELEASE, PEOPLE[["Age"]]).verdict(max_posterior=0.6)
+    assert found.status == "fail"
+    assert "the counts are not those of the people" in str(found)
+
+
+def test_tables_are_rebuilt_of_as_many_people_as_are_told() -> None:
+    trees = stated_counts(RELEASE)
+    with pytest.raises(InvalidInput, match="people"):
+        individuals(trees, None)
+    with pytest.raises(InvalidInput, match="what the release states: 13 to 17"):
+        individuals(trees, 30)
+    assert individuals(trees, 16) == 16
+    assert not trees[0].exact
+    assert (trees[0].label == [-1, 0, 1]).all()
+
+
+def test_private_splits_left_out_leave_no_sums_of_rounded_counts() -> None:
+    from maxent.api.decisions.public_splits import without_private_splits
+
+    private = replace(RELEASE, attributes=(Attribute("Age", "numeric", role="private"),))
+    (leaf,) = without_private_splits(private).trees[0].nodes
+    assert (leaf.counts, leaf.n) == (None, None)
