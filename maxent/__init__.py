@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from maxent.api.decisions.verify import verify as verify
     from maxent.api.parts.by_leaf.audit import audit_in_parts as audit_in_parts
     from maxent.api.parts.by_leaf.audit_result import AuditInParts as AuditInParts
+    from maxent.api.parts.by_leaf.bounds import bounds_in_parts as bounds_in_parts
+    from maxent.api.parts.by_leaf.bounds_result import BoundsInParts as BoundsInParts
     from maxent.api.parts.estimate import estimate_in_parts as estimate_in_parts
     from maxent.api.parts.result import EstimateInParts as EstimateInParts
     from maxent.api.releases.convert import convert as convert
@@ -71,6 +73,8 @@ _HOME = {
     "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.comparisons.bench",
     "bounds": "maxent.api.adversary.bounds",
+    "bounds_in_parts": "maxent.api.parts.by_leaf.bounds",
+    "BoundsInParts": "maxent.api.parts.by_leaf.bounds_result",
     "ProvedBounds": "maxent.results.bounds",
     "Checked": "maxent.policy.checked",
     "check": "maxent.api.decisions.check",

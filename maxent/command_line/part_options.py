@@ -41,6 +41,16 @@ OutputOfPeople = Annotated[
         "or, to a new FOLDER/, Parquet files as they come (docs/scale.md).",
     ),
 ]
+OutputOfBounds = Annotated[
+    str | None,
+    panels.output(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the result, by suffix: .csv, .parquet or .json; or, with --level closed, to a new FOLDER/, Parquet "
+        "files as they come (docs/scale.md).",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.text.display import Display, Shown
 from maxent.results.proof import Proof
@@ -52,12 +51,11 @@ class ProvedBounds(Shown, Proof):
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        table = self.program.table
         summary: dict[str, Any] = {
-            "individuals": table.individuals,
-            "distinct_qi": len(table),
+            "individuals": self.individuals,
+            "distinct_qi": self.distinct,
             "classes": self.program.n_classes,
-            "constraints": kinds_of(self.program),
+            "constraints": self.constraints,
             "certain_proved": self.certain_proved,
             **self.as_dict(),
             "ties": self.program.ties,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maxent.constraints.kinds.registry import QI, kinds_of
 from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.reading import NOTHING, Noticed
@@ -69,14 +70,43 @@ class Proof:
         return np.asarray((self.bounds.low >= self.program.table.counts[:, None]).any(axis=1))
 
     @property
+    def listed(self) -> bool:
+        """Whether rows of the table are quasi-identifiers to list."""
+        return True
+
+    @property
+    def times(self) -> IntArray:
+        """How many quasi-identifiers each row of the table stands for, all alike, shape (n_quasi_identifiers,)."""
+        return np.ones(len(self.program.table), np.int64)
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct quasi-identifiers."""
+        return int(self.times.sum())
+
+    @property
+    def individuals(self) -> int:
+        """Number of individuals."""
+        return int(self._people.sum())
+
+    @property
+    def _people(self) -> IntArray:
+        return self.program.table.counts * self.times
+
+    @property
+    def constraints(self) -> dict[str, int]:
+        """Number of constraints of each kind."""
+        return {**kinds_of(self.program), QI.name: self.distinct}
+
+    @property
     def certain_proved(self) -> int:
         """Number of individuals whose class is proved."""
-        return int(self.program.table.counts[self.certain].sum())
+        return int(self._people[self.certain].sum())
 
     @property
     def individuals_open(self) -> int:
         """Number of individuals with a quasi-identifier of which the number of some class is not proved."""
-        return int(self.program.table.counts[self.bounds.open.any(axis=1)].sum())
+        return int(self._people[self.bounds.open.any(axis=1)].sum())
 
     @property
     def proved_by(self) -> IntArray:
@@ -102,7 +132,7 @@ class Proof:
     def levels(self) -> dict[str, int]:
         """Pairs of a quasi-identifier and a class by the level that proved their bounds, of all that were asked."""
         names = level_names()
-        by = np.bincount(self.proved_by.ravel(), minlength=len(names))
+        by = np.bincount(self.proved_by.ravel(), np.repeat(self.times, self.program.n_classes), len(names))
         return {name: int(by[i]) for i, name in enumerate(names[: names.index(self.level) + 1])}
 
     @property
@@ -110,7 +140,7 @@ class Proof:
         """Individuals whose class is proved, or might be by what was not asked for: want of time, a later level."""
         asked_all = self.level == level_names()[-1]
         unknown = self.bounds.unasked if asked_all else self.bounds.open
-        return int(self.program.table.counts[self.certain | unknown.any(axis=1)].sum())
+        return int(self._people[self.certain | unknown.any(axis=1)].sum())
 
     def as_dict(self) -> dict[str, Any]:
         """How far everything is proved, as plain numbers, strings and dictionaries."""

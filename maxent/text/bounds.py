@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
@@ -27,14 +26,17 @@ STATUS = {
 
 def print_bounds(found: Proof) -> None:
     """Print the bounds, or the tightest of them, and what is proved, to standard output."""
+    told = {f"note: {note}" for note in found.noticed.notes}
+    lines = [line for line in (*bounds_lines(found), *found.lines) if line not in told]
+    if not found.listed:
+        print_lines(lines)
+        return
     shown, rest = tightest_rows(found)
     attributes = found.program.table.attributes
     header = _header(found)
     right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(header))]
     print_table(header, (_cells(found, row) for row in shown), right)
-    told = {f"note: {note}" for note in found.noticed.notes}
-    lines = [*bounds_lines(found), *found.lines]
-    print_lines([*rest, "", *(line for line in lines if line not in told)])
+    print_lines([*rest, "", *lines])
 
 
 def bounds_display(found: Proof) -> Display:
@@ -68,12 +70,12 @@ def bounds_lines(found: Proof) -> list[str]:
     target = in_sentence(program.release.target.name)
     proved, undecided = found.certain_proved, found.individuals_open
     certain = f"the {target} of {proved:,} is proved" if proved else f"nobody's {target} is proved"
-    people = counted(program.table.individuals, "individual")
+    people = counted(found.individuals, "individual")
     lines = [
-        f"{people}, {counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
+        f"{people}, {counted(found.distinct, 'distinct quasi-identifier')}; {certain}",
         f"bounds differ for {counted(undecided, 'individual')}" if undecided else "all numbers of people are proved",
         "bounds proved by level: " + ", ".join(f"{number:,} {name}" for name, number in found.levels.items()),
-        "constraints: " + kinds_line(kinds_of(program)),
+        "constraints: " + kinds_line(found.constraints),
         f"{found.status}: {STATUS[found.status]}",
     ]
     lines += [f"note: {note}" for note in found.notes]

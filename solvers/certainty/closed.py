@@ -49,13 +49,19 @@ class Members:
         return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
 
 
-def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    """The level ``closed``: bounds from the totals of single regions, for all pairs together."""
-    regions, found = ClassTotals(program), bounds
+def tighten(
+    program: Program, bounds: Bounds, questions: BoolArray, clock: Clock, times: IntArray | None = None
+) -> Bounds:
+    """The level ``closed``: bounds from the totals of single regions, for all pairs together.
+
+    With ``times``, shape (n_qi,), a row of the table stands for so many quasi-identifiers that are alike, in the same
+    leaf with as many people each; the bounds, before and after, are those of one of them.
+    """
+    regions, found = ClassTotals(program, times), bounds
     for _ in range(ROUNDS):
         before = found
         found = found.narrowed(*regions.pass_on(found.low, found.high))
-        found = found.narrowed(*left_by_others(program, found))
+        found = found.narrowed(*left_by_others(program, found, times))
         unchanged = np.array_equal(before.low, found.low) and np.array_equal(before.high, found.high)
         if unchanged or found.contradicted or clock.stop() is not None:
             break
@@ -71,9 +77,10 @@ def is_exact(constraint: Linear) -> bool:
     return bool(((number == 1) | compares).all())
 
 
-def left_by_others(program: Program, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
-    """What the other classes leave of the individuals of each quasi-identifier."""
-    low, high, counts = bounds.low, bounds.high, program.table.counts.astype(np.float64)[:, None]
+def left_by_others(program: Program, bounds: Bounds, times: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """What the other classes leave of the individuals of each quasi-identifier; ``times`` as for `tighten`."""
+    people = program.table.counts if times is None else program.table.counts // times
+    low, high, counts = bounds.low, bounds.high, people.astype(np.float64)[:, None]
     return _of_total(low, high, counts, counts)
 
 
@@ -109,8 +116,10 @@ class ClassTotals:
     They follow from the statements about the region, and from bounds on its quasi-identifiers.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, times: IntArray | None = None) -> None:
         self.members, self.n_classes = members(program), program.n_classes
+        who = self.members.who
+        self._times = (np.ones(len(who), np.int64) if times is None else times[who])[:, None]
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
         table = statement_rows(stated, program.n_classes)
         self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]
@@ -138,9 +147,9 @@ class ClassTotals:
         if not len(m.who):
             return below, above
         least, most = np.where(m.inside[:, None], low[m.who], 0.0), high[m.who]
-        sum_least, sum_most = self._sum(least), self._sum(most)
+        sum_least, sum_most = self._sum(least * self._times), self._sum(most * self._times)
         rounded = self._sum(fractional(least) | fractional(most)) > 0
-        slack = np.where(rounded, EPSILON * np.diff(m.ends)[:, None] * sum_most, 0.0)
+        slack = np.where(rounded, EPSILON * self._sum(self._times) * sum_most, 0.0)
         self._narrow(sum_least - slack, sum_most + slack)
         rounded |= fractional(self.low) | fractional(self.high)
         slack += np.where(rounded, 4 * EPSILON * (sum_most + self.high), 0.0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from maxent.constraints.program import Program
+from maxent.models.arrays import IntArray
 from maxent.solvers.certainty.bounds import Bounds, unbounded
 from maxent.solvers.certainty.levels import LEVELS
 from maxent.solvers.clock import Clock
@@ -45,3 +46,19 @@ def prove(program: Program, last: str, clock: Clock) -> Proved:
     if not bounds.unasked.any():
         return Proved(bounds, "proved")
     return Proved(bounds, "interrupted" if clock.stop() is Stop.INTERRUPTED else "time_limit")
+
+
+def prove_alike(program: Program, times: IntArray, clock: Clock) -> Proved:
+    """Bounds by the level ``closed`` of quasi-identifiers that are alike, in the same leaf with as many people each.
+
+    Each row of the table stands for ``times`` of them, shape (n_qi,), and has all their people; the bounds are those of
+    one of them, and the same as if each had a row.
+    """
+    from maxent.solvers.certainty.closed import tighten
+
+    start = unbounded(program)
+    start = replace(start, high=start.high / times[:, None])
+    if program.contradictions:
+        return Proved(start, "inconsistent")
+    found = tighten(program, start, start.open, clock, times).stamped(start, 0)
+    return Proved(start, "inconsistent") if found.contradicted else Proved(found, "proved")
