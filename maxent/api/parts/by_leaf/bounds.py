@@ -29,7 +29,7 @@ from maxent.api.parts.by_leaf.opened import (
     written_whole,
 )
 from maxent.api.parts.folder import InParts, PartFile
-from maxent.api.parts.linked import check_fits, links_of
+from maxent.api.parts.linked import check_fits, links_of, links_of_attacks
 from maxent.api.parts.posteriors import ROWS, pickled, unpickled
 from maxent.api.parts.scan import Resources, Scanned
 from maxent.constraints.kinds.context import Noise
@@ -139,7 +139,7 @@ def bounds_tables(
     known.check()
     tell = progress or (lambda text, done, total: None)
     reader = reader_of(tables.reading)
-    opened, linked = opened_and_linked(published, tables, links_of, target, reader)
+    opened, linked = opened_and_linked(published, tables, _links, target, reader)
     if linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
         case = read_case(opened, tables, target, **options)
@@ -169,6 +169,11 @@ def bounds_tables(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result
+
+
+def _links(release: Release) -> Iterable[str]:
+    """What of a release needs more of its people than their leaves."""
+    return dict.fromkeys([*links_of_attacks(release), *links_of(release)])
 
 
 def _without_splits(known: Knowledge, tables: Tables) -> Knowledge:
