@@ -21,10 +21,10 @@ from typing import Any, Protocol
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.models.errors import MaxentError
 from maxent.models.files.scratch import remove_dead
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import POLL, SOON, Clock
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.solution import Solution
 
 Tell = Callable[[Any], None]
@@ -35,10 +35,6 @@ LARGE = 4_000
 _TOLD, _RETURNED, _RAISED, _ENDED = range(4)
 
 _RUNNING: set[subprocess.Popen[bytes]] = set()
-
-
-class WorkerLost(MaxentError, RuntimeError):
-    """A process that computed for this one was ended from outside, as systems do that are short of memory."""
 
 
 def apart(function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock, heard: Tell) -> Any:

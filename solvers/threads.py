@@ -20,3 +20,11 @@ def one_thread() -> Iterator[None]:
 
     with threadpool_limits(1):
         yield
+
+
+def keep_to_one_thread() -> None:
+    """Keep linear algebra to one thread until this process ends, that of libraries not loaded yet included."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+    threadpool_limits(1)

@@ -13,9 +13,8 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.scratch import scratch
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
-from maxent.solvers.apart import WorkerLost
+from maxent.solvers.copies import WorkerLost, deaf, serve
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
-from maxent.solvers.solve.processes import deaf, serve
 from maxent.solvers.threads import one_thread
 from maxent.studies.data import Packed
 

@@ -60,12 +60,15 @@ class Cluster:
             return self.client.submit(bytes, data)
 
     def run(
-        self, calls: Mapping[Key, Call], give_up: Callable[[], bool] = lambda: False
+        self,
+        calls: Mapping[Key, Call],
+        give_up: Callable[[], bool] = lambda: False,
+        first: Callable[[], object] = lambda: None,
     ) -> Generator[tuple[Key, Callable[[], Any]], None, None]:
         """Make calls, and yield their keys as they are done, with functions that return or raise what they did.
 
-        Shared data are arguments of their own. It ends early when ``give_up()``, or when it is closed: calls that have
-        not begun are never made.
+        Shared data are arguments of their own. While workers begin, this process does something ``first``. It ends
+        early when ``give_up()``, or when it is closed: calls that have not begun are never made.
         """
         from distributed import Future as Shared
 
@@ -78,6 +81,7 @@ class Cluster:
                     plain = [None if i in shared else argument for i, argument in enumerate(arguments)]
                     call = pickle.dumps((function, plain))
                     running[executor.submit(_answer, call, tuple(shared), *shared.values())] = key
+            first()
             while running and not give_up():
                 done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
                 for future in done:

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
 import os
-import signal
-import sys
-import threading
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from multiprocessing.process import BaseProcess
 from typing import TypeVar, cast
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.apart import WorkerLost
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import ASKED_TO_END, LAST, POLL, Clock
+from maxent.solvers.clock import LAST, POLL, Clock
+from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, processes_for, serve, started
 from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
-from maxent.solvers.threads import cores, one_thread
+from maxent.solvers.threads import one_thread
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -121,11 +114,6 @@ def each(
     return _elsewhere(work, items, order, jobs, options)
 
 
-def processes_for(jobs: int) -> int:
-    """How many processes ``jobs`` are, -1 one for each core, -2 one less, and so on."""
-    return jobs if jobs > 0 else max(cores() + 1 + jobs, 1)
-
-
 def _elsewhere(
     work: Callable[[X, Options], Y], items: Sequence[X], order: Sequence[int], jobs: int, options: Options
 ) -> Generator[tuple[int, Y], None, None]:
@@ -142,14 +130,6 @@ def _elsewhere(
             raise WorkerLost(text) from error
 
 
-def can_fork() -> bool:
-    """Whether this process can be copied with all that it has in memory: a copy has a single thread.
-
-    Other threads would leave their locks to it. Those of linear algebra and of Arrow end before, or are started again.
-    """
-    return sys.platform == "linux" and threading.active_count() == 1
-
-
 def forked(
     calls: Mapping[int, Callable[[], Y]], jobs: int, give_up: Callable[[], bool] = lambda: False
 ) -> Generator[tuple[int, Y], None, None]:
@@ -164,20 +144,10 @@ def forked(
     Exception
         What a call raises.
     """
-    context = multiprocessing.get_context("fork")
-    workers: dict[Connection, BaseProcess] = {}
     running: dict[Connection, int] = {}
     waiting = iter(calls)
+    workers = started(min(jobs, len(calls)), partial(_answer, calls))
     try:
-        with _undisturbed(), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-            for _ in range(min(jobs, len(calls))):
-                ours, theirs = context.Pipe()
-                inherited = (ours, *workers)
-                worker = context.Process(target=_answer, args=(calls, theirs, inherited, os.getpid()))
-                worker.start()
-                theirs.close()
-                workers[ours] = worker
         for pipe in workers:
             running[pipe] = next(waiting)
             pipe.send(running[pipe])
@@ -195,30 +165,18 @@ def forked(
     except (EOFError, ConnectionError) as error:
         raise BrokenExecutor("a process was ended") from error
     finally:
-        for pipe, worker in workers.items():
-            if pipe in running:
-                worker.kill()
-            pipe.close()  # others end by themselves
-        for worker in workers.values():
-            worker.join()
+        ended(workers, running)
 
 
-def _answer(
-    calls: Mapping[int, Callable[[], Y]], pipe: Connection, inherited: Sequence[Connection], parent: int
-) -> None:
+def _answer(calls: Mapping[int, Callable[[], Y]], pipe: Connection) -> None:
     """Make the calls that another process asks for, until it asks for no more."""
-    serve(parent)
-    for other in inherited:  # open here, they would not close when the other process closes them
-        other.close()
-    gc.freeze()  # what is there already is not looked through, which would copy it
-    with one_thread(), suppress(EOFError, ConnectionError):
-        while True:
-            i = pipe.recv()
-            try:
-                answer = calls[i](), None
-            except Exception as error:
-                answer = None, error
-            pipe.send(answer)
+    while True:
+        i = pipe.recv()
+        try:
+            answer = calls[i](), None
+        except Exception as error:
+            answer = None, error
+        pipe.send(answer)
 
 
 def pickled(
@@ -270,59 +228,3 @@ def _work_there(work: Callable[[X, Options], Y], item: X, options: Options, dead
 def _alone(call: Callable[[], Y]) -> Y:
     with one_thread():
         return call()
-
-
-def serve(parent: int) -> None:
-    """Let this process, which another one started, be ended by that one alone, and when that one is gone."""
-    # Ctrl-C in a terminal reaches every process, as `timeout` does: this one hears of it from the other.
-    for number in ASKED_TO_END:
-        signal.signal(number, signal.SIG_IGN)
-    _end_with(parent)
-
-
-@cache
-def _end_with(parent: int) -> None:
-    """End this process when the one that it works for is gone: killed, it could not say so."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def deaf() -> Iterator[None]:
-    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it."""
-    if hasattr(signal, "pthread_sigmask"):
-        from multiprocessing import resource_tracker
-
-        resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
-    with _undisturbed():
-        yield
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """As `deaf`, where the processes are copies of this one.
-
-    The system gives a signal that one thread holds back to another one, of a library, say, and Python handles it in the
-    main thread whatever that holds back. So its handlers only take note meanwhile.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    arrived: list[int] = []
-    ours = threading.current_thread() is threading.main_thread()
-    handled = [n for n in (*ASKED_TO_END, signal.SIGHUP) if ours and callable(signal.getsignal(n))]
-    before = {n: signal.signal(n, lambda number, frame: arrived.append(number)) for n in handled}
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
-    try:
-        yield
-    finally:
-        for held, handler in before.items():
-            signal.signal(held, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number in arrived:
-            signal.raise_signal(number)

@@ -1,6 +1,7 @@
 """Estimates in parts: the numbers of an estimate in one piece, whatever the groups, the files and the workers."""
 
 import json
+import multiprocessing
 import os
 import signal
 import tempfile
@@ -22,11 +23,12 @@ from strategies import thorough
 import maxent
 from maxent.__main__ import main
 from maxent.api.parts import estimate as engine
+from maxent.api.parts import workers
 from maxent.api.parts.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.parts import pieces, runs
-from maxent.solvers.apart import WorkerLost
+from maxent.solvers.copies import WorkerLost
 
 WITHOUT_SPLITS = "label,rate,counts"
 
@@ -197,9 +199,9 @@ def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_hav
 def test_calls_of_lost_workers_are_made_again(monkeypatch, times, between):
     left = times
 
-    def made(self, calls):
+    def made(self, function, calls, first):
         nonlocal left, between
-        for number, (i, (function, arguments)) in enumerate(calls.items()):
+        for number, (i, arguments) in enumerate(calls.items()):
             if left and number == between:
                 left -= 1
                 raise WorkerLost("gone")
@@ -241,34 +243,48 @@ def made(release, people, folder, **options):
     return summary, [path.read_bytes() for path in found.files]
 
 
-@pytest.mark.slow
-def test_a_cluster_changes_no_bit(release, people, tmp_path, address):
-    here = made(release, people, tmp_path / "here")
-    assert len(here[1]) > 3
-    assert here == made(release, people, tmp_path / "there", dask=address)
+WAYS = [({"jobs": 2}, True), ({"jobs": 3}, True), ({"jobs": 2}, False), ({"dask": "local:2"}, False)]
+
+
+def copying(monkeypatch, copied):
+    """Whether processes are to be copies of this one."""
+    if copied and not workers.can_fork():
+        pytest.skip("not Linux, or a thread of another test is alive")
+    monkeypatch.setattr(workers, "can_fork", lambda: copied)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "local:2"}])
-def test_processes_change_no_bit(release, people, tmp_path, options):
+@pytest.mark.parametrize(("options", "copied"), WAYS)
+def test_processes_change_no_bit(release, people, tmp_path, monkeypatch, options, copied):
+    copying(monkeypatch, copied)
     assert made(release, people, tmp_path / "here") == made(release, people, tmp_path / "there", **options)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no process is ended like that elsewhere")
-def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path):
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch, copied):
     from joblib.externals.loky import reusable_executor
 
+    copying(monkeypatch, copied)
     left = [("reading the table", 2), ("evaluating leaves", 1), ("evaluating leaves", 3)]
 
     def kill(text, done, total):
         if (text, done) in left:
             left.remove((text, done))
-            os.kill(next(iter(reusable_executor._executor._processes)), signal.SIGKILL)
+            started = multiprocessing.active_children() if copied else reusable_executor._executor._processes.values()
+            os.kill(next(iter(started)).pid, signal.SIGKILL)
 
     here = made(release, people, tmp_path / "here")
     assert here == made(release, people, tmp_path / "there", jobs=2, progress=kill)
     assert not left
+
+
+@pytest.mark.slow
+def test_a_cluster_changes_no_bit(release, people, tmp_path, address):
+    here = made(release, people, tmp_path / "here")
+    assert len(here[1]) > 3
+    assert here == made(release, people, tmp_path / "there", dask=address)
 
 
 def test_the_command_writes_a_folder(release, people, tmp_path, capsys):

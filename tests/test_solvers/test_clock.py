@@ -17,7 +17,7 @@ from programs import private, public, whole
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.models.files.scratch import scratch
 from maxent.solvers import apart as apart_module
-from maxent.solvers.apart import WorkerLost, apart
+from maxent.solvers.apart import apart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_run
 from maxent.solvers.backends.auto import AutoBackend, overlapping
@@ -25,6 +25,7 @@ from maxent.solvers.backends.ipopt_ import _polished
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
 from maxent.solvers.clock import GRACE, Clock, OutOfTime, in_time
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import projection
 from maxent.solvers.solution import Stop

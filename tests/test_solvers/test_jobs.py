@@ -16,10 +16,11 @@ from contested import contested
 import maxent
 from maxent.api.adversary import estimate as engine
 from maxent.models.errors import MaxentError
-from maxent.solvers import forecast
+from maxent.solvers import copies, forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.copies import can_fork, deaf, processes_for
 from maxent.solvers.solve import processes
-from maxent.solvers.solve.processes import can_fork, deaf, forked, processes_for
+from maxent.solvers.solve.processes import forked
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -185,7 +186,7 @@ def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, 
 
 
 def test_a_number_of_processes_below_0_counts_from_all_cores(monkeypatch):
-    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(copies, "cores", lambda: 4)
     assert [processes_for(jobs) for jobs in (3, -1, -2, -9)] == [3, 4, 3, 1]
 
 

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from maxent.solvers.apart import WorkerLost
 from maxent.solvers.clock import POLL
+from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, processes_for, serve
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
-from maxent.solvers.solve.processes import deaf, serve
 from maxent.solvers.threads import one_thread
 
 T = TypeVar("T")
@@ -25,20 +24,36 @@ PATIENCE = 8
 """Times in a row that workers are lost without any call being done in between, before that is an error."""
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are."""
+    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are.
+
+    Where this process can be copied, it is one of these processes, and has ``copies``.
+    """
 
     jobs: int
     cluster: Cluster | None = None
+    copies: Copies | None = None
 
     @property
     def number(self) -> int:
         """How many calls are made at the same time."""
         return self.jobs if self.cluster is None else self.cluster.workers
 
-    def map(self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], told: Told) -> list[T]:
+    def map(
+        self,
+        function: Callable[..., T],
+        arguments: Sequence[tuple[Any, ...]],
+        told: Told,
+        first: Callable[[], object] = nothing,
+    ) -> list[T]:
         """The results of a function of an installed module, in the order of its arguments.
+
+        What this process does ``first`` it does while others begin, if there are others.
 
         A call whose worker is lost is made again: it has to do the same again. Results are those of the calls, whoever
         made them.
@@ -52,33 +67,41 @@ class Workers:
         told(0, len(arguments))
         failures = 0
         while len(done) < len(arguments):
-            left = {i: (function, each) for i, each in enumerate(arguments) if i not in done}
+            left = {i: each for i, each in enumerate(arguments) if i not in done}
             before = len(done)
             try:
-                for i, result in self._made(left):
+                for i, result in self._made(function, left, first):
                     done[i] = result
                     told(len(done), len(arguments))
             except SchedulerLost:
                 raise
             except (WorkerLost, ClusterLost):
+                first = nothing
                 failures = 1 if len(done) > before else failures + 1
                 if failures > PATIENCE:
                     raise
         return [done[i] for i in range(len(arguments))]
 
-    def _made(self, calls: Mapping[int, tuple[Callable[..., T], tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
+    def _made(
+        self, function: Callable[..., T], calls: Mapping[int, tuple[Any, ...]], first: Callable[[], object]
+    ) -> Iterator[tuple[int, T]]:
         if self.cluster is not None:
-            for i, answer in self.cluster.run(calls):
+            for i, answer in self.cluster.run({i: (function, each) for i, each in calls.items()}, first=first):
                 yield i, answer()
         elif self.jobs == 1 or len(calls) == 1:
+            first()
             with one_thread():
-                for i, (function, arguments) in calls.items():
+                for i, arguments in calls.items():
                     yield i, function(*arguments)
+        elif self.copies is not None:
+            yield from self.copies.run(function, calls, first)
         else:
-            yield from _elsewhere(calls, self.jobs)
+            yield from _elsewhere(function, calls, self.jobs, first)
 
 
-def _elsewhere(calls: Mapping[int, tuple[Callable[..., T], tuple[Any, ...]]], jobs: int) -> Iterator[tuple[int, T]]:
+def _elsewhere(
+    function: Callable[..., T], calls: Mapping[int, tuple[Any, ...]], jobs: int, first: Callable[[], object]
+) -> Iterator[tuple[int, T]]:
     """Results of calls in other processes, as they are done."""
     from joblib.externals.loky import get_reusable_executor
 
@@ -86,8 +109,9 @@ def _elsewhere(calls: Mapping[int, tuple[Callable[..., T], tuple[Any, ...]]], jo
     running: dict[Future[T], int] = {}
     try:
         with deaf():
-            for i, (function, arguments) in calls.items():
+            for i, arguments in calls.items():
                 running[executor.submit(_alone, function, arguments)] = i
+        first()
         while running:
             done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:
@@ -115,8 +139,11 @@ def workers_of(jobs: int, dask: str | None) -> Iterator[Workers]:
         with connected(dask) as cluster:
             yield Workers(1, cluster)
         return
-    from joblib import effective_n_jobs
-
+    number = processes_for(jobs)
+    if number > 1 and can_fork():
+        with Copies(number - 1) as copies:
+            yield Workers(number, copies=copies)
+        return
     with warnings.catch_warnings():  # a process that grew is replaced, and its calls are made again
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-        yield Workers(1 if jobs == 1 else max(effective_n_jobs(jobs), 1))
+        yield Workers(number)

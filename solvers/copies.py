@@ -1,0 +1,232 @@
+"""Copies of this process, made by forking, and what processes are told that work for another one.
+
+Light to import: whoever wants copies early, or many, has not to wait for solvers.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar, cast
+
+from maxent.models.errors import MaxentError
+from maxent.solvers.clock import ASKED_TO_END, POLL
+from maxent.solvers.threads import cores, keep_to_one_thread, one_thread
+
+T = TypeVar("T")
+
+AHEAD = 2
+"""Calls that a copy has: one that it makes, and the next one, for when we are busy as it comes to an end."""
+
+
+class WorkerLost(MaxentError, RuntimeError):
+    """A process that computed for this one was ended from outside, as systems do that are short of memory."""
+
+
+def processes_for(jobs: int) -> int:
+    """How many processes ``jobs`` are, -1 one for each core, -2 one less, and so on."""
+    return jobs if jobs > 0 else max(cores() + 1 + jobs, 1)
+
+
+def can_fork() -> bool:
+    """Whether this process can be copied with all that it has in memory: a copy has a single thread.
+
+    Other threads would leave their locks to it. Those of linear algebra and of Arrow end before, or are started again.
+    """
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def started(number: int, work: Callable[[Connection], None]) -> dict[Connection, BaseProcess]:
+    """So many copies of this process, by our end of their pipes; each does its work with the other end, and ends."""
+    context = multiprocessing.get_context("fork")
+    found: dict[Connection, BaseProcess] = {}
+    with undisturbed(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        for _ in range(number):
+            ours, theirs = context.Pipe()
+            copy = context.Process(target=_serving, args=(work, theirs, (ours, *found), os.getpid()))
+            copy.start()
+            theirs.close()
+            found[ours] = copy
+    return found
+
+
+def ended(copies: Mapping[Connection, BaseProcess], busy: Collection[Connection]) -> None:
+    """Wait for the end of copies; those that are busy are killed."""
+    for pipe, copy in copies.items():
+        if pipe in busy:
+            copy.kill()
+        pipe.close()  # others end by themselves
+    for copy in copies.values():
+        copy.join()
+
+
+def _serving(
+    work: Callable[[Connection], None], pipe: Connection, inherited: Collection[Connection], parent: int
+) -> None:
+    serve(parent)
+    for other in inherited:  # open here, they would not close when the other process closes them
+        other.close()
+    gc.freeze()  # what is there already is not looked through, which would copy it
+    keep_to_one_thread()
+    with suppress(EOFError, ConnectionError):
+        work(pipe)
+
+
+class Copies:
+    """Copies of this process that make calls together with it; they are made when there is something to do.
+
+    At the end of ``with`` they are gone.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._all: dict[Connection, BaseProcess] = {}
+
+    def __enter__(self) -> Copies:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end(())
+
+    def _end(self, busy: Collection[Connection]) -> None:
+        ended(self._all, busy)
+        self._all = {}
+
+    def run(
+        self, function: Callable[..., T], arguments: Mapping[int, tuple[Any, ...]], first: Callable[[], object]
+    ) -> Generator[tuple[int, T], None, None]:
+        """The results of a function of an installed module for some arguments, as they are done.
+
+        While copies begin, this process does something else ``first``, and then makes calls, too.
+
+        Raises
+        ------
+        WorkerLost
+            When a copy was ended.
+        Exception
+            What a call raises.
+        """
+        given: dict[Connection, int] = {}
+        waiting = iter(arguments)
+        try:
+            self._all = self._all or started(self.number, _answering)
+            for pipe in self._all:
+                # All at once, while it listens: what is small cannot wait for a copy that waits for us.
+                pipe.send((function, arguments))
+                given[pipe] = 0
+            for _ in range(AHEAD):
+                for pipe in given:
+                    _give(pipe, waiting, given)
+            first()
+            with one_thread():
+                mine = next(waiting, None)
+                while mine is not None or any(given.values()):
+                    busy = [pipe for pipe, calls in given.items() if calls]
+                    for pipe in cast(list[Connection], wait_for(busy, POLL if mine is None else 0)):
+                        i, found, error = pipe.recv()
+                        given[pipe] -= 1
+                        _give(pipe, waiting, given)
+                        if error is not None:
+                            raise error
+                        yield i, found
+                    if mine is not None:
+                        yield mine, function(*arguments[mine])
+                        mine = next(waiting, None)
+        except (EOFError, ConnectionError) as error:
+            self._end([*self._all])
+            text = "a process was ended from outside, perhaps for want of memory: try fewer processes, or less memory="
+            raise WorkerLost(text) from error
+        finally:
+            if any(given.values()):
+                self._end([*self._all])
+
+
+def _give(pipe: Connection, waiting: Iterator[int], given: dict[Connection, int]) -> None:
+    """Have a copy make the next call, if there is one."""
+    if (following := next(waiting, None)) is not None:
+        pipe.send(following)
+        given[pipe] += 1
+
+
+def _answering(pipe: Connection) -> None:
+    """Make the calls that another process asks for: a function and all arguments, then one number after the other."""
+    function, arguments = pipe.recv()
+    while True:
+        asked = pipe.recv()
+        if not isinstance(asked, int):
+            function, arguments = asked
+            continue
+        try:
+            answer = asked, function(*arguments[asked]), None
+        except Exception as error:
+            answer = asked, None, error
+        pipe.send(answer)
+
+
+def serve(parent: int) -> None:
+    """Let this process, which another one started, be ended by that one alone, and when that one is gone."""
+    # Ctrl-C in a terminal reaches every process, as `timeout` does: this one hears of it from the other.
+    for number in ASKED_TO_END:
+        signal.signal(number, signal.SIG_IGN)
+    _end_with(parent)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process when the one that it works for is gone: killed, it could not say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Hold back Ctrl-C and its like; processes started meanwhile inherit that, and live until they ignore it."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # would let Ctrl-C through again if it was started on the way
+    with undisturbed():
+        yield
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """As `deaf`, where the processes are copies of this one.
+
+    The system gives a signal that one thread holds back to another one, of a library, say, and Python handles it in the
+    main thread whatever that holds back. So its handlers only take note meanwhile.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    arrived: list[int] = []
+    ours = threading.current_thread() is threading.main_thread()
+    handled = [n for n in (*ASKED_TO_END, signal.SIGHUP) if ours and callable(signal.getsignal(n))]
+    before = {n: signal.signal(n, lambda number, frame: arrived.append(number)) for n in handled}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
+    try:
+        yield
+    finally:
+        for held, handler in before.items():
+            signal.signal(held, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in arrived:
+            signal.raise_signal(number)

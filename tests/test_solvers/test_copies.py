@@ -1,0 +1,59 @@
+"""Copies of this process that make calls together with it."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from maxent.solvers.copies import Copies, WorkerLost, can_fork
+
+
+@pytest.fixture
+def copies():
+    if not can_fork():
+        pytest.skip("not Linux, or a thread of another test is alive")
+    with Copies(2) as made:
+        yield made
+    assert not multiprocessing.active_children()
+
+
+def where(number, seconds=0.0):
+    time.sleep(seconds)
+    return number, os.getpid()
+
+
+def nothing():
+    pass
+
+
+def test_copies_and_this_process_share_calls_of_one_function_after_another(copies):
+    told = []
+    found = dict(copies.run(where, {i: (i, 0.005) for i in range(30)}, lambda: told.append("first")))
+    assert {i: number for i, (number, _) in found.items()} == {i: i for i in range(30)}
+    assert told == ["first"]
+    assert os.getpid() in {process for _, process in found.values()}
+    assert len({process for _, process in found.values()}) > 1
+    assert dict(copies.run(pow, {7: (2, 3), 9: (3, 2)}, nothing)) == {7: 8, 9: 9}
+
+
+def test_large_results_and_arguments_wait_for_nobody(copies):
+    text = "x" * 3_000_000
+    found = dict(copies.run(str.upper, {i: (text,) for i in range(12)}, nothing))
+    assert set(found.values()) == {text.upper()}
+
+
+def test_errors_of_calls_are_raised_and_copies_go_on(copies):
+    with pytest.raises(ZeroDivisionError):
+        list(copies.run(divmod, {i: (1, 0) for i in range(5)}, lambda: time.sleep(0.05)))
+    assert dict(copies.run(divmod, {i: (i, 2) for i in range(5)}, nothing)) == {i: divmod(i, 2) for i in range(5)}
+
+
+def test_a_copy_that_is_killed_is_lost_and_others_take_its_place(copies):
+    def kill():
+        os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+
+    with pytest.raises(WorkerLost):
+        list(copies.run(where, {i: (i, 0.02) for i in range(20)}, kill))
+    assert len(dict(copies.run(where, {i: (i,) for i in range(9)}, nothing))) == 9
