@@ -106,6 +106,15 @@ def read_hierarchy(source: HierarchySource, name: str = "hierarchy", reader: Rea
     return Hierarchy(tuple(zip(*(row for _, row in rows), strict=True)))
 
 
+def read_hierarchies(
+    sources: Mapping[str, HierarchySource] | None, reader: Reader | None = None
+) -> dict[str, Hierarchy] | None:
+    """The hierarchies of attributes, each read as `read_hierarchy` does; None of none."""
+    if sources is None:
+        return None
+    return {name: read_hierarchy(source, name, reader) for name, source in sources.items()}
+
+
 def hierarchy_files(folder: str | PathLike[str], columns: Sequence[str]) -> dict[str, str]:
     """The file ``COLUMN.csv`` of each of the columns that has one in a folder.
 

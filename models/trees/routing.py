@@ -64,6 +64,13 @@ def branch_of_number(branches: tuple[Branch, ...], numbers: FloatArray) -> IntAr
     return went
 
 
+def branch_taken(attribute: Attribute, branches: tuple[Branch, ...], column: npt.NDArray[Any]) -> IntArray:
+    """The branch that each of some records takes, -1 where none does; shape (n,), of a column as `assign` has it."""
+    if attribute.values is None:
+        return branch_of_number(branches, column)
+    return branch_of_code(attribute, branches, attribute.values, column)
+
+
 def divided(went: IntArray, n_branches: int) -> Iterator[IntArray]:
     """The positions of ``went`` that take each branch, one array per branch; those of -1 take none."""
     if n_branches < np.iinfo(np.int16).max:
@@ -104,10 +111,6 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
             continue
         branches = tree.nodes[place].branches
         j = column[tree.nodes[place].attribute or ""]
-        if attributes[j].values is None:
-            went = branch_of_number(branches, columns[j][rows])
-        else:
-            went = branch_of_code(attributes[j], branches, attributes[j].values or (), columns[j][rows])
-        parts = divided(went, len(branches))
+        parts = divided(branch_taken(attributes[j], branches, columns[j][rows]), len(branches))
         stack.extend((child, rows[here]) for child, here in zip(below, parts, strict=True))
     return ended

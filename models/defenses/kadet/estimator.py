@@ -17,7 +17,7 @@ from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.columns.missing_values import MISSING
-from maxent.models.tables.hierarchies import HierarchySource, read_hierarchy
+from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Training
 from maxent.models.trees.draft import Publish
 
@@ -77,7 +77,7 @@ class KADETClassifier(PublishedTreeClassifier):
         if len(training) < self.k:
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
         asked, reader = self._asked(), reader_of(self.reading)
-        read = {name: read_hierarchy(source, name, reader) for name, source in asked.hierarchies.items()}
+        read = read_hierarchies(asked.hierarchies, reader) or {}
         return kadet(training, replace(asked, hierarchies=read), publish=self.publish)
 
     def _frame(self, X: Any, *, reset: bool = False) -> pd.DataFrame:

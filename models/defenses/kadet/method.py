@@ -90,10 +90,9 @@ class KadetTree(GrownTree):
         yield from picked(Kadet, self, impurity="entropy", hierarchies=self.hierarchies or {}).conflicts()
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
-        from maxent.models.tables.hierarchies import read_hierarchy
+        from maxent.models.tables.hierarchies import read_hierarchies
 
-        given = self.hierarchies or {}
-        return replace(self, hierarchies={name: read_hierarchy(each, name, reader) for name, each in given.items()})
+        return replace(self, hierarchies=read_hierarchies(self.hierarchies, reader))
 
     def origin(self, training: Training) -> Release:
         from maxent.models.defenses.kadet.release import kadet
