@@ -25,6 +25,7 @@ from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
+from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.restate import restate
@@ -93,7 +94,7 @@ def growths(draw: Any) -> Growth:
     )
 
 
-@thorough(150)
+@thorough(110)  # beside those of merged branches
 @given(
     people=populations(rows=(8, 50), private=(0, 2), classes=(2, 3)),
     growth=growths(),
@@ -113,6 +114,44 @@ def test_trees_of_every_inducer(
     release = restate(method(induce(training, growth, inner_counts=inner), k), publish)
     in_order = {a.name: a for a in release.attributes}
     check(Case(replace(people, attributes=tuple(in_order[a.name] for a in people.attributes)), release), knowledge)
+
+
+@st.composite
+def hierarchies(draw: Any, people: People) -> dict[str, Hierarchy]:
+    """Two levels of groups for each categorical attribute."""
+    found = {}
+    for attribute in people.attributes:
+        if attribute.values is not None:
+            low = draw(st.lists(st.integers(0, 2), min_size=len(attribute.values), max_size=len(attribute.values)))
+            high = draw(st.lists(st.integers(0, 1), min_size=3, max_size=3))
+            levels = (attribute.values, tuple(f"g{i}" for i in low), tuple(f"h{high[i]}" for i in low))
+            found[attribute.name] = Hierarchy(levels)
+    return found
+
+
+@thorough(60)
+@given(
+    data=st.data(),
+    people=populations(rows=(8, 40), private=(0, 1), classes=(2, 3)),
+    inducer=st.sampled_from(("id3", "c45")),
+    remove=st.booleans(),
+    k=KS,
+    publish=PUBLISH,
+    inner=st.booleans(),
+    knowledge=KNOWLEDGE,
+)
+def test_merged_branches(
+    data: Any, people: People, inducer: Any, remove: bool, k: int, publish: Any, inner: bool, knowledge: Any
+) -> None:
+    if inducer == "id3":
+        assume(all(a.values is not None for a in people.attributes))
+    assume(k <= len(people))
+    training = training_of(people)
+    grown = induce(training, Growth(inducer, max_depth=3), inner_counts=inner)
+    asked: Any = {"remove": remove, "publish": publish, "hierarchies": data.draw(hierarchies(people))}
+    release = restate(optimal_subtree(grown, Limits(k=k), training, **asked).release, publish)
+    in_order = {a.name: a for a in people.attributes}
+    check(Case(replace(people, attributes=tuple(in_order[a.name] for a in release.attributes)), release), knowledge)
 
 
 @thorough(150)

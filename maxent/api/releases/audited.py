@@ -148,7 +148,8 @@ def _publish_chosen(
     for publish, criterion in STATEMENTS:
         if publish == "rates" and len(training.target.classes) == 2:
             continue  # of two classes they say the same as counts
-        one = replace(method, publish=publish, criterion=criterion)
+        hierarchies = None if criterion == "stated" else method.hierarchies  # a split that is merged was not chosen so
+        one = replace(method, publish=publish, criterion=criterion, hierarchies=hierarchies)
         search = _search(one, training, grown)
         try:
             found, audits, cut_off = best_audited(search, audit_of(training, one.limits), publish, one.audits, progress)
@@ -176,7 +177,7 @@ def _publish_chosen(
 def _search(method: Any, training: Training, grown: Release) -> BestFirst:
     """The subtrees of a tree; by less than counts more people may diverge, which only an audit knows."""
     limits = method.limits if method.publish == "counts" else replace(method.limits, min_divergence=None)
-    return BestFirst(grown, limits, training, method.criterion, method.remove, method.publish)
+    return BestFirst(grown, limits, training, **method.asked)
 
 
 def _divergence(result: Estimate, least: float) -> list[Check]:

@@ -81,8 +81,9 @@ def publish_forest(
         raise InvalidInput(
             "options", [Problem(ARGUMENT, "complexity", "none, for several trees", f"{method.complexity}")]
         )
-    if method.choose:
-        raise InvalidInput("options", [Problem(ARGUMENT, "choose", "none for several trees", "one")])
+    for name, given in (("choose", method.choose), ("hierarchies", method.hierarchies)):
+        if given:
+            raise InvalidInput("options", [Problem(ARGUMENT, name, "none for several trees", "one")])
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
     options = members(forest, method.limits, training, **asked)
     audit = audit_of(training, method.limits)

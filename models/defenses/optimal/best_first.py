@@ -12,10 +12,11 @@ shortest path problem", Management Science 18 (1972).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from maxent.models.defenses.optimal.prices import Found
 from maxent.models.defenses.optimal.subtree import Searched, searchable, searched, unreachable
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Release
+from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 
@@ -45,14 +47,15 @@ class BestFirst:
     criterion: Criterion = "unstated"
     remove: bool = False
     publish: Publish = "counts"
+    hierarchies: Mapping[str, HierarchySource] | None = None
     _parts: list[tuple[float, int, Candidates, Found]] = field(default_factory=list, init=False)
     _number: count[int] = field(default_factory=count, init=False)
     _whole: Candidates = field(init=False)
     _last: tuple[Candidates, Found] = field(init=False)
 
     def __post_init__(self) -> None:
-        asked = {"remove": self.remove, "publish": self.publish}
-        self._whole, self.limits = searchable(self.release, self.limits, self.training, **asked)  # type: ignore[arg-type]
+        asked: dict[str, Any] = {"remove": self.remove, "publish": self.publish, "hierarchies": self.hierarchies}
+        self._whole, self.limits = searchable(self.release, self.limits, self.training, **asked)
         self._add(self._whole)
         if not self._parts:
             raise InvalidInput("options", [unreachable(self._whole, self.limits, self.training)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,13 +12,15 @@ import numpy as np
 from maxent.models.defenses.estimator import constructor
 from maxent.models.defenses.optimal.complexity.folds import validated
 from maxent.models.defenses.optimal.growing.grow import optimal_tree
-from maxent.models.defenses.optimal.limits import Criterion, Limits, grown_conflicts
+from maxent.models.defenses.optimal.limits import Criterion, Limits, grown_conflicts, merged_conflicts
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.inducers import induce
 from maxent.models.parameters import picked, problems_of
+from maxent.models.reading import reader_of
 from maxent.models.release import Release
+from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Training
 from maxent.models.trees.restate import restate
 
@@ -40,6 +42,8 @@ class OptimalSubtree(PlainTree):
         `maxent.models.defenses.optimal.subtree.optimal_subtree`.
     remove : bool
         Whether leaves may be removed, see the same.
+    hierarchies : mapping of column to hierarchy, optional
+        Along which branches may be merged, see the same: files, or rows, of a value, its parent, its parent's parent...
     inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
         See `PlainTree`.
     reading : Reading, optional
@@ -55,8 +59,9 @@ class OptimalSubtree(PlainTree):
     grow: bool
     remove: bool
     criterion: Criterion
+    hierarchies: Mapping[str, HierarchySource] | None
 
-    __init__ = constructor(PlainTree, Limits, grow=False, remove=False, criterion="unstated")
+    __init__ = constructor(PlainTree, Limits, grow=False, remove=False, criterion="unstated", hierarchies=None)
 
     def _limits(self) -> Limits:
         found: Limits = picked(Limits, self)
@@ -66,6 +71,7 @@ class OptimalSubtree(PlainTree):
         yield from super()._parameter_problems()
         yield from problems_of(self._limits())
         yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
+        yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
@@ -78,6 +84,7 @@ class OptimalSubtree(PlainTree):
         grown = induce(training, growth)
         limits = self._limits()
         stated: Any = {"remove": self.remove, "publish": self.publish}
+        stated["hierarchies"] = read_hierarchies(self.hierarchies, reader_of(self.reading))
         if limits.complexity_folds is not None:
             chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
             limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -120,6 +120,21 @@ class Limits:
         names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", *shares)
         found = {name: value for name in names if (value := getattr(self, name)) is not None}
         return found | ({"diversity": self.diversity} if self.l is not None else {})
+
+
+def merged_conflicts(hierarchies: object, grow: bool, criterion: Criterion) -> Iterator[Problem]:
+    """What a tree cannot have whose branches are merged along hierarchies."""
+    if hierarchies is None:
+        return
+    if not isinstance(hierarchies, Mapping):
+        yield Problem(ARGUMENT, "hierarchies", "a mapping of attributes to hierarchies", repr(hierarchies))
+    if grow is True:
+        yield Problem(
+            ARGUMENT, "hierarchies", "none for a tree that is grown within limits: its splits are binary", "some"
+        )
+    if criterion == "stated":
+        expected = "'unstated': a split with merged branches was not chosen as it is published"
+        yield Problem(ARGUMENT, "criterion", expected, "'stated'")
 
 
 def grown_conflicts(

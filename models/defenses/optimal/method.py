@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet.parameters import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
-from maxent.models.defenses.optimal.limits import Criterion, Limits, Objective, grown_conflicts
+from maxent.models.defenses.optimal.limits import (
+    Criterion,
+    Limits,
+    Objective,
+    grown_conflicts,
+    merged_conflicts,
+)
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.parameters import parameter, picked, same, whole
@@ -63,6 +69,9 @@ class BestSubtree(InducedTree):
     criterion: Criterion = parameter(
         "unstated", "Whether the release states what splits were chosen by.", group="output"
     )
+    hierarchies: Mapping[str, Any] | None = parameter(
+        None, "A file COLUMN.csv for each column whose values can be generalised.", files="folder"
+    )
 
     summary = "The subtree that is right for the most records of all that keep the limits, proved."
     examples = (
@@ -112,13 +121,16 @@ class BestSubtree(InducedTree):
         yield from super().conflicts()
         yield from self.limits.conflicts()
         yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove, self.audited, self.choose)
+        yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
         if self.choose is True and (self.publish != "counts" or self.criterion != "unstated"):
             yield Problem(ARGUMENT, "choose", "none where publish or criterion say what is stated", "one")
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.defenses.optimal.costs import CostFile
+        from maxent.models.tables.hierarchies import read_hierarchies
 
-        return self if self.cost is None else replace(self, cost=CostFile(self.cost, reader))
+        cost = None if self.cost is None else CostFile(self.cost, reader)
+        return replace(self, cost=cost, hierarchies=read_hierarchies(self.hierarchies, reader))
 
     def stated(self) -> Row:
         return {} if self.grow else super().stated()
@@ -142,8 +154,8 @@ class BestSubtree(InducedTree):
         from maxent.models.defenses.optimal.complexity.folds import validated
 
         found = validated(
-            training, self.origin, self.limits, remove=self.remove, publish=self.publish, seed=self.seed or 0,
-            progress=progress,
+            training, self.origin, self.limits, remove=self.remove, publish=self.publish,
+            hierarchies=self.hierarchies, seed=self.seed or 0, progress=progress,
         )  # fmt: skip
         row = {"chosen_complexity": found.complexity, "folds_loss": found.loss, "folds_loss_without": found.without}
         return replace(self, complexity=found.complexity, complexity_folds=None), row
@@ -152,7 +164,8 @@ class BestSubtree(InducedTree):
         """What is published of a tree that was found, and its row."""
         release, row = self.published(training, before, found.release)
         objective = self.objective if self.cost is None else "cost"
-        return release, {**row, "objective": objective, "reached": found.reached, "best_possible": found.most}
+        merged = {"branches_before": found.branches_before, "branches": found.branches} if self.hierarchies else {}
+        return release, {**row, "objective": objective, "reached": found.reached, "best_possible": found.most, **merged}
 
     def _searched(self, training: Training, grown: Release | None, progress: Progress | None = None) -> Searched:
         if grown is None:
@@ -163,8 +176,13 @@ class BestSubtree(InducedTree):
             return optimal_tree(training, replace(self.limits, k=least), self.max_depth, told, self.publish)
         from maxent.models.defenses.optimal.subtree import optimal_subtree
 
-        asked: dict[str, Any] = {"criterion": self.criterion, "remove": self.remove, "publish": self.publish}
-        return optimal_subtree(grown, self.limits, training, **asked)
+        return optimal_subtree(grown, self.limits, training, **self.asked)
+
+    @property
+    def asked(self) -> Row:
+        """What is asked for besides limits, as `maxent.models.defenses.optimal.subtree.optimal_subtree` takes it."""
+        names = ("criterion", "remove", "publish", "hierarchies")
+        return {name: getattr(self, name) for name in names}
 
     def guarantee(self) -> Mapping[str, Any]:
         return self.limits.as_dict()
@@ -179,6 +197,8 @@ class BestSubtree(InducedTree):
             yield self._proof(row)
             if "chosen_complexity" in row:
                 yield self._chosen(row)
+            if "branches" in row:
+                yield from _merged(row, self.inducer)
         more = []
         if self.criterion == "stated":
             more.append("what splits were chosen by is stated")
@@ -229,7 +249,8 @@ class BestSubtree(InducedTree):
         if row.get("chosen_complexity", self.complexity):
             measure += {"accuracy": ", less what its leaves cost"}.get(row["objective"], ", with what its leaves cost")
         limits = f"the limits (k = {row['k']})" + (" and passes the audit" if "audits" in row else "")
-        others = "subtree of the grown tree" + (", with or without removed leaves," if self.remove else "")
+        others = "subtree of the grown tree" + (", opened along hierarchies," if self.hierarchies else "")
+        others += (" with" if self.hierarchies else ", with") + " or without removed leaves," if self.remove else ""
         others = "tree of this depth, of such splits," if self.grow else others
         if row["reached"] == row["best_possible"]:
             return f"proved: no {others} that keeps {limits} has {measure}"
@@ -258,3 +279,18 @@ class BestSubtree(InducedTree):
         if limits.max_lift is not None:
             told.append(f"right guesses are at most a share of {limits.max_lift:g} above the most frequent class")
         return "".join(f"; {each}" for each in told)
+
+
+def _merged(row: Row, inducer: str) -> Iterator[str]:
+    """What was merged, in words."""
+    before, now = row["branches_before"], row["branches"]
+    of_k = f"of the splits that are kept (k = {row['k']})"
+    if before != now:
+        yield f"merged along hierarchies: {before} branches {of_k} are {now}"
+    else:
+        more = (
+            "; splits of cart are in two, those of id3 and c45 in one branch for each value"
+            if inducer == "cart"
+            else ""
+        )
+        yield f"nothing was merged along hierarchies, {of_k}{more}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,13 +45,20 @@ class Candidates:
         Whether it keeps the limits on leaves.
     worth : shape (n_places,)
         What is summed over the leaves and to be as large as possible: records with the right label, less a trifle for
-        each leaf; or records less their Gini impurity; or minus their cost.
+        each branch that is merged, and a smaller one for each leaf; or records less their Gini impurity; or minus their
+        cost.
+    record : float
+        What a record with the right label is worth.
+    trifle : shape (n_places,)
+        What is taken off for a leaf, whether it is removed or not.
     costs : shape (n_places, n_limits)
         What is summed over the leaves and limited: certain people, right guesses, and minus entropies (people x nats).
     most : shape (n_limits,)
         Those limits.
     names : tuple of str
         Their parameters.
+    merged : shape (n_places,)
+        Of how many branches with people a place is that stands for a group of values; 0 of others.
     answer : shape (n_places,)
         What a leaf answers for removed ones, a number below ``n_answers``: the class predicted for their people.
     held : shape (n_places, n_answers)
@@ -68,9 +76,12 @@ class Candidates:
     weights: FloatArray
     allowed: BoolArray
     worth: FloatArray
+    record: float
+    trifle: FloatArray
     costs: FloatArray
     most: FloatArray
     names: tuple[str, ...]
+    merged: IntArray
     objective: Objective
     answer: IntArray
     held: FloatArray
@@ -90,11 +101,11 @@ class Candidates:
             return worth + SAME_COST * (1.0 + abs(worth))
         if self.objective == "impurity":
             return worth + SAME_IMPURITY * int(self.counts[0].sum())
-        return self.records(worth) * (len(self.places) + 1) + 0.5
+        return self.records(worth) * self.record + 0.5
 
     def records(self, worth: float) -> int:
         """Records with the right label of a tree that is worth so much."""
-        return int(np.ceil(worth / (len(self.places) + 1)))
+        return int(np.ceil(worth / self.record))
 
     def share(self, worth: float) -> float:
         """What a worth is per record: a share with the right label, a Gini impurity or a cost, with that of leaves."""
@@ -110,12 +121,18 @@ class Candidates:
 
 
 def candidates(
-    release: Release, tree: int, limits: Limits, training: Training | None = None, publish: Publish = "counts"
+    release: Release,
+    tree: int,
+    limits: Limits,
+    training: Training | None = None,
+    publish: Publish = "counts",
+    merged: Mapping[str, int] | None = None,
 ) -> Candidates:
     """The places of a tree whose leaves state their counts.
 
     ``training`` are the records, which a limit on the divergence needs; ``publish`` is what leaves are to state in the
-    end. A cost matrix has been read.
+    end. A cost matrix has been read. ``merged`` says of nodes that stand for groups of values, by id, of how many
+    branches these are.
 
     Raises
     ------
@@ -123,7 +140,7 @@ def candidates(
         For a leaf without counts or that was removed, or a sensitive class that is not of the target.
     """
     places = number_places(release.trees[tree])
-    counts = _counts(release, tree, places)
+    counts = counts_below(release, tree, places)
     largest, n = counts.max(axis=1), counts.sum(axis=1)
     entropy = leaf_entropies(counts)
     costs, most, names = [], [], []
@@ -141,15 +158,25 @@ def candidates(
         most.append(-(limits.min_divergence * n[0] + truth_entropy(training)))
         names.append("min_divergence")
     weights = weights_stated(counts, _labels(places, counts, release.target), publish)
+    groups = np.zeros(len(places), np.int64)
+    if merged:
+        groups[: places.n_nodes] = [merged.get(node.id, 0) for node in places.tree.nodes]
+    more = np.maximum(groups - 1, 0)
+    branch = len(places) + 1.0  # one that is merged outweighs all leaves, and a record all that are merged
+    record = branch * (1 + int(more.sum()))
+    trifle = 1 + branch * more
     return Candidates(
         places,
         counts,
         weights,
         _allowed(counts, limits, sensitive_classes(release.target, limits)),
-        _worth(counts, weights, limits, len(places)),
+        _worth(counts, weights, limits, record, trifle),
+        record,
+        trifle,
         np.array(costs, np.float64).reshape(len(costs), len(places)).T,
         np.array(most, np.float64),
         tuple(names),
+        groups,
         limits.objective,
         np.zeros(len(places), np.int64),
         np.zeros((len(places), 0)),
@@ -167,10 +194,12 @@ def priced(found: Candidates, complexity: float) -> Candidates:
     """
     if not complexity:
         return found
-    scale, trifle = (len(found.places) + 1, 1) if found.objective == "accuracy" and not found.price else (1, 0)
     price = complexity * int(found.counts[0].sum())
-    worth, removed = ((each + trifle) / scale - price for each in (found.worth, found.removed_worth))
-    return replace(found, worth=worth, removed_worth=removed, price=found.price + price)
+    worth, removed = found.worth, found.removed_worth
+    if found.objective == "accuracy" and not found.price:
+        worth = (worth + found.trifle) / found.record
+        removed = (removed + found.trifle[:, None]) / found.record
+    return replace(found, worth=worth - price, removed_worth=removed - price, price=found.price + price)
 
 
 def leaf_entropies(counts: IntArray) -> FloatArray:
@@ -199,8 +228,14 @@ def truth_entropy(training: Training) -> float:
     return float(leaf_entropies(counts).sum())
 
 
-def _counts(release: Release, t: int, places: Places) -> IntArray:
-    """Records of each class in every place: the sums of those that the leaves below state."""
+def counts_below(release: Release, t: int, places: Places) -> IntArray:
+    """Records of each class in every place, shape (n_places, n_classes): the sums of what the leaves below state.
+
+    Raises
+    ------
+    InvalidInput
+        For a leaf without counts, or that was removed.
+    """
     tree: Tree = release.trees[t]
     implied = counts_reader(release)
     problems, stated = [], np.zeros((int(places.last[0]), len(release.target.classes)), np.int64)
@@ -248,10 +283,10 @@ def _allowed(counts: IntArray, limits: Limits, sensitive: IntArray) -> BoolArray
     return np.asarray(kept)
 
 
-def _worth(counts: IntArray, weights: FloatArray, limits: Limits, n_places: int) -> FloatArray:
+def _worth(counts: IntArray, weights: FloatArray, limits: Limits, record: float, trifle: FloatArray) -> FloatArray:
     """What each place is worth as a leaf, see `Candidates`."""
     if limits.objective == "accuracy":
-        return np.asarray(counts.max(axis=1) * float(n_places + 1) - 1)  # one record outweighs all leaves
+        return np.asarray(counts.max(axis=1) * record - trifle)
     if limits.objective == "cost":
         return -least_cost(counts, weights, limits.cost)
     n = counts.sum(axis=1)

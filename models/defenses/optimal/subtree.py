@@ -13,11 +13,14 @@ from maxent.models.defenses.optimal.best import best, leaves_of
 from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.limits import Criterion, Limits
+from maxent.models.defenses.optimal.merging.contract import contracted
+from maxent.models.defenses.optimal.merging.expand import opened
 from maxent.models.defenses.optimal.places import Candidates, candidates, priced, truth_entropy
 from maxent.models.defenses.optimal.prices import Found, cheapest
 from maxent.models.defenses.optimal.removed import with_removed
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Defense, Induction, Node, Release, Tree
+from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places
@@ -30,12 +33,15 @@ class Searched:
     """The best subtree found; ``most`` is what no subtree within limits has more of, as `Searched.reached` is counted.
 
     ``reached`` and ``most`` are shares of records with the right label, or Gini impurities or costs per record (then
-    ``most`` is the least); with a complexity, less or more what the leaves cost.
+    ``most`` is the least); with a complexity, less or more what the leaves cost. The splits that are kept have
+    ``branches``, and had ``branches_before`` as grown.
     """
 
     release: Release
     reached: float
     most: float
+    branches: int = 0
+    branches_before: int = 0
 
     @property
     def proved(self) -> bool:
@@ -51,6 +57,7 @@ def optimal_subtree(
     criterion: Criterion = "unstated",
     remove: bool = False,
     publish: Publish = "counts",
+    hierarchies: Mapping[str, HierarchySource] | None = None,
 ) -> Searched:
     """The best subtree within limits of a tree whose leaves state counts.
 
@@ -64,7 +71,7 @@ def optimal_subtree(
     limits : Limits
         What an adversary may infer who knows in which leaf everybody is, and the counts of it.
     training : Training, optional
-        The records, which a limit on the divergence needs.
+        The records, which a limit on the divergence needs, and ``hierarchies``.
     criterion : {"unstated", "stated"}
         Whether the release states what splits were chosen by. Where it does, and where private attributes are tested,
         an adversary infers more of single people than the counts of their leaf: `maxent.estimate` says how much.
@@ -74,12 +81,17 @@ def optimal_subtree(
         right guesses, all people of their most frequent class count; as to impurity, they have the largest.
     publish : {"labels", "rates", "counts"}
         What leaves are to state in the end: decisions are made from it, and removed leaves are predicted.
+    hierarchies : mapping of attribute to hierarchy, optional
+        Along which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is
+        published, see `maxent.models.defenses.optimal.merging.expand.opened`. Of what splits were chosen by nothing is
+        then true of the tree, so that ``criterion`` is to be "unstated".
 
     Returns
     -------
     Searched
         With the release: the subtree of the most records with the right label (or the least impurity, or cost) of all
-        that keep the limits; without limits on sums, of several the one with the fewest leaves. Its defense is
+        that keep the limits; without limits on sums, of several the one in which the fewest branches are merged, and of
+        these the one with the fewest leaves. Its defense is
         ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete, it is the
         best found, with a bound.
 
@@ -89,7 +101,7 @@ def optimal_subtree(
         When no subtree keeps the limits, with what is the least that can be reached; for several trees; for leaves that
         state less than their counts.
     """
-    found, limits = searchable(release, limits, training, remove=remove, publish=publish)
+    found, limits = searchable(release, limits, training, remove=remove, publish=publish, hierarchies=hierarchies)
     chosen = within_limits(found)
     if chosen is None:
         raise InvalidInput("options", [unreachable(found, limits, training)])
@@ -97,13 +109,24 @@ def optimal_subtree(
 
 
 def searchable(
-    release: Release, limits: Limits, training: Training | None = None, *, remove: bool, publish: Publish
+    release: Release,
+    limits: Limits,
+    training: Training | None = None,
+    *,
+    remove: bool,
+    publish: Publish,
+    hierarchies: Mapping[str, HierarchySource] | None = None,
 ) -> tuple[Candidates, Limits]:
     """What the search is among, and the limits with their costs; parameters are those of `optimal_subtree`."""
     if len(release.trees) != 1:
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
     limits = with_costs(limits, release.target)
-    found = candidates(release, 0, limits, training, publish)
+    merged: Mapping[str, int] = {}
+    if hierarchies and training is None:
+        raise invalid("options", ARGUMENT, "hierarchies", "records, of which branches are merged", "none")
+    if hierarchies and training is not None:
+        release, merged = opened(release, hierarchies, training, 1 if remove else limits.k)
+    found = candidates(release, 0, limits, training, publish, merged)
     return priced(with_removed(found, limits) if remove else found, limits.complexity), limits
 
 
@@ -116,14 +139,16 @@ def searched(release: Release, limits: Limits, found: Candidates, chosen: Found,
         defense=Defense(NAME, {**_before(release), **kept}),
     )
     reached = found.share(chosen.worth)
-    return Searched(
-        published, reached, reached if chosen.most < found.better(chosen.worth) else found.share(chosen.most)
-    )
+    most = reached if chosen.most < found.better(chosen.worth) else found.share(chosen.most)
+    before = {node.id: len(node.branches) for node in release.trees[0].nodes}
+    kept = [node for node in published.trees[0].nodes if not node.is_leaf]
+    now = sum(len(node.branches) - (node.id not in before) for node in kept)  # a group was a branch itself
+    return Searched(published, reached, most, now, sum(before.get(node.id, 0) for node in kept))
 
 
 def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:
     """The tree that splits where it was chosen to."""
-    tree, places, classes = release.trees[0], found.places, release.target.classes
+    tree, places, classes = found.places.tree, found.places, release.target.classes
     leaves = leaves_of(places, chosen.splits)
     leaves = leaves[~chosen.gone[leaves]]
     stated = {name for leaf in tree.leaves for name in ("label", "error_rate", "n", "counts") if _has(leaf, name)}
@@ -144,7 +169,9 @@ def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Crit
         node = tree.nodes[place]
         nodes[place] = node if not hollow[place] else _hollow(places, place, chosen.gone)
     induction = tree.induction if criterion == "stated" else Induction(tree.induction.algorithm)
-    return replace(tree, nodes=tuple(nodes[place] for place in sorted(nodes)), induction=induction)
+    groups = {tree.nodes[place].id for place in np.flatnonzero(found.merged).tolist()}
+    in_order = tuple(nodes[place] for place in sorted(nodes))
+    return replace(tree, nodes=contracted(in_order, groups) if groups else in_order, induction=induction)
 
 
 def _hollow(places: Places, place: int, gone: BoolArray) -> Node:

@@ -11,8 +11,9 @@ Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from maxent.models.defenses.optimal.subtree import searchable, searched
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release
 from maxent.models.tables.folds import stratified
+from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import predict_columns, predict_proba_columns
@@ -56,6 +58,7 @@ def validated(
     *,
     remove: bool = False,
     publish: Publish = "counts",
+    hierarchies: Mapping[str, HierarchySource] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Validated:
@@ -67,7 +70,7 @@ def validated(
     grow : callable
     limits : Limits
         With ``complexity_folds``.
-    remove, publish
+    remove, publish, hierarchies
         As for `maxent.models.defenses.optimal.subtree.optimal_subtree`.
     seed : int
         Of the folds, which are stratified by the class.
@@ -83,7 +86,8 @@ def validated(
         expected = f"at most {len(training)}, the number of records"
         raise invalid("options", ARGUMENT, "complexity_folds", expected, f"{folds}")
     limits = with_costs(replace(limits, complexity_folds=None), training.target)
-    whole, _ = searchable(grow(training), limits, training, remove=remove, publish=publish)
+    asked: dict[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies}
+    whole, _ = searchable(grow(training), limits, training, **asked)
     tried = complexities(whole)
     if len(tried) < 2:
         return Validated(0.0, None, None)
@@ -94,7 +98,7 @@ def validated(
             progress("choosing a complexity", here, folds)
         made, tested = training.take(fold != here), training.take(fold == here)
         grown = grow(made)
-        found, _ = searchable(grown, limits, made, remove=remove, publish=publish)
+        found, _ = searchable(grown, limits, made, **asked)
         for i, complexity in enumerate(tried):
             part = priced(found, complexity)
             chosen = within_limits(part)

@@ -1,0 +1,185 @@
+"""A tree whose splits open step by step along hierarchies, so that its subtrees have branches merged.
+
+A split with a branch for each value becomes a split with a branch for each group of the top level, below which the same
+attribute is split again, group by group, down to the branches that there were. A subtree that has one of these splits
+as a leaf has the branches of a group merged; and every cut through the hierarchy is a subtree. So a search among
+subtrees is one among all cuts at all nodes, and as exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import numpy as np
+
+from maxent.models.arrays import IntArray
+from maxent.models.defenses.leaf_pruning import STATEMENTS, new_leaf
+from maxent.models.defenses.optimal.merging.parts import Part, divided
+from maxent.models.defenses.optimal.places import counts_below
+from maxent.models.errors import InvalidInput
+from maxent.models.release import Branch, Node, Release
+from maxent.models.tables.hierarchies import HierarchySource, hierarchy_problems, read_hierarchy
+from maxent.models.tables.training import Training
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.routing import branch_taken
+from maxent.models.trees.routing import divided as by_branch
+
+
+def opened(
+    release: Release, hierarchies: Mapping[str, HierarchySource], training: Training, least: int
+) -> tuple[Release, Mapping[str, int]]:
+    """Open the splits of a tree step by step along hierarchies.
+
+    A branch of fewer than ``least`` records would keep the whole split from being published. So it is joined to others,
+    see `maxent.models.defenses.optimal.merging.parts.divided`: its people go on as those of the branch that it is
+    joined to. Splits in two stay as they are, and so do those below which the same attribute is tested again, and those
+    of which less than two branches would be left.
+
+    Parameters
+    ----------
+    release : Release
+        One tree, whose leaves state their counts.
+    hierarchies : mapping of attribute to hierarchy
+        As `maxent.models.tables.hierarchies.read_hierarchy` takes them.
+    training : Training
+        The records that the leaves count.
+    least : int
+        At least 1.
+
+    Returns
+    -------
+    Release, mapping of str to int
+        And of how many branches with records each group is, by the id of its node.
+
+    Raises
+    ------
+    InvalidInput
+        For a hierarchy of an attribute that has no categories, or that lacks a value; and as
+        `maxent.models.defenses.optimal.places.counts_below`.
+    """
+    read = {name: read_hierarchy(source, name) for name, source in hierarchies.items()}
+    domains = {a.name: a.values for a in release.attributes if a.values is not None}
+    if problems := list(hierarchy_problems(read, domains)):
+        raise InvalidInput("options", problems)
+    (tree,) = release.trees
+    places = number_places(tree)
+    counts_below(release, 0, places)  # refuses what cannot be searched
+    made, divisible = _made(release), frozenset(_divisible(places, read))
+    stack = [(tree.root.id, np.arange(len(training)))]
+    while stack:
+        name, rows = stack.pop()
+        node = made.nodes[name]
+        if node.is_leaf:
+            made.count(name, training.y[rows])
+            continue
+        parts = [rows[here] for here in _divided(node, training, rows)]
+        if name in divisible:
+            hierarchy, values = read[node.attribute or ""], domains[node.attribute or ""]
+            held = [branch.values or () for branch in node.branches]
+            whole = divided(held, [len(part) for part in parts], hierarchy, least)
+            if whole.parts:
+                split = _Split(node, parts, training.y, values)
+                made.nodes[name] = replace(node, branches=tuple(made.branch(split, part) for part in whole.parts))
+                stack += [(node.branches[i].child or "", rows) for i, rows in split.onward(whole)]
+                continue
+        stack += [(branch.child or "", part) for branch, part in zip(node.branches, parts, strict=True)]
+    nodes = tuple(_depth_first(made.nodes, tree.root.id))
+    return replace(release, trees=(replace(tree, nodes=nodes),)), made.merged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """A split as it was: its node, the records that each branch takes, the classes of all, and the order of values."""
+
+    node: Node
+    rows: Sequence[IntArray]
+    y: IntArray
+    order: Sequence[str]
+
+    def taken(self, part: Part) -> IntArray:
+        """The records of a part."""
+        return np.concatenate([self.rows[i] for i in part.members])
+
+    def to(self, child: str | None, part: Part) -> Branch:
+        """The branch of the values of a part."""
+        held = {value for i in part.members for value in self.node.branches[i].values or ()}
+        return Branch(child, tuple(value for value in self.order if value in held))
+
+    def onward(self, part: Part) -> Iterator[tuple[int, IntArray]]:
+        """The branches that parts of it go on as, by number, with the records that go there."""
+        if part.lead is not None:
+            yield part.lead, self.taken(part)
+        for each in part.parts:
+            yield from self.onward(each)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """The nodes by id, with those of groups; ``stated`` is what leaves state, ``merged`` as `opened` returns it."""
+
+    classes: tuple[str, ...]
+    stated: Collection[str]
+    nodes: dict[str, Node]
+    merged: dict[str, int] = field(default_factory=dict)
+
+    def count(self, name: str, y: IntArray) -> None:
+        """Have a leaf state other records, if they are others."""
+        counts = np.bincount(y, minlength=len(self.classes)).tolist()
+        before = self.nodes[name].counts
+        if before is None or [before[c] for c in self.classes] != counts:
+            self.nodes[name] = new_leaf(name, tuple(counts), self.classes, self.stated)
+
+    def branch(self, split: _Split, part: Part) -> Branch:
+        """The branch that leads to a part of a split, whose groups are made."""
+        if part.lead is not None:
+            return split.to(split.node.branches[part.lead].child, part)
+        name = self._unused(f"{split.node.id}:{part.name}")
+        self.nodes[name] = Node(name)  # so that no smaller group takes the name
+        self.merged[name] = sum(len(split.rows[i]) > 0 for i in part.members)
+        if part.parts:
+            self.nodes[name] = Node(name, split.node.attribute, tuple(self.branch(split, each) for each in part.parts))
+        else:
+            self.count(name, split.y[split.taken(part)])
+        return split.to(name, part)
+
+    def _unused(self, name: str) -> str:
+        return next(each for i in count(1) if (each := name if i == 1 else f"{name}:{i}") not in self.nodes)
+
+
+def _made(release: Release) -> _Made:
+    (tree,) = release.trees
+    stated = {name for name in STATEMENTS if any(getattr(leaf, name) is not None for leaf in tree.leaves)}
+    return _Made(release.target.classes, stated | {"counts"}, {node.id: node for node in tree.nodes})
+
+
+def _divided(node: Node, training: Training, rows: IntArray) -> Iterator[IntArray]:
+    """Which of some records take each branch of a node."""
+    j = [attribute.name for attribute in training.attributes].index(node.attribute or "")
+    went = branch_taken(training.attributes[j], node.branches, training.columns[j][rows])
+    return by_branch(went, len(node.branches))
+
+
+def _divisible(places: Places, named: Collection[str]) -> Iterator[str]:
+    """The nodes with three branches or more of attributes that are named, and not tested again below."""
+    nodes, nearest = places.tree.nodes, dict[int, Mapping[str, int]]()
+    found, again = [], set()
+    for place in places.top_down:
+        tested = nearest.get(int(places.parent[place]), {})
+        name = nodes[place].attribute
+        if name in named:
+            again.add(tested.get(name, -1))
+            tested = {**tested, name: place}
+            found += [place] if len(places.children[place]) > 2 else []
+        nearest[place] = tested
+    yield from (nodes[place].id for place in found if place not in again)
+
+
+def _depth_first(nodes: Mapping[str, Node], root: str) -> Iterator[Node]:
+    """The nodes below one, itself first."""
+    stack = [root]
+    while stack:
+        node = nodes[stack.pop()]
+        yield node
+        stack += [branch.child for branch in reversed(node.branches) if branch.child is not None]
