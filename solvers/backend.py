@@ -34,8 +34,8 @@ class Options:
     ``seed`` makes starting points repeatable. ``max_iterations`` of one solve is by default 500 while a program is
     small, else 1500. ``floor`` is the smallest probability that `newton` leaves in a part where the optimum of an
     entropy would make it vanish. ``jobs`` is the number of processes that solve independent parts, counted as joblib
-    does (-1: all cores); a ``cluster`` solves them instead. Every back end asks ``clock`` between iterations whether to
-    stop, and then returns the best point so far.
+    does (-1: all cores), None for as many as pay; a ``cluster`` solves them instead. Every back end asks ``clock``
+    between iterations whether to stop, and then returns the best point so far.
     """
 
     tolerance: float = 1e-8
@@ -44,7 +44,7 @@ class Options:
     presolve: bool = True
     max_iterations: int | None = None
     floor: float = 1e-6
-    jobs: int = 1
+    jobs: int | None = 1
     cluster: Workers | None = None
     clock: Clock = field(default_factory=Clock)
 

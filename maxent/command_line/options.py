@@ -180,6 +180,14 @@ TimeLimit = Annotated[
     ),
 ]
 Jobs = Annotated[int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core.")]
+SolvingJobs = Annotated[
+    int | None,
+    panels.run(
+        metavar="N",
+        help="Number of parallel processes; -1: one for each core; default: one, or one for each of up to 8 cores "
+        "where solving takes long. The result is the same.",
+    ),
+]
 Dask = Annotated[
     str | None,
     panels.run(
@@ -304,7 +312,7 @@ def solving(
     starts: Starts = None,
     seed: Seed = 0,
     time_limit: TimeLimit = None,
-    jobs: Jobs = 1,
+    jobs: SolvingJobs = None,
     floor: Floor = 1e-6,
 ) -> dict[str, Any]:
     """The options that say how problems are solved, as arguments of `maxent.estimate`."""

@@ -22,10 +22,14 @@ from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
-from maxent.solvers.threads import one_thread
+from maxent.solvers.threads import cores, one_thread
 
 X = TypeVar("X")
 Y = TypeVar("Y")
+
+WORTH, MOST = 5_000, 8
+"""Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
+processes that are taken then, at most."""
 
 WARM = 5.0
 """Seconds after which the pace so far tells how long all parts will take."""
@@ -96,9 +100,9 @@ def each(
 ) -> Generator[tuple[int, Y], None, None]:
     """The results of work on items, with their numbers, as they are finished; those that are late are left out.
 
-    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes (-1: one for each core),
-    and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the caller does so for this
-    process. Where processes cannot be `forked`, all are pickled.
+    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes (-1: one for each core;
+    None: as many as pay), and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the
+    caller does so for this process. Where processes cannot be `forked`, all are pickled.
 
     Raises
     ------
@@ -106,12 +110,21 @@ def each(
         When a process did not survive.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
-    jobs = min(processes_for(options.jobs), len(items))
+    jobs = min(processes_for(options.jobs) if options.jobs is not None else _that_pay(sizes), len(items))
     if options.cluster is not None and items:
         return _on_cluster(work, items, order, options)
     if jobs < 2:
         return ((i, work(items[i], options)) for i in order)
     return _elsewhere(work, items, order, jobs, options)
+
+
+def _that_pay(sizes: Sequence[int]) -> int:
+    """How many processes take less time than one, where nobody said how many.
+
+    Only copies are there at once; one of several processes of a study makes none: it watches the one it works for.
+    """
+    shared = sum(sizes) - max(sizes, default=0)
+    return min(cores(), MOST) if shared >= WORTH and can_fork() else 1
 
 
 def _elsewhere(
@@ -122,6 +135,8 @@ def _elsewhere(
     with clock.shared():
         calls = {i: partial(work, items[i], options) for i in order}
         make = forked if can_fork() else pickled
+        if make is forked:
+            _load()
         try:
             with closing(make(calls, jobs, lambda: clock.late() > LAST)) as results:
                 yield from results
@@ -166,6 +181,18 @@ def forked(
         raise BrokenExecutor("a process was ended") from error
     finally:
         ended(workers, running)
+
+
+def _load() -> None:
+    """Load here, once, what every copy would load by itself for parts that are not convex."""
+    import scipy.sparse.linalg  # noqa: F401
+
+    import maxent.solvers.bounds.alike
+    import maxent.solvers.bounds.certificate
+    import maxent.solvers.bounds.gap
+    import maxent.solvers.newton.augmented_lagrangian
+    import maxent.solvers.newton.projection
+    import maxent.solvers.solve.finish  # noqa: F401
 
 
 def _answer(calls: Mapping[int, Callable[[], Y]], pipe: Connection) -> None:

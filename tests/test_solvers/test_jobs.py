@@ -185,6 +185,30 @@ def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, 
     assert can_fork() == copied
 
 
+def test_by_default_copies_are_made_where_they_pay(monkeypatch):
+    asked = []
+
+    def here(calls, jobs, give_up):
+        asked.append(jobs)
+        yield from ((i, call()) for i, call in calls.items())
+
+    monkeypatch.setattr(processes, "forked", here)
+    monkeypatch.setattr(processes, "cores", lambda: 99)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    once = maxent.estimate(*contested("gini"), starts=1)
+    assert asked == []  # too small
+    monkeypatch.setattr(processes, "WORTH", 100)
+    again = maxent.estimate(*contested("gini"), starts=1)
+    assert asked
+    assert set(asked) <= set(range(2, processes.MOST + 1))
+    np.testing.assert_array_equal(once.probabilities, again.probabilities)
+    asked.clear()
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
+    maxent.estimate(*contested("gini"), starts=1)
+    maxent.estimate(*contested("gini"), starts=1, jobs=1)
+    assert asked == []
+
+
 def test_a_number_of_processes_below_0_counts_from_all_cores(monkeypatch):
     monkeypatch.setattr(copies, "cores", lambda: 4)
     assert [processes_for(jobs) for jobs in (3, -1, -2, -9)] == [3, 4, 3, 1]

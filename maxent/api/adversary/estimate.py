@@ -58,7 +58,7 @@ class Solving:
     starts: int | None = None
     seed: int = 0
     time_limit: float | None = None
-    jobs: int = 1
+    jobs: int | None = None
     dask: str | None = None
     floor: float = 1e-6
     top: int = 10
@@ -119,7 +119,7 @@ def estimate(
     starts: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     dask: str | None = None,
     floor: float = 1e-6,
     top: int = 10,
@@ -180,8 +180,9 @@ def estimate(
     time_limit : float, optional
         Seconds that everything after the inputs are read may take: compiling, solving and checking the answer. Then,
         within 2 s, the best answer so far is returned, with the status ``time_limit``.
-    jobs : int
-        Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit.
+    jobs : int, optional
+        Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit. By default
+        one, and where parts are many unknowns and the process can be copied (Linux), one on each of up to 8 cores.
     dask : str, optional
         The address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers solve independent
         parts instead; see `maxent.solvers.solve.dask_cluster`.

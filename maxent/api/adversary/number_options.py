@@ -16,7 +16,7 @@ def check_numbers(options: object) -> None:
     problems = []
     for name, (expected, fits) in _NUMBERS.items():
         value = getattr(options, name)
-        if value is None and name in ("starts", "time_limit"):
+        if value is None and name in ("starts", "time_limit", "jobs"):
             continue
         kind = is_whole(value, -LARGEST_COUNT) if expected.startswith("a whole") else is_number(value)
         if not (kind and fits(value)):

@@ -72,7 +72,7 @@ def compare(
     starts: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     floor: float = 1e-6,
     top: int = 10,
     interruptible: bool = False,

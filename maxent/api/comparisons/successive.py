@@ -45,7 +45,7 @@ def compare_releases(
     starts: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     floor: float = 1e-6,
     interruptible: bool = False,
     progress: Progress | None = None,

@@ -54,7 +54,7 @@ def check(
     tolerance: float = 1e-8,
     seed: int = 0,
     time_limit: float | None = TIME,
-    jobs: int = 1,
+    jobs: int | None = None,
     reading: Reading | None = None,
     title: str = "",
     purpose: str = "",

@@ -58,7 +58,7 @@ def estimate_in_parts(
     rounding: Rounding = "auto",
     confidence: float = 0.99,
     noise: Noise = "intervals",
-    jobs: int = 1,
+    jobs: int | None = None,
     dask: str | None = None,
     top: int = 10,
     progress: Progress | None = None,

@@ -133,13 +133,13 @@ def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
 
 
 @contextmanager
-def workers_of(jobs: int, dask: str | None) -> Iterator[Workers]:
-    """The workers that options ask for: ``jobs`` processes (-1: one for each core), or those of a Dask cluster."""
+def workers_of(jobs: int | None, dask: str | None) -> Iterator[Workers]:
+    """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster."""
     if dask is not None:
         with connected(dask) as cluster:
             yield Workers(1, cluster)
         return
-    number = processes_for(jobs)
+    number = 1 if jobs is None else processes_for(jobs)
     if number > 1 and can_fork():
         with Copies(number - 1) as copies:
             yield Workers(number, copies=copies)

@@ -56,6 +56,7 @@ def command(
         "backends": backends,
         "repeat": repeat,
         **solving,
+        "jobs": 1 if solving["jobs"] is None else solving["jobs"],
         "reading": reading,
     }
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
