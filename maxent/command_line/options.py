@@ -313,6 +313,7 @@ def solving(
     seed: Seed = 0,
     time_limit: TimeLimit = None,
     jobs: SolvingJobs = None,
+    dask: Dask = None,
     floor: Floor = 1e-6,
 ) -> dict[str, Any]:
     """The options that say how problems are solved, as arguments of `maxent.estimate`."""
@@ -323,6 +324,7 @@ def solving(
         "seed": seed,
         "time_limit": time_limit,
         "jobs": jobs,
+        "dask": dask,
         "floor": floor,
     }
 

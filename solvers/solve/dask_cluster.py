@@ -208,7 +208,7 @@ def connected(address: str) -> Iterator[Cluster]:
         return
     try:
         client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+    except (OSError, ValueError, TypeError) as error:  # a TimeoutError is an OSError; without certificates a TypeError
         raise ClusterLost(f"no Dask scheduler at {address!r}: {error}") from error
     with _own_words(), client:
         try:

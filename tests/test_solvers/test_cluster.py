@@ -165,6 +165,32 @@ def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
         maxent.estimate(release, frame, dask="tcp://127.0.0.1:1")
 
 
+@pytest.mark.slow
+def test_tls_is_as_the_settings_of_dask_say(tmp_path):
+    """Certificates of the scheduler are those of ``distributed.comm.tls``; without them nobody is let in."""
+    dask = pytest.importorskip("dask")
+    pytest.importorskip("cryptography")
+    security = distributed.Security.temporary()
+    settings = {"distributed.comm.require-encryption": True}
+    for key, text in security.get_tls_config_for_role("client").items():
+        if key in ("ca_file", "cert", "key"):
+            (tmp_path / key).write_text(text)
+    settings["distributed.comm.tls.ca-file"] = str(tmp_path / "ca_file")
+    for name in ("cert", "key"):
+        settings[f"distributed.comm.tls.client.{name}"] = str(tmp_path / name)
+    release, frame = contested("gini")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tls://", security=security
+    ) as local:
+        address = local.scheduler_address
+        assert address.startswith("tls://")
+        with dask.config.set(settings):
+            there = maxent.estimate(release, frame, backend="ipopt", dask=address)
+        with pytest.raises(cluster.ClusterLost, match=r"no Dask scheduler at 'tls://.*TLS"):
+            maxent.estimate(release, frame, backend="ipopt", dask=address)
+    np.testing.assert_array_equal(there.probabilities, maxent.estimate(release, frame, backend="ipopt").probabilities)
+
+
 def thread_name(package):
     return threading.current_thread().name
 

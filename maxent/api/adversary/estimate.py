@@ -49,7 +49,10 @@ class Solving:
     Raises
     ------
     InvalidInput
-        Naming every number that is out of its range, or the back end that there is not.
+        Naming every number that is out of its range, the back end that there is not, or what is no address of a
+        cluster.
+    MissingExtra
+        For a cluster where distributed is not installed.
     """
 
     backend: str = "auto"
@@ -71,6 +74,10 @@ class Solving:
         check_flags(presolve=self.presolve, single_optimum=self.single_optimum)
         if self.bounds is not None:
             check_level("bounds", self.bounds)
+        if self.dask is not None:
+            from maxent.solvers.solve.dask_cluster import check_address
+
+            check_address(self.dask)
         object.__setattr__(self, "solver", load_backend(self.backend))
 
 

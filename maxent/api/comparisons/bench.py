@@ -32,6 +32,7 @@ from maxent.models.text.arguments import check_functions, is_number, is_whole, u
 from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
+from maxent.solvers.solve.dask_cluster import check_address
 
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress
@@ -70,6 +71,7 @@ def bench(
     starts: int | None = None,
     seed: int = 0,
     jobs: int = 1,
+    dask: str | None = None,
     floor: float = 1e-6,
     progress: Progress | None = None,
     reading: Reading | None = None,
@@ -91,7 +93,7 @@ def bench(
         Told ``(back end, back ends done, back ends)``.
     release, qi, truth, knowledge, impurity, marginal, facts, count, tolerance, rounding, confidence, noise
         As for `estimate`.
-    presolve, starts, seed, jobs, floor, reading
+    presolve, starts, seed, jobs, dask, floor, reading
         As for `estimate`.
 
     Returns
@@ -109,6 +111,7 @@ def bench(
     if os.name != "posix":
         raise MaxentError("back ends are compared in processes of their own, which needs Linux or macOS")
     _check_numbers(time_limit, repeat)
+    check_address(dask)
     check_functions(progress=progress)
     _check_files({"release": release, "qi": qi, "truth": truth, "marginal": marginal, "facts": facts})
     if is_model(release):
@@ -135,6 +138,7 @@ def bench(
         "starts": starts,
         "seed": seed,
         "jobs": jobs,
+        "dask": dask,
         "floor": floor,
         "time_limit": time_limit,
         "reading": reading,

@@ -73,6 +73,7 @@ def compare(
     seed: int = 0,
     time_limit: float | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     floor: float = 1e-6,
     top: int = 10,
     interruptible: bool = False,
@@ -116,7 +117,7 @@ def compare(
         How all releases and tables are read, see `maxent.models.reading.Reading`.
     knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control, sensitive, gain
         As for `maxent.estimate`; the first three and ``control`` are used for trees only.
-    backend, tolerance, presolve, starts, seed, jobs, floor
+    backend, tolerance, presolve, starts, seed, jobs, dask, floor
         As for `maxent.estimate`.
 
     Returns
@@ -133,7 +134,7 @@ def compare(
     check_functions(progress=progress, each=each)
     check_flags(interruptible=interruptible)
     told = progress or (lambda text, done, total: None)
-    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, top=top)
+    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     reader = reader_of(reading)
     tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)

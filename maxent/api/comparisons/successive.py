@@ -46,6 +46,7 @@ def compare_releases(
     seed: int = 0,
     time_limit: float | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     floor: float = 1e-6,
     interruptible: bool = False,
     progress: Progress | None = None,
@@ -68,7 +69,7 @@ def compare_releases(
         Seconds that everything after the inputs are read may take.
     knowledge, impurity, marginal, facts, count, rounding, confidence, noise, interruptible, progress, reading
         As for `maxent.estimate`.
-    backend, tolerance, presolve, starts, seed, jobs, floor
+    backend, tolerance, presolve, starts, seed, jobs, dask, floor
         As for `maxent.estimate`.
 
     Returns
@@ -92,7 +93,7 @@ def compare_releases(
     if not isinstance(releases, (list, tuple)) or len(releases) != 2:
         found = str(len(releases)) if isinstance(releases, (list, tuple)) else "one"
         raise invalid("options", ARGUMENT, "releases", "two releases, the first and its successor", found)
-    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, floor=floor, bounds=level)
+    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, bounds=level)
     clock = Clock(time_limit)
     tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading, who=who)
     case = read_case(releases, tables, knowledge=knowledge, impurity=impurity, marginal=marginal)

@@ -55,6 +55,7 @@ def check(
     seed: int = 0,
     time_limit: float | None = TIME,
     jobs: int | None = None,
+    dask: str | None = None,
     reading: Reading | None = None,
     title: str = "",
     purpose: str = "",
@@ -80,7 +81,7 @@ def check(
         Attributes that the adversary's table does not have, beside those of the policy.
     sensitive : comma-separated string or sequence of str, optional
         Classes that limits are about, in the place of those of the policy.
-    count, backend, tolerance, seed, jobs, reading, progress
+    count, backend, tolerance, seed, jobs, dask, reading, progress
         As for `maxent.estimate`.
     time_limit : float, optional
         As for `maxent.review`.
@@ -109,7 +110,7 @@ def check(
         {"classes": classes, "features": features, "private": private, "sensitive": sensitive},
         {"title": title, "purpose": purpose},
     )
-    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs)
+    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask)
     wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
     tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
     said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose}

@@ -47,6 +47,7 @@ def review(
     tolerance: float = 1e-8,
     time_limit: float | None = TIME,
     jobs: int | None = None,
+    dask: str | None = None,
     seed: int = 0,
     top: int = 10,
     interruptible: bool = False,
@@ -86,6 +87,7 @@ def review(
     tolerance: float = 1e-8,
     time_limit: float | None = TIME,
     jobs: int | None = None,
+    dask: str | None = None,
     seed: int = 0,
     top: int = 10,
     interruptible: bool = False,
@@ -118,7 +120,7 @@ def review(
         What a file lacks, as for `maxent.convert`; ``classes`` are also names for those of a fitted model.
     bins, values : sequence of numbers, optional
         Of a regression: edges of intervals of the target, or every number that it can be.
-    knowledge, impurity, rounding, confidence, backend, tolerance, jobs, seed, top, interruptible, progress
+    knowledge, impurity, rounding, confidence, backend, tolerance, jobs, dask, seed, top, interruptible, progress
         As for `maxent.estimate`.
     noise : {"intervals", "likelihood"}, optional
         As for `maxent.estimate`; of a bootstrap the likelihood by default, which tells more, and of forests sooner.
@@ -157,7 +159,7 @@ def review(
     """
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
-    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, top=top)
+    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask, top=top)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
     if progress is not None:
         progress("reading the model", 0, 1)
