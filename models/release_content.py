@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from maxent.models.arrays import IntArray
 from maxent.models.rounding.rounded import Rounded
 from maxent.models.text.display import Display, Shown, counted
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import IntArray
 
 FORMAT = "maxent/1"
 
@@ -247,11 +247,12 @@ class Content(Shown):
 
     def behind(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """Fewest and most records, of those that were counted, that published numbers stand for; shapes as given."""
-        low, high = published, np.where(published > 0, published, max(self.suppressed_below - 1, 0))
+        hidden = max(self.suppressed_below - 1, 0)
+        low, high = published, published + hidden * (published == 0)
         if self.rounded is None:
             return low, high
         low, most = self.rounded.behind(published)
-        return low, np.maximum(high, most)
+        return low, high + (most - high) * (most > high)
 
     @property
     def public(self) -> tuple[Attribute, ...]:

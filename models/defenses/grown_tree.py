@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from secrets import randbits
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
 from maxent.models.errors import Problem
 from maxent.models.induction.parameters import CodedAs, Growth, Inducer
 from maxent.models.parameters import parameter, parameters_of, picked, same
 from maxent.models.release import Impurity
+from maxent.models.rounding.parameters import Rounding
+from maxent.models.rounding.rounded import RoundingMethod
 from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ of_growth = partial(same, Growth)
 published = partial(parameter, "counts", group="output")
 """The parameter ``publish``, with its help."""
 
+of_rounding = partial(same, Rounding)
+"""A parameter of `Rounding`."""
+
 LEAVES_STATE = "Statements of leaves: the label; also error rate and size; or all counts."
 
 
@@ -34,6 +40,9 @@ class GrownTree(Method):
 
     anonymous: ClassVar[bool] = False
     publish: Any
+    round_counts: Any
+    round_method: Any
+    seed: Any
 
     @property
     @abstractmethod
@@ -48,8 +57,14 @@ class GrownTree(Method):
     def domain_order(self) -> Order:
         return self.growth.order
 
+    @property
+    def rounding(self) -> Rounding:
+        """The parameters of rounding counts."""
+        return Rounding(self.round_counts, self.round_method)
+
     def conflicts(self) -> Iterator[Problem]:
         yield from self.growth.conflicts()
+        yield from self.rounding.conflicts_with(self.publish)
 
     def stated(self) -> Row:
         return {"inducer": self.growth.inducer, "impurity": self.growth.measure}
@@ -68,13 +83,27 @@ class GrownTree(Method):
     def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
         return self.published(training, grown, self.defended(training, grown))
 
-    def published(self, training: Training, grown: Release, release: Release) -> tuple[Release, Row]:
-        """A defended release with what is to be stated of it, and its row."""
+    def stating(self, release: Release) -> Release:
+        """A defended release with what is to be stated of it."""
+        from maxent.models.rounding.round_counts import round_counts
         from maxent.models.trees.restate import restate
 
+        said = restate(release, self.publish)
+        rounded = self.rounding.rounded
+        return said if rounded is None else round_counts(said, rounded, self.seed)
+
+    def settled_chance(self) -> Self:
+        """The same with a seed, where chance rounds counts and none is given: what is audited is what is published."""
+        if self.round_counts is None or self.round_method != "random" or self.seed is not None:
+            return self
+        changed: dict[str, Any] = {"seed": randbits(63)}
+        return replace(self, **changed)  # type: ignore[type-var]
+
+    def published(self, training: Training, grown: Release, release: Release) -> tuple[Release, Row]:
+        """A defended release with what is to be stated of it, and its row."""
         counts = [[n for n in (leaf.counts or {}).values() if n] for tree in release.trees for leaf in tree.leaves]
         pure = [classes[0] for classes in counts if len(classes) == 1]
-        return restate(release, self.publish), {
+        return self.stating(release), {
             "guarantee": self.guarantee(),
             "leaves_before": leaves_of(grown),
             "leaves": len(counts),
@@ -97,7 +126,11 @@ class GrownTree(Method):
                 f"this is not k-anonymity: the tree tests {', '.join(private)}, which an adversary does not know, and "
                 "the people whom they cannot tell apart can be fewer than k (maxent audit TREE QI counts them)"
             )
-        if self.publish != "labels" and any(row["pure_leaves"] for row in rows):
+        if (rounded := self.rounding.rounded) is not None:
+            yield rounded.in_words
+            if rounded.method == "random" and self.seed is not None:
+                yield "a seed was given: who knows, or guesses it, knows more of the true numbers"
+        elif self.publish != "labels" and any(row["pure_leaves"] for row in rows):
             yield "classes are not hidden: everybody in a pure leaf has the class that it states"
 
     def kept(self) -> str:
@@ -123,6 +156,8 @@ class InducedTree(GrownTree):
     min_samples_split: int = of_growth("min_samples_split")
     encoding: CodedAs = of_growth("encoding")
     publish: Publish = published(LEAVES_STATE)
+    round_counts: int | None = of_rounding("round_counts")
+    round_method: RoundingMethod = of_rounding("round_method")
     seed: int | None = of_growth("seed")
 
     @classmethod

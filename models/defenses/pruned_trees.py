@@ -16,10 +16,10 @@ from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth
 from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.release import Release
+from maxent.models.rounding.of_estimators import rounding_problems, stated
 from maxent.models.tables.training import Order, Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import Removed
-from maxent.models.trees.restate import restate
 
 
 class PlainTree(PublishedTreeClassifier):
@@ -33,8 +33,11 @@ class PlainTree(PublishedTreeClassifier):
         Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
     publish : {"labels", "rates", "counts"}
         What leaves state, and what predictions are made from, see `maxent.models.trees.restate.restate`.
+    round_counts, round_method
+        How numbers of records are rounded, see `maxent.models.rounding.parameters.Rounding`.
     random_state : int, RandomState instance or None
-        cart: decides between splits that are equally good. An int is scikit-learn's own ``random_state``.
+        cart: decides between splits that are equally good. An int is scikit-learn's own ``random_state``. Of rounding
+        by chance it is the seed.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.
 
@@ -60,6 +63,7 @@ class PlainTree(PublishedTreeClassifier):
         for problem in problems_of(self._growth(None if isinstance(seed, np.random.RandomState) else seed)):
             yield replace(problem, field="random_state") if problem.field == "seed" else problem
         yield from unknown_choice("publish", self.publish, get_args(Publish))
+        yield from rounding_problems(self)
 
     def _order(self) -> Order:
         return self._growth(None).order
@@ -67,7 +71,11 @@ class PlainTree(PublishedTreeClassifier):
     def _publish(self, training: Training) -> Release:
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
-        return restate(self._defended(induce(training, growth)), self.publish)
+        return self._stating(self._defended(induce(training, growth)))
+
+    def _stating(self, release: Release) -> Release:
+        """A release with what it is to state."""
+        return stated(release, self)
 
     def _defended(self, release: Release) -> Release:
         """The release that a defense makes of a tree."""
@@ -101,7 +109,9 @@ class LeafPrunedTree(PrunedTree):
     removed : {"ancestor", "majority"}
         What is predicted for a record that reaches a removed leaf: what the published leaves below its nearest ancestor
         that has any give together, or what all leaves do, see `maxent.models.trees.predict.predict_proba`.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
+        See `PlainTree`.
+    round_method, random_state
         See `PlainTree`.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.
@@ -129,7 +139,9 @@ class ParentPrunedTree(PrunedTree):
     ----------
     k : int
         Records of the smallest leaf, see `maxent.models.defenses.leaf_pruning.prune_parent`.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
+        See `PlainTree`.
+    round_method, random_state
         See `PlainTree`.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.

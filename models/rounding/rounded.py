@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
-from maxent.models.arrays import IntArray
+if TYPE_CHECKING:
+    from maxent.models.arrays import IntArray
 
 RoundingMethod = Literal["nearest", "random", "down"]
 
@@ -42,14 +41,15 @@ class Rounded:
 
     def behind(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """Fewest and most records that published numbers stand for, never fewer than none; shapes as given."""
-        return np.maximum(published - self.below, 0), published + self.above
+        low = published - self.below
+        return low * (low > 0), published + self.above
 
     @property
     def in_words(self) -> str:
         """What a published number says, in a sentence."""
         how = {
             "nearest": "to the nearest multiple",
-            "random": "to a neighbouring multiple, by chance,",
+            "random": "at random to a neighbouring multiple",
             "down": "down to a multiple",
         }[self.method]
         sides = [f"up to {self.below} fewer"] * bool(self.below) + [f"up to {self.above} more"]

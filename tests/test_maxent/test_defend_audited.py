@@ -14,6 +14,7 @@ from maxent.api.releases.audited import Broken, audit_of, best_audited
 from maxent.api.releases.defend import defend
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput
 from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth
@@ -79,7 +80,7 @@ def test_the_best_of_all_that_pass() -> None:
     release, training = grown(frame, 4)
     limits = Limits(k=8, max_posterior=0.95, objective="impurity")
     audit = audit_of(training, limits)
-    found, audits, cut = best_audited(BestFirst(release, limits, training), audit, "counts", 100)
+    found, audits, cut = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 100)
     assert found.proved
     assert audits == cut + 1 > 1
     search = BestFirst(release, limits, training)
@@ -88,7 +89,7 @@ def test_the_best_of_all_that_pass() -> None:
     assert each is not None
     assert found.reached == pytest.approx(each.reached, abs=2e-6)
     assert estimate(found.release, frame[["a", "b"]], frame).verdict(max_posterior=0.95, min_k=8).passed
-    few, more, _ = best_audited(BestFirst(release, limits, training), audit, "counts", 1)
+    few, more, _ = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 1)
     assert audit(few.release) is None
     assert few.most - 1e-9 <= found.reached <= few.reached
     assert more >= 2
@@ -109,11 +110,11 @@ def test_leaves_that_are_to_blame_are_cut_off_together(seed: int) -> None:
         return None if broken is None else Broken("pairs", broken, broken)
 
     every = all_of(release, limits, training, **asked) if not seed % 2 else []
-    found, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, "counts", 10_000)
+    found, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 10_000)
     assert found.proved
     assert audit(found.release) is None
     assert found.reached == next((share(e, training) for e in every if audit(e) is None), found.reached)
-    early, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, "counts", 3)
+    early, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 3)
     assert audit(early.release) is None
     assert early.reached <= found.reached <= early.most
 

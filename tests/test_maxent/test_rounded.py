@@ -6,10 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import maxent
+from maxent.__main__ import main
 from maxent.constraints.patterns.stated import individuals, stated_counts
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
@@ -86,3 +88,66 @@ def test_private_splits_left_out_leave_no_sums_of_rounded_counts() -> None:
     private = replace(RELEASE, attributes=(Attribute("Age", "numeric", role="private"),))
     (leaf,) = without_private_splits(private).trees[0].nodes
     assert (leaf.counts, leaf.n) == (None, None)
+
+
+def made(folder: Path, *options: str) -> Release:
+    """The release of a call of ``maxent defend``."""
+    PEOPLE.to_csv(folder / "truth.csv", index=False)
+    method, *more = options
+    asked = [str(folder / "truth.csv"), "--target", "Y", "--qi", "Age", *more, "-o", str(folder / "tree.json")]
+    assert main(["defend", method, *asked]) == 0
+    return maxent.load_release(folder / "tree.json")
+
+
+def test_defend_rounds_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = made(tmp_path, "none", "--max-depth", "1", "--round-counts", "5")
+    assert found.rounded == Rounded(5, "nearest")
+    assert [leaf.counts for leaf in found.trees[0].leaves] == [{"ill": 0, "well": 10}, {"ill": 5, "well": 0}]
+    said = capsys.readouterr().out
+    assert "numbers of records are rounded to the nearest multiple of 5" in said
+    assert "classes are not hidden" not in said  # a leaf that is pure in truth does not say so
+    assert maxent.estimate(found, PEOPLE[["Age"]], truth=PEOPLE).reliable
+    by_chance = [made(tmp_path, "kadet", "--k", "4", "--round-counts", "3", "--round-method", "random", "--seed", "7")]
+    assert "a seed was given: who knows, or guesses it" in capsys.readouterr().out
+    by_chance += [made(tmp_path, "kadet", "--k", "4", "--round-counts", "3", "--round-method", "random", "--seed", "7")]
+    assert by_chance[0] == by_chance[1]
+    assert by_chance[0].rounded == Rounded(3, "random")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("none", "--round-counts", "1"), "--round-counts: expected a whole number of records, at least 2, found 1"),
+        (("none", "--round-counts", "2.5"), "--round-counts"),
+        (("none", "--round-counts", "5", "--publish", "rates"), "--round-counts: expected None: leaves state rates"),
+        (("none", "--round-method", "down"), "--round-method: expected 'nearest': no base is given"),
+        (("rdt", "--round-counts", "5"), "--round-counts: expected none for the method rdt"),
+    ],
+)
+def test_rounding_that_cannot_be_is_refused(
+    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    PEOPLE.to_csv(tmp_path / "truth.csv", index=False)
+    method, *more = options
+    asked = [str(tmp_path / "truth.csv"), "--target", "Y", "--qi", "Age", *more, "-o", str(tmp_path / "tree.json")]
+    assert main(["defend", method, *asked]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_audited_is_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    from maxent.api.releases import audited
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 6, 90).astype(float), "y": rng.choice(["n", "y"], 90, p=[0.3, 0.7])})
+    seen: list[Release] = []
+    audit_of = audited.audit_of
+
+    def watched(*asked: object) -> object:
+        audit = audit_of(*asked)  # type: ignore[arg-type]
+        return lambda release: (seen.append(release), audit(release))[1]
+
+    monkeypatch.setattr(audited, "audit_of", watched)
+    options = {"k": 5, "max_posterior": 0.9, "audited": True, "round_counts": 7, "round_method": "random"}
+    found = maxent.defend(frame, "optimal", target="y", qi=["a"], **options)  # type: ignore[arg-type]
+    assert found.release.trees == seen[-1].trees
+    assert found.release.rounded == Rounded(7, "random")

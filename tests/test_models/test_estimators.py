@@ -210,6 +210,8 @@ def test_all_bad_parameters_are_named_at_once() -> None:
         encoding="hot",
         private="age",
         publish="all",
+        round_counts=1,
+        round_method="up",
         random_state=-1,
         reading="strip",
     )

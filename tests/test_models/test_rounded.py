@@ -5,17 +5,29 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from soundness import check
 from strategies import Style, cases, roundings, thorough
 
+from maxent.models.defenses import (
+    ERPTreeClassifier,
+    KADETClassifier,
+    LeafPrunedTree,
+    OptimalSubtree,
+    ParentPrunedTree,
+)
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.typed.document import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.release import Rounded
+from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+from maxent.models.rounding.round_counts import round_counts, rounded_numbers
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.restate import restate
 
@@ -150,3 +162,82 @@ def test_it_is_shown_and_it_predicts():
     assert "rounded counts: nearest, base 5" in repr(release)
     codes = predict_columns(release, release.attributes, [np.array([20.0, 50.0])], 2)
     assert codes.tolist() == [0, 1]  # by its label where all counts are rounded to 0
+
+
+def exact(*counts):
+    leaves = tuple(
+        Node(f"L{i}", label="well", n=sum(c), counts={"well": c[0], "ill": c[1]}) for i, c in enumerate(counts)
+    )
+    root = Node("N", "Age", (Branch("L0", le=37.0), Branch("L1", gt=37.0)), n=sum(map(sum, counts)))
+    return Release(Target("Y", ("well", "ill")), (Attribute("Age", "numeric"),), (Tree((root, *leaves)),))
+
+
+def test_each_number_is_rounded_for_itself():
+    found = {method: round_counts(exact((7, 3), (8, 8)), Rounded(5, method), 0) for method in ("nearest", "down")}
+    assert [list(leaf.counts.values()) for leaf in found["nearest"].trees[0].leaves] == [[5, 5], [10, 10]]
+    assert [node.n for node in found["nearest"].trees[0].nodes] == [25, 10, 15]  # 26, 10 and 16
+    assert [list(leaf.counts.values()) for leaf in found["down"].trees[0].leaves] == [[5, 0], [5, 5]]
+    assert rounded_numbers(np.array([0, 5, 15, 14]), Rounded(10, "nearest")).tolist() == [0, 10, 20, 10]
+    for release in found.values():
+        checked_release(release_to_document(release), "it")
+
+
+def test_chance_leaves_the_mean_and_a_seed_repeats_it():
+    rounded, dice = Rounded(5, "random"), np.random.default_rng(0)
+    for true in (0, 5, 1, 3, 13):
+        found = rounded_numbers(np.full(20_000, true), rounded, dice)
+        assert set(found.tolist()) == rounded_to(true, rounded)
+        assert abs(found.mean() - true) < 0.08  # five standard errors
+    release = exact((7, 3), (8, 8))
+    assert round_counts(release, rounded, 3) == round_counts(release, rounded, 3)
+    assert len({repr(round_counts(release, rounded).trees) for _ in range(40)}) > 1
+
+
+@thorough(24)
+@given(case=cases(trees=(1, 2), style=st.builds(Style, leaf=st.just("counts"))), rounded=roundings())
+def test_what_is_rounded_is_a_sound_release(case, rounded):
+    check(replace(case, release=round_counts(case.release, rounded)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"suppressed_below": 3}, "release: counts: expected counts of all records"),
+        ({"rounded": Rounded(5)}, "release: counts: expected counts of all records"),
+        ({"sampling_rate": 0.5}, "release: counts: expected counts of all records"),
+        (
+            {"trees": (Tree((Node("L", label="well", error_rate=0.5, n=2),)),)},
+            "node L: error_rate: expected nothing but",
+        ),
+    ],
+)
+def test_what_cannot_be_rounded_is_refused(change, said):
+    with pytest.raises(InvalidInput, match=said):
+        round_counts(replace(exact((7, 3), (8, 8)), **change), Rounded(5))
+
+
+PEOPLE = pd.DataFrame(
+    {"a": [0, 0, 0, 1, 1, 1, 2, 2] * 8, "b": list("ppqqpqpq") * 8, "y": list("nnyynyny") * 7 + list("yyyynnnn")}
+)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LeafPrunedTree, ParentPrunedTree, ERPTreeClassifier, OptimalSubtree, KADETClassifier, PlainTree]
+)
+def test_estimators_publish_rounded_counts(estimator):
+    X, y = PEOPLE[["a", "b"]].astype({"a": float}), PEOPLE["y"]
+    exact = estimator().fit(X, y)
+    for method in ("nearest", "random", "down"):
+        found = estimator(round_counts=5, round_method=method, random_state=0).fit(X, y)
+        assert found.release_.rounded == Rounded(5, method)
+        assert (found.predict(X) == exact.predict(X)).all()  # labels stay
+        rng = np.random.RandomState(0)
+        assert estimator(round_counts=5, round_method=method, random_state=rng).fit(X, y).release_.rounded is not None
+    for wrong, said in (
+        ({"round_counts": 1}, "round_counts: expected None or a whole number of records, at least 2"),
+        ({"round_counts": 5, "round_method": "up"}, "round_method: expected one of nearest, random, down"),
+        ({"round_counts": 5, "publish": "labels"}, "round_counts: expected None: leaves state labels"),
+        ({"round_method": "down"}, "round_method: expected 'nearest': no base is given"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            estimator(**wrong).fit(X, y)

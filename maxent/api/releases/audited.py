@@ -29,7 +29,6 @@ from maxent.models.release import Release
 from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import number_places
-from maxent.models.trees.restate import restate
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import unwarned
 
@@ -75,13 +74,13 @@ def audit_of(training: Training, limits: optimal.Limits) -> Audit:
 
 
 def best_audited(
-    search: BestFirst, audit: Audit, publish: Any, most_audits: int, progress: Progress | None = None
+    search: BestFirst, audit: Audit, method: Any, most_audits: int, progress: Progress | None = None
 ) -> tuple[Searched, int, int]:
     """The best subtree that passes an audit as it is to be published.
 
     Subtrees come best first, and those that break a limit are cut off. The first that passes is the best. Where none
     of so many passes, the leaves of those about whom too much is inferred are taken back one after the other; then
-    ``most`` says what those can reach that were not cut off.
+    ``most`` says what those can reach that were not cut off. ``method`` says what is to be published of them.
 
     Returns
     -------
@@ -101,17 +100,17 @@ def best_audited(
             break
         if progress is not None:
             progress("auditing subtrees", done, most_audits)
-        last = audit(restate(found.release, publish))
+        last = audit(method.stating(found.release))
         if last is None:
             return found, done + 1, done
-        if last.unknown and publish == "labels":  # no number is stated, of whatever tree
+        if last.unknown and method.publish == "labels":  # no number is stated, of whatever tree
             break
         first = first or last
         search.cut(last.enough)
     else:
         audits, last = most_audits, first
         while last is not None and (found := search.without(last.leaves)) is not None:
-            audits, last = audits + 1, audit(restate(found.release, publish))
+            audits, last = audits + 1, audit(method.stating(found.release))
             if last is None:
                 return search.bounded(found), audits, most_audits
     told = "" if last is None else f": {last.told}"
@@ -123,12 +122,13 @@ def publish_audited(
 ) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
     method, complexity = method.settled(training, progress)
+    method = method.settled_chance()
     if method.choose:
         release, row = _publish_chosen(method, training, grown, progress)
         return release, {**row, **complexity}
     search = _search(method, training, grown)
     audit = audit_of(training, method.limits)
-    found, audits, cut_off = best_audited(search, audit, method.publish, method.audits, progress)
+    found, audits, cut_off = best_audited(search, audit, method, method.audits, progress)
     release, row = method.row_of(training, grown, found)
     return release, {**row, **complexity, "audits": audits, "cut_off": cut_off}
 
@@ -152,7 +152,7 @@ def _publish_chosen(
         one = replace(method, publish=publish, criterion=criterion, hierarchies=hierarchies)
         search = _search(one, training, grown)
         try:
-            found, audits, cut_off = best_audited(search, audit_of(training, one.limits), publish, one.audits, progress)
+            found, audits, cut_off = best_audited(search, audit_of(training, one.limits), one, one.audits, progress)
         except InvalidInput as error:
             refused.append(error)
             left += [search.open] if search.open is not None and publish != "labels" else []

@@ -17,7 +17,6 @@ from maxent.models.defenses.optimal.subtree import Searched
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release
 from maxent.models.tables.training import Training
-from maxent.models.trees.restate import restate
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +83,13 @@ def publish_forest(
     for name, given in (("choose", method.choose), ("hierarchies", method.hierarchies)):
         if given:
             raise InvalidInput("options", [Problem(ARGUMENT, name, "none for several trees", "one")])
+    method = method.settled_chance()
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
     options = members(forest, method.limits, training, **asked)
     audit = audit_of(training, method.limits)
 
     def judged(release: Release) -> Broken | None:
-        return audit(restate(release, method.publish))
+        return audit(method.stating(release))
 
     found = greedy_forest(options, judged, training, method.audits, progress)
     release = together(found.members)

@@ -25,7 +25,9 @@ class ERPTreeClassifier(PrunedTree):
         Records of the smallest leaf (of those that have any), see `maxent.models.defenses.error_risk.prune`.
     rule : {"twig", "literal"}
         Which branches compete to be pruned.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
+        See `PlainTree`.
+    round_method, random_state
         See `PlainTree`.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
@@ -16,6 +17,8 @@ from maxent.models.errors import Problem, invalid
 from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, reader_of
 from maxent.models.release import Release
+from maxent.models.rounding.of_estimators import rounding_problems, stated
+from maxent.models.rounding.parameters import Rounding
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Training
@@ -42,6 +45,10 @@ class KADETClassifier(PublishedTreeClassifier):
         their own, ``(missing)``. That is right only if what is missing here is missing in the adversary's table, too.
     publish : {"labels", "rates", "counts"}
         What leaves state, and what predictions are made from.
+    round_counts, round_method
+        How numbers of records are rounded, see `maxent.models.rounding.parameters.Rounding`.
+    random_state : int, RandomState instance or None
+        Of rounding by chance the seed; nothing else is random.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.
 
@@ -59,8 +66,19 @@ class KADETClassifier(PublishedTreeClassifier):
     hierarchies: Mapping[str, HierarchySource] | None
     missing: Missing
     publish: Publish
+    round_counts: int | None
+    random_state: int | np.random.RandomState | None
 
-    __init__ = constructor(Kadet, hierarchies=None, private=(), missing="refuse", publish="counts", reading=None)
+    __init__ = constructor(
+        Kadet,
+        Rounding,
+        hierarchies=None,
+        private=(),
+        missing="refuse",
+        publish="counts",
+        random_state=None,
+        reading=None,
+    )
 
     def _asked(self) -> Kadet:
         """The parameters that the algorithm has."""
@@ -72,13 +90,15 @@ class KADETClassifier(PublishedTreeClassifier):
         yield from problems_of(self._asked())
         for name, known in (("publish", Publish), ("missing", Missing)):
             yield from unknown_choice(name, getattr(self, name), get_args(known))
+        yield from rounding_problems(self)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
         asked, reader = self._asked(), reader_of(self.reading)
         read = read_hierarchies(asked.hierarchies, reader) or {}
-        return kadet(training, replace(asked, hierarchies=read), publish=self.publish)
+        found = kadet(training, replace(asked, hierarchies=read), publish=self.publish)
+        return found if self.round_counts is None else stated(found, self)
 
     def _frame(self, X: Any, *, reset: bool = False) -> pd.DataFrame:
         frame = super()._frame(X, reset=reset)

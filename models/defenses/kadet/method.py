@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, published
+from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, of_rounding, published
 from maxent.models.defenses.kadet.parameters import Diversity, Kadet
 from maxent.models.defenses.method import Row, Stated, Wanted
 from maxent.models.defenses.pruning_methods import COLUMNS
@@ -15,6 +15,7 @@ from maxent.models.errors import Problem
 from maxent.models.induction.parameters import Growth
 from maxent.models.parameters import parameter, picked, same
 from maxent.models.release import Impurity
+from maxent.models.rounding.rounded import RoundingMethod
 from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ class KadetTree(GrownTree):
     max_depth: int | None = of_growth("max_depth")
     min_samples_split: int = of_growth("min_samples_split")
     publish: Publish = published(LEAVES_STATE)
-    seed: int | None = of_growth("seed", help="Seed of random choices: this method makes none.")
+    round_counts: int | None = of_rounding("round_counts")
+    round_method: RoundingMethod = of_rounding("round_method")
+    seed: int | None = of_growth("seed", help="Seed of random choices: rounding by chance, and no others.")
     l: float | None = _asked("l")  # noqa: E741 (the l of l-diversity)
     diversity: Diversity = _asked("diversity")
     alpha: float | None = _asked("alpha")

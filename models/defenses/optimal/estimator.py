@@ -22,7 +22,6 @@ from maxent.models.reading import reader_of
 from maxent.models.release import Release
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Training
-from maxent.models.trees.restate import restate
 
 
 class OptimalSubtree(PlainTree):
@@ -44,7 +43,9 @@ class OptimalSubtree(PlainTree):
         Whether leaves may be removed, see the same.
     hierarchies : mapping of column to hierarchy, optional
         Along which branches may be merged, see the same: files, or rows, of a value, its parent, its parent's parent...
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, random_state
+    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
+        See `PlainTree`.
+    round_method, random_state
         See `PlainTree`.
     reading : Reading, optional
         How cells are read, see `maxent.models.reading.Reading`.
@@ -78,7 +79,7 @@ class OptimalSubtree(PlainTree):
             raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
         if self.grow:
             within = replace(self._limits(), k=max(self.k, self.min_samples_leaf or 1))
-            return restate(optimal_tree(training, within, self.max_depth, publish=self.publish).release, self.publish)
+            return self._stating(optimal_tree(training, within, self.max_depth, publish=self.publish).release)
         seed = self.random_state
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
         grown = induce(training, growth)
@@ -89,4 +90,4 @@ class OptimalSubtree(PlainTree):
             chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
             limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)
         found = optimal_subtree(grown, limits, training, criterion=self.criterion, **stated)
-        return restate(found.release, self.publish)
+        return self._stating(found.release)
