@@ -10,6 +10,7 @@ import numpy as np
 from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting.single_point import single_point
 from maxent.models.arrays import FloatArray
 from maxent.solvers.apart import Tell, apart, may_be_ended
 from maxent.solvers.backend import FEW, Backend, Options
@@ -106,6 +107,10 @@ def attempt_program(task: Task, program: LiftedProgram, backend: Backend, option
     Statements that contradict each other let no start lead anywhere, and each takes long to find that out. So small
     programs whose statements overlap are first looked at as linear programs, others after a start that led nowhere.
     """
+    only = single_point(program)
+    settled = None if only is None else _single(program, only, options)
+    if settled is not None:
+        return settled
     restricted = _restrict(program, options.clock) if program.n <= FEW and _tangled(program) else None
     if restricted is not None and not restricted.possible:
         return Attempt(None, 0, possible=False)
@@ -119,7 +124,7 @@ def attempt_program(task: Task, program: LiftedProgram, backend: Backend, option
     if not restricted.possible:
         return replace(first, possible=False)
     if restricted.single:
-        return _single(program, restricted, options) or first
+        return _single(program, restricted.point, options) or first
     if restricted.changed:
         program = restricted.program
         again = _search(task, program, backend, options, np.random.default_rng(options.seed), lost=LOST)
@@ -137,7 +142,7 @@ def attempt_tight(task: Task, program: LiftedProgram, backend: Backend, options:
     if restricted is None or not restricted.possible:
         return Attempt(None, 0, stopped=options.clock.stop())
     if restricted.single:
-        return _single(program, restricted, options) or Attempt(None, 0)
+        return _single(program, restricted.point, options) or Attempt(None, 0)
     if program.terms:  # which may have to give way, too
         return _loosened(Attempt(None, 0), task, restricted.program, backend, options)
     return _search(task, restricted.program, backend, options, np.random.default_rng(options.seed))
@@ -164,12 +169,12 @@ def _restrict_there(program: LiftedProgram, clock: Clock, tell: Tell) -> Restric
     return restrict(program, clock.left())
 
 
-def _single(program: LiftedProgram, restricted: Restricted, options: Options) -> Attempt | None:
-    """The only point that the linear rows leave, unless it breaks others."""
-    violation = Derivatives(program).violation(restricted.point)
+def _single(program: LiftedProgram, point: FloatArray, options: Options) -> Attempt | None:
+    """The only point that some of the rows leave, unless it breaks others."""
+    violation = Derivatives(program).violation(point)
     if violation > options.tolerance:
         return None
-    return Attempt(Solution(restricted.point, Stop.CONVERGED, violation, 0, by=PRESOLVE), 0, 0.0)
+    return Attempt(Solution(point, Stop.CONVERGED, violation, 0, by=PRESOLVE), 0, 0.0)
 
 
 def _later(first: Attempt, again: Attempt) -> Attempt:

@@ -28,15 +28,6 @@ NOT_CONVEX = [
 ]
 """The random problems below 205 that are not convex."""
 
-APART = {
-    109: {"auto": 0.08251914, "ipopt": 0.08251838, "newton": 0.08251784, "scipy": 0.08251794, "cvxpy": 0.08253614},
-}
-"""Random problem -> the entropies that back ends come to, where these, and the posteriors, differ.
-
-109: where the only comparison binds its gradient all but vanishes (its multiplier is 1.7e7), so that the tolerance of
-1e-8 leaves probabilities 3e-5 to move, and `newton` and `cvxpy` do not converge.
-"""
-
 GLOBAL = {"scip", "pyomo:scip_direct"}
 """Back ends that prove their answers, and take up to hours where a problem is not convex: they are asked about few."""
 
@@ -85,6 +76,13 @@ def test_two_classes_that_nothing_tells_apart(backend):
     assert check(canonical, people, renamed_answer(release, people, backend, 1)) == 1
 
 
+def test_a_comparison_that_touches_0_in_a_point_leaves_it_alone(backend):
+    """There the comparison's gradient vanishes: a tolerance of 1e-8 leaves probabilities 3e-4 to move."""
+    release, people, canonical = problem(109)
+    assert canonical.certificate == "global"
+    assert check(canonical, people, renamed_answer(release, people, backend, 1)) == 1
+
+
 @pytest.mark.parametrize("seed", [11, 21])
 def test_four_classes(seed):
     release, people = grown(seed)
@@ -107,11 +105,7 @@ def test_random_problems_that_are_not_convex(number):
     release, people, canonical = problem(number)
     assert not canonical.outcome.convex
     for name in sorted(set(usable_backends()) - GLOBAL):
-        if number not in APART:
-            check(canonical, people, answers(release, people, name))
-        elif name in APART[number]:
-            for how, answer, _ in answers(release, people, name):
-                assert answer.summary["entropy"] == pytest.approx(APART[number][name], abs=1e-6), how
+        check(canonical, people, answers(release, people, name))
 
 
 @pytest.mark.slow

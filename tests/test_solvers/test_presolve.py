@@ -1,10 +1,16 @@
 """Presolve changes how an answer is reached, not the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from programs import private, public
+from scipy import sparse
 
 import maxent
+from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.constraints.lifting.single_point import single_point
+from maxent.models.errors import Origin
 
 
 @pytest.mark.parametrize("impurity", ["gini", "entropy", "gain_ratio"])
@@ -68,3 +74,63 @@ def test_interruption_is_not_swallowed():
 
     with pytest.raises(KeyboardInterrupt):
         maxent.estimate(release, frame, progress=interrupt)
+
+
+def on_a_line(const=-0.5):
+    """A person of two classes, one with the mass u, in a node with the comparison ``(1 - u^2) / 2 + const >= 0``.
+
+    The aggregates are ``1 + m_0`` and ``3 + m_0`` people, of which only the first is in the comparison.
+    """
+    row, var, block = np.zeros(4, np.int64), np.array([2, 1, 0, 1]), np.array([0, 0, 1, 1])
+    coef, size = np.array([1.0, 1.0, -1.0, -1.0]), np.array([4.0, 4.0, 2.0, 2.0])
+    terms = Terms("gini", row, var, coef, size, row - 1, block)
+    value = np.array([1.0, 1.0, 3.0])
+    return LiftedProgram(
+        group=np.zeros(2, np.int64),
+        klass=np.arange(2),
+        owner=np.zeros(2, np.int64),
+        total=np.ones(1),
+        mass_weight=np.ones(2),
+        lower=np.zeros(4),
+        upper=np.array([1.0, 1.0, 2.0, 4.0]),
+        matrix=sparse.csr_matrix([[1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0], [-1.0, 0.0, 0.0, 1.0]]),
+        row_lower=value,
+        row_upper=value,
+        terms=(terms,),
+        nl_const=np.array([const]),
+        nl_size=np.ones(1),
+        origins=(None, None, None),
+        nl_origins=(Origin("node", "N"),),
+    )
+
+
+def test_a_comparison_that_touches_0_leaves_a_point():
+    found = single_point(on_a_line())
+    assert found == pytest.approx([1.0, 0.0, 2.0, 4.0], abs=1e-12)
+
+
+def test_one_that_touches_0_inside_the_line_leaves_a_point():
+    program = on_a_line()
+    [terms] = program.terms  # now m_0 m_1 - 1 / 4, as 1 - m_0^2 - m_1^2 = 2 m_0 m_1
+    inside = replace(terms, var=np.array([0, 1]), coef=-np.ones(2), size=np.ones(2), row=np.zeros(2, np.int64))
+    inside = replace(inside, size_var=np.full(2, -1), block=np.zeros(2, np.int64))
+    found = single_point(replace(program, terms=(inside,), nl_const=np.array([0.5])))
+    assert found == pytest.approx([0.5, 0.5, 1.5, 3.5], abs=1e-7)
+
+
+@pytest.mark.parametrize("const", [-0.4, -0.49999, -0.50001, -0.6])
+def test_one_that_more_points_or_none_satisfy_leaves_none(const):
+    assert single_point(on_a_line(const)) is None
+
+
+def test_one_that_is_0_everywhere_leaves_none():
+    program = on_a_line()
+    [terms] = program.terms
+    level = replace(terms, var=np.array([0, 1, 0, 1]), size=np.ones(4))
+    assert single_point(replace(program, terms=(level,), nl_const=np.zeros(1))) is None
+
+
+def test_without_a_line_there_is_no_point():
+    program = on_a_line()
+    assert single_point(replace(program, upper=np.array([1.0, 0.0, 2.0, 4.0]))) is None
+    assert single_point(replace(program, terms=())) is None
