@@ -49,7 +49,7 @@ class Cells:
     """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t."""
 
     owner: IntArray
-    leaf: IntArray
+    leaf: npt.NDArray[np.int32]
     trees: tuple[TreeCells, ...]
 
     def __len__(self) -> int:
@@ -171,6 +171,10 @@ class _Router:
         leaf = np.repeat([place for _, place, _ in found], [len(rows) for rows, _, _ in found])
         return row, leaf.astype(np.int64), np.concatenate([boxes for _, _, boxes in found])
 
+    def is_public(self, tree: Tree) -> bool:
+        """Whether a tree tests public attributes only."""
+        return all(node.attribute is None or node.attribute in self.column for node in tree.nodes)
+
     def _public(
         self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
     ) -> Iterator[tuple[int, IntArray, IntArray]]:
@@ -210,24 +214,31 @@ def build_cells(release: Release, table: QITable, check: Check = unchecked) -> C
     router = _Router(release, table, check)
     owner = np.arange(len(table), dtype=np.int64)
     box = np.zeros(len(table), np.int64)
-    leaf = np.empty((len(table), 0), np.int64)
+    leaves: list[npt.NDArray[np.int32]] = []
     indexed = []
     for tree in release.trees:
         check()
         indexed.append(number_places(tree))
     for t, (tree, places) in enumerate(zip(release.trees, indexed, strict=True)):
         check(f"people were placed in {t} of {len(indexed)} trees, which made {len(owner):,} cells")
-        row, place, box = router.route(tree, places, owner, box)
-        owner, leaf = owner[row], np.column_stack([leaf[row], place])
+        row, place, boxes = router.route(tree, places, owner, box)
+        if t and router.is_public(tree):  # everybody is in one leaf, and boxes are what they were
+            leaves.append(np.empty(len(place), np.int32))
+            leaves[t][row] = place
+        else:
+            owner, box = owner[row], boxes
+            leaves = [*(held[row] for held in leaves), place.astype(np.int32)]
     check(f"people were placed in all trees, which made {len(owner):,} cells, not in order yet")
     if len(indexed) > 1:  # a single tree's cells are in this order already
-        canonical = np.lexsort((*leaf.T[::-1], owner, indexed[0].first[leaf[:, 0]]))
-        owner, leaf = owner[canonical], leaf[canonical]
+        several = len(owner) > len(table)  # else nobody has two cells to be told apart by their leaves
+        canonical = np.lexsort((*(leaves[::-1] if several else ()), owner, indexed[0].first[leaves[0]]))
+        owner, leaves = owner[canonical], [held[canonical] for held in leaves]
+    leaf = np.array(leaves).T  # whose columns, which are looked at one by one, are each together in memory
     trees = []
     for t, places in enumerate(indexed):
         check()
         rank = places.first[leaf[:, t]]
-        order = np.argsort(rank, kind="stable")
+        order = np.argsort(narrow(rank, len(places)), kind="stable")  # NumPy sorts short integers in linear time
         start = np.searchsorted(rank[order], places.first, side="left")
         stop = np.searchsorted(rank[order], places.last, side="left")
         trees.append(TreeCells(places, order, start, stop))

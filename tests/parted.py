@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import strategies as st
 from pyarrow import parquet
 from strategies import Case, Draw, cases, populations, styles
+
+import maxent
+from maxent.api.parts import estimate as engine
+from maxent.models.tables.parts import pieces, runs
 
 OTHER = {"seconds", "parts", "notes"}
 """Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf."""
 
 
-def public(draw: Draw, *, sampled: bool = False) -> Case:
-    """A tree over public attributes, as it is published (without samples, unless they are allowed), and its people."""
+def public(draw: Draw, *, sampled: bool = False, trees: tuple[int, int] = (1, 1)) -> Case:
+    """Trees over public attributes, as they are published (without samples, unless these are allowed), and people."""
     crowd = populations(private=(0, 0), rows=(2, 60))
     how = styles() if sampled else styles().map(lambda style: replace(style, sampling_rate=1.0))
-    return draw(cases(crowd, kinds=("greedy", "anyhow"), style=how))
+    return draw(cases(crowd, kinds=("greedy", "anyhow"), style=how, trees=trees))
 
 
 def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, object]:
@@ -54,6 +64,30 @@ def by_values(frame: Any, case: Case) -> Any:
     """The rows of a table of people in the order of their values."""
     names = [a.name for a in case.release.attributes]
     return frame.sort_values(names).reset_index(drop=True)
+
+
+def check_numbers(data: Any, case: Case) -> None:
+    """Whether an estimate in parts of random releases and people has the numbers of one in one piece."""
+    rows, most = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 20))
+    truth = data.draw(st.booleans())
+    knowledge = data.draw(st.sampled_from(["label,rate,counts", None]))
+    options: dict[str, Any] = {"knowledge": knowledge, "top": data.draw(st.integers(1, 4))}
+    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        folder = Path(temporary)
+        given: dict[str, Any] = written(case, folder, rows=rows, truth=truth)
+        whole = maxent.estimate(case.release, **given, **options)
+        with (
+            mock.patch.object(engine, "rows_at_a_time", return_value=most),
+            mock.patch.object(pieces, "SMALLEST", 7),
+            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
+        ):
+            parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
+        assert isinstance(parts, maxent.EstimateInParts)
+        same(parts.summary, whole.summary)
+        same(parts.numbers, whole.numbers)
+        pd.testing.assert_frame_equal(by_values(parts.posterior, case), by_values(whole.posterior, case), rtol=1e-9)
+        assert sorted(os.listdir(folder / "out")) == sorted(path.name for path in parts.files)
 
 
 def cells(frame: Any, case: Case) -> dict[str, list[Any]]:

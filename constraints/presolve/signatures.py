@@ -24,10 +24,15 @@ class Signatures:
 
     def __init__(self, program: Program) -> None:
         leaf = program.cells.leaf
-        self.of: IntArray = leaf[:, 0].copy()
+        self.of: IntArray = leaf[:, 0].astype(np.int64)
         self.n = int(leaf[:, 0].max()) + 1
+        alone = 0
         for t in range(1, leaf.shape[1]):
+            if alone == len(leaf):
+                break  # there is nothing left to tell apart
+            before = self.n
             self.split(np.arange(len(leaf)), leaf[:, t])
+            alone = self.n - before
 
     def split(self, cells: IntArray, label: IntArray) -> None:
         """Tell some cells apart by a label (small and non-negative), and from all other cells."""

@@ -50,7 +50,7 @@ class QITable:
     source : str
         The name of the file, the pattern for several files, or ``qi`` for a DataFrame.
     unit : str
-        What ``lines`` are: ``line`` or ``row``.
+        What ``lines`` are: ``line`` or ``row``, or where all whom several trees do not tell apart are one, ``cell``.
     """
 
     attributes: tuple[Attribute, ...]
@@ -59,7 +59,7 @@ class QITable:
     counts: IntArray
     lines: IntArray
     source: str
-    unit: Literal["line", "row"] = "line"
+    unit: Literal["line", "row", "cell"] = "line"
 
     def __len__(self) -> int:
         return len(self.counts)

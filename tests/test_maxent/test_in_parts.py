@@ -4,8 +4,6 @@ import json
 import multiprocessing
 import os
 import signal
-import tempfile
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -16,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import by_values, public, same, written
+from parted import check_numbers, public, same
 from pyarrow import parquet
 from strategies import thorough
 
@@ -27,47 +25,21 @@ from maxent.api.parts import workers
 from maxent.api.parts.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.tables.parts import pieces, runs
+from maxent.models.tables.parts import pieces
 from maxent.solvers.copies import WorkerLost
 
-WITHOUT_SPLITS = "label,rate,counts"
 
-
-@settings(parent=thorough(1), max_examples=4)
+@settings(parent=thorough(1), max_examples=2)
 @given(data=st.data())
 def test_the_numbers_are_those_of_an_estimate_in_one_piece(data):
-    check_numbers(data)
+    check_numbers(data, public(data.draw))
 
 
 @pytest.mark.slow
 @thorough(150)
 @given(data=st.data())
 def test_the_numbers_of_many_are_those_of_an_estimate_in_one_piece(data):
-    check_numbers(data)
-
-
-def check_numbers(data):
-    """Whether an estimate in parts of a random tree and people has the numbers of one in one piece."""
-    case = public(data.draw)
-    rows, most = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 20))
-    truth = data.draw(st.booleans())
-    options = {"knowledge": data.draw(st.sampled_from([WITHOUT_SPLITS, None])), "top": data.draw(st.integers(1, 4))}
-    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
-        warnings.simplefilter("ignore", maxent.UnreliableResult)
-        folder = Path(temporary)
-        given = written(case, folder, rows=rows, truth=truth)
-        whole = maxent.estimate(case.release, **given, **options)
-        with (
-            mock.patch.object(engine, "rows_at_a_time", return_value=most),
-            mock.patch.object(pieces, "SMALLEST", 7),
-            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
-        ):
-            parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
-        assert isinstance(parts, maxent.EstimateInParts)
-        same(parts.summary, whole.summary)
-        same(parts.numbers, whole.numbers)
-        pd.testing.assert_frame_equal(by_values(parts.posterior, case), by_values(whole.posterior, case), rtol=1e-9)
-        assert sorted(os.listdir(folder / "out")) == sorted(path.name for path in parts.files)
+    check_numbers(data, public(data.draw))
 
 
 NAMES = ["job", "age"]
@@ -164,13 +136,13 @@ def test_a_truth_about_others_is_refused(release, people, tmp_path, monkeypatch,
 
 
 def test_people_who_are_linked_are_estimated_together_or_refused_with_the_reason(release, people, tmp_path):
-    forest, qi = replace(release, trees=release.trees * 2), str(tmp_path / "qi.csv")
+    drawn, qi = replace(release, sampling_rate=0.5), str(tmp_path / "qi.csv")
     people.to_csv(qi, index=False)
-    found = maxent.estimate_in_parts(forest, qi, tmp_path / "out", count="people")
+    found = maxent.estimate_in_parts(drawn, qi, tmp_path / "out", count="people")
     assert not isinstance(found, maxent.EstimateInParts)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "part-00000.parquet"), found.posterior)
-    with pytest.raises(InvalidInput, match="as these link them: several trees, found 1 kB"):
-        maxent.estimate_in_parts(forest, qi, count="people", memory="1kB")
+    with pytest.raises(InvalidInput, match="as these link them: counts of samples, found 1 kB"):
+        maxent.estimate_in_parts(drawn, qi, count="people", memory="1kB")
 
 
 def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_have_stand_ins(tmp_path, monkeypatch):

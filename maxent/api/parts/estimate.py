@@ -15,6 +15,7 @@ from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
+from maxent.api.parts.forests.cells import by_cell
 from maxent.api.parts.leaves import solve_leaves
 from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
@@ -31,7 +32,7 @@ from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import Source
-from maxent.models.tables.parts.groups import groups_of
+from maxent.models.tables.parts.groups import Group, groups_of
 from maxent.models.tables.parts.runs import sizes_of
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
@@ -164,7 +165,7 @@ def _in_parts(
     with_: Resources,
     tell: Progress,
 ) -> Estimate:
-    """The estimate of a release of one tree whose leaves are independent."""
+    """The estimate of a release of one tree by its leaves, of several by their cells."""
 
     def told(what: str) -> Told:
         return lambda done, total: tell(what, done, total)
@@ -179,12 +180,16 @@ def _in_parts(
         truth_runs, truth = scan_truth(
             truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
         )
+    groups = _groups(scanned, with_)
+    if len(release.trees) > 1:
+        name = str(tables.truth)
+        scanned, truth_runs, truth = by_cell(release, scanned, truth_runs, groups, name, where.memory, with_, told)
+        groups = _groups(scanned, with_)
     columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
     posterior, out = with_.folder / "posterior.npy", None if where.folder is None else with_.folder
     packing, levels = scanned.packing, scanned.coded.levels
     np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
-    groups = groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
     solved = solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
     found = solved.found
     np.save(posterior, solved.posterior)
@@ -197,6 +202,10 @@ def _in_parts(
     far = None if truth is None else _far(scanned, results, how.top)
     leaves = int((scanned.people > 0).sum())
     return EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
+
+
+def _groups(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:
+    return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
 
 
 def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from maxent.api.adversary.estimate import Solving, estimate_case
 from maxent.api.case import Case, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.parts.linked import splits_compared
-from maxent.api.parts.memory import SINGLE
+from maxent.api.parts.memory import needed
 from maxent.api.parts.posteriors import Evaluated, Evaluation, Single, pickled
 from maxent.api.parts.scan import Resources, Scanned, check_same
 from maxent.api.parts.stand_ins import StandIns, stand_ins
@@ -84,9 +84,9 @@ def solve_leaves(
         made = with_.workers.map(stand_ins, [(group, path, marks) for group in groups], told("standing in for people"))
         check_same(scanned.coded, str(tables.truth), [each for each in made if isinstance(each, Evaluated)])
         standing = [each for each in made if isinstance(each, StandIns)]
-        table, leaf, classes, real = _table(scanned, standing, memory)
+        table, leaf, classes, real = _table(scanned, standing, len(release.trees), memory)
         found = estimated(table, classes)
-        active = _below_active(found, scanned)
+        active = _below_active(found, leaf, len(wanted))
         if not (active & ~real).any():
             return _warned(found, scanned, leaf, active)
         wanted = wanted | active | real
@@ -109,13 +109,14 @@ def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, active: BoolArray
 
 
 def _table(
-    scanned: Scanned, made: Sequence[StandIns], memory: int
+    scanned: Scanned, made: Sequence[StandIns], trees: int, memory: int
 ) -> tuple[QITable, IntArray, IntArray | None, BoolArray]:
     """The table of all stand-ins, the leaf of each row, its people of each class; and the leaves that have none."""
     codes, leaf = np.concatenate([each.codes for each in made]), np.concatenate([each.leaf for each in made])
     count = np.concatenate([each.count for each in made])
-    if (need := SINGLE * len(leaf)) > memory:
+    if (need := needed(len(leaf), trees)) > memory:
         linked = f"{len(leaf):,} of them, estimated together as choices of splits (internal constraints) link them"
+        linked += "; knowledge label,rate,counts does without"
         raise invalid("options", ARGUMENT, "memory", f"about {size_text(need)} for {linked}", size_text(memory))
     keys = row_keys(codes, scanned.packing.sizes)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -126,22 +127,24 @@ def _table(
         np.add.at(classes, inverse, parts)
     own = scanned.coded
     starts = np.flatnonzero(scanned.people > 0)
-    by_place = starts[np.argsort(scanned.first[starts], kind="stable")]
     lines = np.zeros(len(scanned.people), np.int64)
-    lines[by_place] = own.lines(scanned.first[by_place])
+    lines[starts] = scanned.lines(starts)
     people = np.bincount(inverse, count).astype(np.int64)
-    table = QITable(own.attributes, codes[first], own.levels, people, lines[leaf[first]], own.source, own.unit)
+    table = QITable(own.attributes, codes[first], own.levels, people, lines[leaf[first]], own.source, scanned.unit)
     real = np.zeros(len(scanned.people), bool)
     real[np.concatenate([each.real for each in made])] = True
     return table, leaf[first], classes, real
 
 
-def _below_active(found: Estimate, scanned: Scanned) -> BoolArray:
-    """The leaves below nodes whose choices of splits matter, shape (n_leaves,)."""
-    program, below = found.program, np.zeros(len(scanned.people), bool)
+def _below_active(found: Estimate, leaf: IntArray, leaves: int) -> BoolArray:
+    """The leaves with people below nodes whose choices of splits matter, shape (n_leaves,).
+
+    ``leaf`` is that of each row of the table that the estimate is of.
+    """
+    program, below = found.program, np.zeros(leaves, bool)
     if len(found.outcome.active):
-        places = program.cells.trees[0].places
+        cells = program.cells
         for i in np.unique(Evaluator(program).internal.constraint_of(found.outcome.active)).tolist():
-            place = program.internal[i].place
-            below[places.first[place] : places.last[place]] = True
+            compared = program.internal[i]
+            below[leaf[cells.owner[cells.trees[compared.tree].at(compared.place)]]] = True
     return below

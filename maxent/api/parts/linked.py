@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from maxent.api.case import Case
-from maxent.api.parts.memory import SINGLE
+from maxent.api.parts.memory import needed
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release
 from maxent.models.text.sizes import size_text
 
 
 def links_of(release: Release) -> Iterator[str]:
-    """What of a release needs more of its people than their leaves, in words; nothing where leaves will do."""
-    yield from links_of_attacks(release)
+    """What of a release needs more of its people than their cells, in words; nothing where cells will do.
+
+    A cell is the leaf, of several trees those of all of them.
+    """
+    yield from _links(release)
     if release.target.of:
         yield "several sensitive columns"
     if release.sampled:
@@ -21,9 +24,13 @@ def links_of(release: Release) -> Iterator[str]:
 
 
 def links_of_attacks(release: Release) -> Iterator[str]:
-    """The same for attacks alone."""
+    """The same for attacks alone, which need more than leaves of several trees."""
     if len(release.trees) > 1:
         yield "several trees"
+    yield from _links(release)
+
+
+def _links(release: Release) -> Iterator[str]:
     tested = {node.attribute for tree in release.trees for node in tree.nodes}
     if any(attribute.name in tested for attribute in release.private):
         yield "splits on private attributes"
@@ -45,7 +52,7 @@ def check_fits(case: Case, linked: Iterable[str], memory: int) -> None:
     InvalidInput
         Saying what links them.
     """
-    if (need := SINGLE * len(case.people)) > memory:
+    if (need := needed(len(case.people), len(case.release.trees))) > memory:
         people = f"{len(case.people):,} distinct quasi-identifiers"
         expected = f"about {size_text(need)} for {people}, taken together as these link them: {', '.join(linked)}"
         raise invalid("options", ARGUMENT, "memory", expected, size_text(memory))

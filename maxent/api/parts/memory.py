@@ -22,6 +22,9 @@ FEWEST, MOST = 1 << 16, 1 << 21
 SINGLE = 2_000
 """Bytes for each distinct quasi-identifier where everything is solved together in one process."""
 
+MEMBER = 60
+"""Further bytes for each of these and each tree but the first: the leaf there, and what is added up in it."""
+
 USABLE = 0.8
 """Share of a machine's memory that is used unless something else is asked for."""
 
@@ -57,3 +60,8 @@ def machine_memory() -> int:
 def rows_at_a_time(memory: int, workers: int) -> int:
     """Rows that each of some workers holds."""
     return int(min(max((memory / workers - PROCESS) / ROW, FEWEST), MOST))
+
+
+def needed(people: int, trees: int = 1) -> int:
+    """Bytes that so many distinct quasi-identifiers take where they are solved together."""
+    return (SINGLE + MEMBER * (trees - 1)) * people

@@ -126,7 +126,7 @@ def _blocks(
     rows: Rows, truth: Rows | None, how: Evaluation, posterior: FloatArray
 ) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
     """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
-    ends = None if truth is None else _owner(truth, how.packing.room)
+    ends = None if truth is None else owner(truth, how.packing.room)
     own: Single | None = None if how.single is None else unpickled(how.single)
     for begin in range(0, len(rows), ROWS):
         here = slice(begin, begin + ROWS)
@@ -144,7 +144,7 @@ def _blocks(
         yield begin, how.packing.unpack(rows.words[:, here]), p, people
 
 
-def _owner(truth: Rows, room: int) -> IntArray:
+def owner(truth: Rows, room: int) -> IntArray:
     """The number of the quasi-identifier of each row of a truth, increasing from 0."""
     new = np.ones(len(truth), bool)
     own = truth.words[-1] // room
@@ -159,11 +159,11 @@ def differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated |
     """The quasi-identifiers whose people are not as many in the truth, None where all are."""
     known: dict[tuple[int, ...], int] = {}
     if truth is not None and len(truth):
-        owner = _owner(truth, packing.room)
-        first = np.flatnonzero(np.diff(owner, prepend=-1))
+        of = owner(truth, packing.room)
+        first = np.flatnonzero(np.diff(of, prepend=-1))
         words = truth.words[:, first].copy()
         words[-1] //= packing.room
-        count = np.bincount(owner, truth.count).astype(np.int64)
+        count = np.bincount(of, truth.count).astype(np.int64)
         if words.shape == rows.words.shape and (words == rows.words).all() and (count == rows.count).all():
             return None
         known = dict(zip(map(tuple, words.T.tolist()), count.tolist(), strict=True))

@@ -58,12 +58,12 @@ class FarFrom:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimateInParts(Estimate):
-    """An estimate of people who are known by their leaves alone.
+    """An estimate of people who are known by their leaves alone; of several trees by their cells, the leaves of all.
 
     Its ``program`` has one quasi-identifier for each leaf, or a few, standing for all people in it, and so has
     ``probabilities``: whatever an adversary infers about somebody follows from the leaf. All numbers are those of
-    `maxent.estimate`. ``distinct`` are the distinct quasi-identifiers of the table, in so many ``leaves``; ``folder``
-    has their posteriors in ``files``, if one was asked for; ``far`` are the divergences, with a truth.
+    `maxent.estimate`. ``distinct`` are the distinct quasi-identifiers of the table, in so many ``leaves`` (or cells);
+    ``folder`` has their posteriors in ``files``, if one was asked for; ``far`` are the divergences, with a truth.
     """
 
     distinct: int = 0
@@ -99,7 +99,8 @@ class EstimateInParts(Estimate):
         found["constraints"] = {**found["constraints"], "qi": self.distinct}
         if self.far is not None:
             found["divergence"] = self.far.as_dict()
-        found["parts"] = {"leaves": self.leaves, "files": [path.name for path in self.files]}
+        what = "leaves" if len(self.program.release.trees) == 1 else "cells"
+        found["parts"] = {what: self.leaves, "files": [path.name for path in self.files]}
         return found
 
     @property
@@ -130,7 +131,9 @@ class EstimateInParts(Estimate):
         return lines
 
     def _display(self) -> Display:
-        return Display(f"Estimate of P({self.program.release.target.name} | leaf): {self.outcome.status}", self.lines())
+        release = self.program.release
+        given = "leaf" if len(release.trees) == 1 else "leaves"
+        return Display(f"Estimate of P({release.target.name} | {given}): {self.outcome.status}", self.lines())
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Refuse to write what is in files already.

@@ -45,7 +45,8 @@ class Scanned:
     """People of a table by leaf.
 
     ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` and ``example`` are
-    the first row in it and its words, as in `Routed`. ``runs`` are all rows.
+    the first row in it and its words, as in `Routed`. ``runs`` are all rows. With ``cells`` leaves are cells of several
+    trees (`maxent.api.parts.forests`), of which the smallest quasi-identifier is known, and no row.
     """
 
     coded: Coded
@@ -55,6 +56,21 @@ class Scanned:
     people: IntArray
     first: IntArray
     example: IntArray
+    cells: bool = False
+
+    @property
+    def unit(self) -> Any:
+        """What `lines` are."""
+        return "cell" if self.cells else self.coded.unit
+
+    def lines(self, leaves: IntArray) -> IntArray:
+        """Where some different leaves begin in the table, as `QITable.lines` has it; the numbers of cells, from 1."""
+        if self.cells:
+            return leaves + 1
+        by_place = np.argsort(self.first[leaves], kind="stable")
+        lines = np.empty(len(leaves), np.int64)
+        lines[by_place] = self.coded.lines(self.first[leaves][by_place])
+        return lines
 
     def table(self) -> tuple[QITable, IntArray]:
         """One quasi-identifier of each leaf, standing for all people in it, as a table; and the leaf of each row."""
@@ -62,18 +78,8 @@ class Scanned:
         leaves = np.flatnonzero(self.people > 0)
         codes = self.packing.unpack(self.example[:, leaves])
         order = np.argsort(row_keys(codes, self.packing.sizes), kind="stable")
-        by_place = np.argsort(self.first[leaves], kind="stable")
-        lines = np.empty(len(leaves), np.int64)
-        lines[by_place] = found.lines(self.first[leaves][by_place])
-        table = QITable(
-            found.attributes,
-            codes[order],
-            found.levels,
-            self.people[leaves][order],
-            lines[order],
-            found.source,
-            found.unit,
-        )
+        people, lines = self.people[leaves][order], self.lines(leaves)[order]
+        table = QITable(found.attributes, codes[order], found.levels, people, lines, found.source, self.unit)
         return table, leaves[order]
 
 

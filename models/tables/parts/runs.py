@@ -189,10 +189,10 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
         people += np.bincount(cell, count, len(people))
         waiting.append(Rows(leaf, words, count))
         if sum(map(len, waiting)) >= plan.most:
-            runs.append(_written(waiting, plan.folder))
+            runs.append(written(waiting, plan.folder))
             waiting = []
     if waiting:
-        runs.append(_written(waiting, plan.folder))
+        runs.append(written(waiting, plan.folder))
     totals = people.astype(np.int64).reshape((leaves, -1) if plan.classes else leaves)
     return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
 
@@ -210,7 +210,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
     )
 
 
-def _written(waiting: Sequence[Rows], folder: Path) -> str:
+def written(waiting: Sequence[Rows], folder: Path) -> str:
     """Write a run; a process that is lost while it writes leaves files that nobody knows of."""
     rows = joined(waiting).merged()
     path = str(folder / secrets.token_hex(8))
