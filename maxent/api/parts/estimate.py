@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Published, Tables
-from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
 from maxent.api.parts.forests.cells import by_cell
-from maxent.api.parts.leaves import solve_leaves
 from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
-from maxent.api.parts.result import EstimateInParts, FarFrom
 from maxent.api.parts.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
 from maxent.api.parts.workers import Told, workers_of
-from maxent.constraints.kinds.context import Noise
 from maxent.models.errors import check_unused
 from maxent.models.files.output import write_atomically
 from maxent.models.files.scratch import scratch
@@ -35,10 +31,17 @@ from maxent.models.tables.frame import Source
 from maxent.models.tables.parts.groups import Group, groups_of
 from maxent.models.tables.parts.runs import sizes_of
 from maxent.models.trees.printed_rates import Rounding
-from maxent.results.estimate import Estimate
 
 if TYPE_CHECKING:
+    from maxent.api.adversary.estimate import Progress, Solving
+    from maxent.api.compile import Knowledge
+    from maxent.api.parts.result import FarFrom
+    from maxent.constraints.kinds.context import Noise
     from maxent.models.arrays import FloatArray
+    from maxent.results.estimate import Estimate
+
+Settings = Callable[[], "tuple[Knowledge, Solving]"]
+"""Makes the parameters of what follows when the people are being read, as what solves takes time to load."""
 
 GROUP = 1 << 18
 """Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
@@ -110,18 +113,23 @@ def estimate_in_parts(
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """  # noqa: E501
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.compile import Knowledge
+
     where = InParts.of(folder, memory)
     how = Solving(jobs=jobs, dask=dask, top=top)
     tables = Tables(qi, truth, facts, marginal, count, reading, None, sensitive, gain)
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
-    return estimate_tables(release, tables, known, how, where, progress=progress)
+    known.check()
+    return estimate_tables(release, tables, lambda: (known, how), jobs, dask, where, progress=progress)
 
 
 def estimate_tables(
     published: Published,
     tables: Tables,
-    known: Knowledge,
-    how: Solving,
+    settings: Settings,
+    jobs: int | None,
+    dask: str | None,
     where: InParts,
     *,
     target: str | None = None,
@@ -133,9 +141,9 @@ def estimate_tables(
     Raises
     ------
     InvalidInput
-        As there.
+        As there, and as ``settings``.
     """
-    known.check()
+    settings = cache(settings)
     reader = reader_of(tables.reading)
     several = isinstance(published, (list, tuple)) and len(published) != 1
     opened = published if several else open_published(only(published), reader)
@@ -147,20 +155,19 @@ def estimate_tables(
     linked += ["control people"] * (tables.control is not None)
     tell = progress or (lambda text, done, total: None)
     if linked:
-        return _together(opened, tables, known, how, where, linked, target, tell, interruptible=interruptible)
+        return _together(opened, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
     check_unused("records, and this is a tree", target=target)
     check_unused("several releases, each with a table of its own", who=tables.who)
-    with made(where.folder) as folder, scratch(folder) as kept, workers_of(how.jobs, how.dask) as workers:
+    with made(where.folder) as folder, scratch(folder) as kept, workers_of(jobs, dask) as workers:
         with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
-        return _in_parts(cast("Release", opened), tables, reader, known, how, where, with_, tell)
+        return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell)
 
 
 def _in_parts(
     release: Release,
     tables: Tables,
     reader: Reader,
-    known: Knowledge,
-    how: Solving,
+    settings: Settings,
     where: InParts,
     with_: Resources,
     tell: Progress,
@@ -171,9 +178,12 @@ def _in_parts(
         return lambda done, total: tell(what, done, total)
 
     people = only(tables.qi)
-    scanned = scan_table(
-        files_given("qi", people), str(people), release, tables.count, reader, with_, told("reading the table")
-    )
+    files, reading = files_given("qi", people), told("reading the table")
+    scanned = scan_table(files, str(people), release, tables.count, reader, with_, reading, settings)
+    known, how = settings()
+    from maxent.api.parts.leaves import solve_leaves
+    from maxent.api.parts.result import EstimateInParts
+
     truth_runs, truth = None, None
     if tables.truth is not None:
         truth_files, name = files_given("truth", tables.truth), str(tables.truth)
@@ -217,6 +227,8 @@ def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -
 
 def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> FarFrom:
     """The divergences of all groups together: sums over leaves, in their order, whatever the groups were."""
+    from maxent.api.parts.result import FarFrom
+
     total: FloatArray = np.zeros(len(scanned.people))
     found = [each.divergences for each in results if each.divergences is not None]
     for each in found:
@@ -257,7 +269,7 @@ def _together(
     interruptible: bool,
 ) -> Estimate:
     """The estimate of all people together, where they fit into memory."""
-    from maxent.api.adversary.estimate import TREES_ONLY
+    from maxent.api.adversary.estimate import TREES_ONLY, estimate_case
     from maxent.api.case import read_case
 
     options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.api.parts.posteriors import Evaluated, pickled, unpickled
-from maxent.api.parts.workers import Told, Workers
+from maxent.api.parts.workers import Told, Workers, nothing
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
@@ -91,15 +91,18 @@ def scan_table(
     reader: Reader,
     with_: Resources,
     told: Told,
+    first: Callable[[], object] = nothing,
 ) -> Scanned:
     """Read the adversary's table, and route its people to the leaves of a release of one tree.
+
+    What is to be done ``first`` this process does while others begin.
 
     Raises
     ------
     InvalidInput
         As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.cells.build_cells`.
     """
-    found, rows = _coded(files, source, release, count, reader, with_, told, target=False)
+    found, rows = _coded(files, source, release, count, reader, with_, told, first, target=False)
     tree = release.trees[0]
     descent = descent_of(tree, number_places(tree), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
@@ -127,7 +130,7 @@ def scan_truth(
     InvalidInput
         As `maxent.models.tables.truth_and_facts.read_truth`, as far as leaves show it.
     """
-    found, rows = _coded(files, source, release, count, reader, with_, told, target=True)
+    found, rows = _coded(files, source, release, count, reader, with_, told, nothing, target=True)
     own = of.coded
     indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
     codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
@@ -206,6 +209,7 @@ def _coded(
     reader: Reader,
     with_: Resources,
     told: Told,
+    first: Callable[[], object],
     *,
     target: bool,
 ) -> tuple[Coded, list[KeptRows]]:
@@ -213,7 +217,7 @@ def _coded(
     opened = open_table(files, source, release, count, reader, target=target)
     pieces = pieces_of(opened.tables, files, len(opened.wanted.names), with_.workers.number)
     calls = [(piece, opened.wanted, with_.folder) for shares in pieces for piece in shares]
-    made = iter(with_.workers.map(distinct_cells, calls, told))
+    made = iter(with_.workers.map(distinct_cells, calls, told, first))
     found = [together([next(made) for _ in shares]) for shares in pieces]
     whole = coded(opened, [shares[0] for shares in pieces], found, release, reader, target=target)
     starts = whole.starts([shares[0] for shares in pieces])

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from maxent.models.text.arguments import LARGEST_COUNT, is_whole
 from maxent.solvers.clock import POLL
 from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, processes_for, serve
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
@@ -139,7 +140,8 @@ def workers_of(jobs: int | None, dask: str | None) -> Iterator[Workers]:
         with connected(dask) as cluster:
             yield Workers(1, cluster)
         return
-    number = 1 if jobs is None else processes_for(jobs)
+    # None is one, and what is no number is refused where solving begins.
+    number = processes_for(cast("int", jobs)) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
     if number > 1 and can_fork():
         with Copies(number - 1) as copies:
             yield Workers(number, copies=copies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.command_line.options import inputs
 from maxent.command_line.part_options import where as in_parts
@@ -11,6 +11,12 @@ from maxent.command_line.progress import UNRELIABLE, progress, tell, tell_notice
 from maxent.command_line.release_files import named, split_files
 from maxent.command_line.verdict import Asked
 from maxent.results.reliability import not_reliable
+
+if TYPE_CHECKING:
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.compile import Knowledge
+    from maxent.disclosure.limits import Limits
+    from maxent.results.estimate import Estimate
 
 
 def run(
@@ -23,26 +29,41 @@ def run(
     refused: Mapping[str, Any],
 ) -> int:
     """Estimate in parts; options that are ``refused`` have to be left out."""
-    from maxent.api.adversary.estimate import Solving
     from maxent.api.case import Tables, taken
-    from maxent.api.compile import Knowledge
     from maxent.api.parts.estimate import estimate_tables
-    from maxent.api.parts.result import EstimateInParts
-    from maxent.disclosure.judging import judge_rows
-    from maxent.results.solved import described, estimate_numbers
     from maxent.solvers.forecast import hearing
-    from maxent.text.estimate import print_estimate
-    from maxent.text.terminal import print_json, print_lines
 
     trees, people = split_files(files)
     _check_refused(refused)
     where = in_parts(output, memory, [*files, *inputs(options)])
     limits = asked.limits()
-    how, tables = taken(Solving, options), taken(Tables, {**options, "qi": people})
+    tables, jobs, dask = taken(Tables, {**options, "qi": people}), options["jobs"], options["dask"]
     with progress() as told, hearing(tell):
         result = estimate_tables(
-            trees, tables, taken(Knowledge, options), how, where, target=options["target"], progress=told
+            trees, tables, lambda: _settings(options), jobs, dask, where, target=options["target"], progress=told
         )
+    return _told(result, trees, as_json, limits, asked)
+
+
+def _settings(options: dict[str, Any]) -> tuple[Knowledge, Solving]:
+    """The parameters of estimates, checked."""
+    from maxent.api.adversary.estimate import Solving
+    from maxent.api.case import taken
+    from maxent.api.compile import Knowledge
+
+    known = taken(Knowledge, options)
+    known.check()
+    return known, taken(Solving, options)
+
+
+def _told(result: Estimate, trees: Any, as_json: bool, limits: Limits, asked: Asked) -> int:
+    """Print an estimate and its verdict; the exit status."""
+    from maxent.api.parts.result import EstimateInParts
+    from maxent.disclosure.judging import judge_rows
+    from maxent.results.solved import described, estimate_numbers
+    from maxent.text.estimate import print_estimate
+    from maxent.text.terminal import print_json, print_lines
+
     tell_noticed(result.noticed)
     release = result.program.release
     row = result.numbers if limits.stated else {"defense": described(release), **estimate_numbers(result)}
