@@ -30,7 +30,7 @@ def rates(context: Context) -> Iterator[Linear]:
     """The label's share of a leaf is one minus the error rate (Zhu & Du 2010, section 4.1), within its rounding."""
     if context.sampled:
         return  # the rate of the sample is not the population's
-    one = dict(zip(context.release.target.classes, np.eye(context.n_classes), strict=True))
+    one = dict(zip(context.release.target.classes, np.eye(context.n_classes)[:, None], strict=True))
     for t, place, node in context.nodes():
         label, rate = stated_label(context, node), stated_rate(context, node)
         if label is None or rate is None or not read_directly(context, node, "rate"):
@@ -39,12 +39,11 @@ def rates(context: Context) -> Iterator[Linear]:
         n = context.records(t, place, node)
         reader = context.rates if node.error_rate is not None else LITERALLY
         if n is not None:
-            coef = hit[None, :]
-            low, high = reader.hits(rate, n)
-            lower, upper = np.array([low]), np.array([high])
+            coef = hit  # one array for all leaves of a label
+            lower, upper = np.array(reader.hits(rate, n))[:, None]
         else:
             least, most = reader.share(rate)
-            coef = np.stack([hit - least, hit - most]) if least < most else (hit - least)[None, :]
+            coef = np.concatenate([hit - least, hit - most]) if least < most else hit - least
             lower = np.array([0.0, -np.inf]) if least < most else np.zeros(1)
             upper = np.array([np.inf, 0.0]) if least < most else np.zeros(1)
         says = f"error rate {rate:.6g} of label {label}"

@@ -53,11 +53,15 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     """All rows of some constraints; of their arrays of coefficients, few differ, and each is read once."""
     number: dict[bytes, int] = {}  # one copy of each: there can be as many numbers as constraints times classes
     matrices: list[FloatArray] = []
-    which = np.empty(len(constraints), np.int64)
-    for i, constraint in enumerate(constraints):
-        which[i] = number.setdefault(constraint.coef.tobytes(), len(number))
-        if which[i] == len(matrices):
-            matrices.append(constraint.coef)
+    held: dict[int, int] = {}  # most constraints of a kind share the very array
+    numbers: list[int] = []
+    for coef in (constraint.coef for constraint in constraints):
+        if (known := held.get(id(coef))) is None:
+            known = held[id(coef)] = number.setdefault(coef.tobytes(), len(number))
+            if known == len(matrices):
+                matrices.append(coef)
+        numbers.append(known)
+    which = np.array(numbers, np.int64)
     stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
     row, klass = np.nonzero(stacked)
     coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Settings = Callable[[], "tuple[Knowledge, Solving]"]
 """Makes the parameters of what follows when the people are being read, as what solves takes time to load."""
 
-GROUP = 1 << 18
+GROUP = 1 << 17
 """Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
 
 
