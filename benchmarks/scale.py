@@ -11,7 +11,7 @@ command  `maxent estimate` as a whole
 Seconds are those of the processor, which other work on it disturbs least. The last line has the growth exponents: the
 slope of the logarithm of the seconds over that of the number of quasi-identifiers.
 
-With --in-parts whole calls of `maxent estimate -o FOLDER/` are measured instead: one process, two, a Dask cluster.
+With --in-parts whole calls of `maxent estimate -o FOLDER/` are measured instead: one process, two, Dask clusters.
 """
 
 from __future__ import annotations
@@ -252,9 +252,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--in-parts", action="store_true", help="whole calls with -o FOLDER/, see scale_parts.py")
-    ways = ["one", "jobs", "dask"]
+    ways = ["one", "jobs", "dask1", "dask2", "local"]
     parser.add_argument(
-        "--workers", choices=ways, nargs="+", default=ways, help="in parts: one process, two, a cluster"
+        "--workers", choices=ways, nargs="+", default=ways, help="in parts: one process, two, clusters, a new cluster"
     )
     parser.add_argument("--grown-on", type=int, default=1_000_000, metavar="N", help="in parts: people of the tree")
     parser.add_argument("--memory", metavar="SIZE", help="in parts: that of the call")

@@ -1,7 +1,9 @@
 """Estimates in parts of up to tens of millions of people, measured: python benchmarks/scale.py --in-parts.
 
 Whole calls of `maxent estimate -o FOLDER/`, from reading to the last file of posteriors: seconds of the clock (on a
-quiet machine), of all processors, and the peak memory of every process. People are drawn evenly from the domain of the
+quiet machine), of all processors, and the peak memory of every process. Modules are compiled to bytecode before, as
+they are when a package is installed. ``dask1`` and ``dask2`` are calls on a cluster of one worker and of two that is
+running and has loaded its libraries; ``local`` starts a cluster and ends it. People are drawn evenly from the domain of
 attributes of scale.py and one of 500 districts, so that nearly all are different; a multiway tree is grown on at most
 ``--grown-on`` of them, and published with its error rates alone.
 """
@@ -19,7 +21,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +33,33 @@ DISTRICTS = 500
 ROWS = 1 << 20
 """Rows that are made together, and of a row group."""
 
-WORKERS = {"one": [], "jobs": ["--jobs", "2"], "dask": ["--dask", "local:2"]}
+WORKERS = {"one": [], "jobs": ["--jobs", "2"], "local": ["--dask", "local:2"]}
 """What each way of working adds to the call."""
+
+RUNNING = {"dask1": 1, "dask2": 2}
+"""Workers of the clusters that run before the call, by the way of working."""
+
+SMALL = Path(__file__).parents[1] / "examples" / "d1"
+
+CLUSTER = """
+import sys
+from importlib import import_module
+from distributed import Client, LocalCluster
+
+def load():
+    for name in ("api.parts.scan", "api.parts.posteriors", "solvers.threads"):
+        import_module(f"maxent.{name}")
+    import pyarrow.compute, pyarrow.parquet, scipy.linalg
+
+if __name__ == "__main__":
+    workers = int(sys.argv[1])
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
+        with Client(cluster) as client:
+            client.run(load)
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+"""Starts a cluster, says where it is, and ends it when nobody needs it any longer."""
 
 
 def sizes() -> dict[str, int]:
@@ -106,11 +134,18 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
     return tree, qi
 
 
+def processor_seconds(process: int) -> float:
+    """Those that a process has taken so far."""
+    text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return sum(map(int, text.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class Watch:
     """Peak memory, in MB, of a process and of all below it, as Linux counts it for each."""
 
     def __init__(self, process: int) -> None:
-        self.process, self.peaks, self.over = process, dict[int, float](), threading.Event()
+        self.process, self.over = process, threading.Event()
+        self.peaks, self.spent = dict[int, float](), dict[int, float]()
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
 
@@ -119,10 +154,18 @@ class Watch:
             for process in self.below():
                 try:
                     text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+                    self.spent[process] = processor_seconds(process)
                 except OSError:
                     continue
                 if peak := re.search(r"VmHWM:\s+(\d+) kB", text):
                     self.peaks[process] = int(peak[1]) / 1024
+
+    def processors(self) -> float:
+        """Processor seconds so far, of processes that are gone as they were when they were last seen."""
+        for process in self.below():
+            with suppress(OSError):
+                self.spent[process] = processor_seconds(process)
+        return sum(self.spent.values())
 
     def below(self) -> list[int]:
         """The process and all its descendants."""
@@ -154,22 +197,76 @@ def killing(watch: Watch, every: float) -> None:
             os.kill(max(workers), signal.SIGKILL)
 
 
-def measured(n: int, way: str, call: argparse.Namespace, folder: Path, files: tuple[Path, Path]) -> dict[str, Any]:
+@contextmanager
+def cluster(workers: int, environment: Mapping[str, str]) -> Iterator[tuple[list[str], Watch]]:
+    """A cluster that is running: the options that have it work, and what watches it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.py"  # its workers load it, too
+        path.write_text(CLUSTER, encoding="utf-8")
+        command = [sys.executable, str(path), str(workers)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        watch = Watch(process.pid)
+        try:
+            yield ["--dask", address], watch
+        finally:
+            watch.over.set()
+            process.stdin.close()
+            process.wait()
+
+
+def compiled(folder: Path) -> dict[str, str]:
+    """The environment of calls, in which all modules are compiled before."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    found = {**kept, "OMP_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    files = [str(SMALL / name) for name in ("tree.json", "qi.csv")]
+    command = [sys.executable, "-m", "maxent", "estimate", *files, "--json", "--memory", "1GB"]
+    for options in WORKERS.values():
+        subprocess.run([*command, *options], env=found, stdout=subprocess.DEVNULL, check=True)
+    return found
+
+
+def measured(
+    way: str, call: argparse.Namespace, folder: Path, files: tuple[Path, Path], environment: Mapping[str, str]
+) -> dict[str, Any]:
     """One whole call."""
+    if way not in RUNNING:
+        return called(way, WORKERS[way], None, call, folder, files, environment)
+    with cluster(RUNNING[way], environment) as (options, watch):
+        return called(way, options, watch, call, folder, files, environment)
+
+
+def called(
+    way: str,
+    options: Sequence[str],
+    others: Watch | None,
+    call: argparse.Namespace,
+    folder: Path,
+    files: tuple[Path, Path],
+    environment: Mapping[str, str],
+) -> dict[str, Any]:
+    """One whole call, to which other processes that are watched belong."""
     out = folder / "posteriors"
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "maxent", "estimate", *map(str, files), "--count", "count", "--json"]
-    command += ["--knowledge", "label,rate", "--rounding", "exact", "-o", f"{out}/", *WORKERS[way]]
+    command += ["--knowledge", "label,rate", "--rounding", "exact", "-o", f"{out}/", *options]
     command += ["--memory", call.memory] if call.memory else []
+    before = 0.0 if others is None else others.processors()
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, stdout=said, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen(command, stdout=said, env=environment)
         watch = Watch(process.pid)
         if call.kill_every:
             threading.Thread(target=killing, args=(watch, call.kill_every), daemon=True).start()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds, peaks = time.perf_counter() - begin, watch.end()
+        elsewhere = 0.0 if others is None else others.processors() - before
+        # Nobody waits for the processes of a cluster that the call has started.
+        spent = max(usage.ru_utime + usage.ru_stime, sum(watch.spent.values()))
+        peaks = sorted([*peaks, *([] if others is None else others.end())], reverse=True)
         said.seek(0)
         text = said.read()
     if process.returncode:
@@ -183,7 +280,7 @@ def measured(n: int, way: str, call: argparse.Namespace, folder: Path, files: tu
         "leaves": summary["parts"]["leaves"],
         "workers": way,
         "wall": seconds,
-        "processors": usage.ru_utime + usage.ru_stime,
+        "processors": spent + elsewhere,
         "peaks": peaks,
         "written": size,
         "entropy": summary["entropy"],
@@ -194,11 +291,12 @@ def measured(n: int, way: str, call: argparse.Namespace, folder: Path, files: tu
 def run_in_parts(call: argparse.Namespace, folder: Path) -> int:
     """Measure all sizes and ways, and print a line for each as it is done."""
     rows = []
+    environment = compiled(folder)
     print("      QIs     people  leaves  workers  wall s  CPU s  files MB   entropy  status   peak MB of every process")
     for n in sorted(set(call.sizes)):
         files = write_instance(n, call, folder)
         for way in call.workers:
-            row = measured(n, way, call, folder, files)
+            row = measured(way, call, folder, files, environment)
             rows.append(row)
             print(
                 f"{row['distinct_qi']:9d}  {row['individuals']:9d}  {row['leaves']:6d}  {way:>7}  {row['wall']:6.1f}  "

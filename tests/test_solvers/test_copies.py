@@ -3,11 +3,13 @@
 import multiprocessing
 import os
 import signal
+import sys
 import time
 
 import pytest
 
 from maxent.solvers.copies import Copies, WorkerLost, can_fork
+from maxent.solvers.solve.dask_cluster import _sharing
 
 
 @pytest.fixture
@@ -57,3 +59,11 @@ def test_a_copy_that_is_killed_is_lost_and_others_take_its_place(copies):
     with pytest.raises(WorkerLost):
         list(copies.run(where, {i: (i, 0.02) for i in range(20)}, kill))
     assert len(dict(copies.run(where, {i: (i,) for i in range(9)}, nothing))) == 9
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are started anew elsewhere")
+def test_processes_of_a_new_cluster_are_copies_of_one_that_has_loaded_libraries():
+    utils = pytest.importorskip("distributed.utils")
+    with _sharing():
+        assert utils.get_mp_context().get_start_method() == "forkserver"
