@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,13 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.releases.statements import statements
 from maxent.constraints.patterns.stated import individuals, stated_counts
+from maxent.models.defenses import OptimalSubtree
+from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+from maxent.models.rounding.inferred import inferred_counts, possible_counts
 
 PEOPLE = pd.DataFrame({"Age": [20.0] * 12 + [50.0] * 4, "Y": ["well"] * 11 + ["ill"] * 5})
 RELEASE = Release(
@@ -151,3 +156,78 @@ def test_what_is_audited_is_what_is_published(monkeypatch: pytest.MonkeyPatch) -
     found = maxent.defend(frame, "optimal", target="y", qi=["a"], **options)  # type: ignore[arg-type]
     assert found.release.trees == seen[-1].trees
     assert found.release.rounded == Rounded(7, "random")
+
+
+def stumps(seed: int, classes: str = "uvw") -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    likely = rng.dirichlet(np.full(len(classes), 0.6), 5)
+    frame = pd.DataFrame({"a": rng.integers(0, 5, 130).astype(str)})
+    return frame.assign(y=[str(rng.choice(list(classes), p=likely[int(a)])) for a in frame["a"]])
+
+
+@pytest.mark.parametrize("method", ["nearest", "down"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_knows_what_is_inferred_from_rounded_counts(method: str, seed: int) -> None:
+    frame = stumps(seed)
+    asked: Any = {"target": "y", "qi": ["a"], "inducer": "id3", "k": 1, "round_counts": 7, "round_method": method}
+    found = maxent.defend(frame, "optimal", **asked).release
+    posterior = maxent.estimate(found, frame[["a"]]).posterior
+    counts = pd.crosstab(frame["a"], frame["y"]).to_numpy()
+    rounded = Rounded(7, method)  # type: ignore[arg-type]
+    told = inferred_counts(counts, counts.argmax(axis=1), rounded)
+    shares = posterior.groupby("a").first()[[f"P({c})" for c in sorted(set(frame["y"]))]].to_numpy()
+    assert np.allclose(told / counts.sum(axis=1, keepdims=True), shares, atol=1e-6)
+    assert (told.max(axis=1) <= counts.max(axis=1) + 1e-9).all()  # nothing seems surer than the truth
+    divergence = maxent.estimate(found, frame[["a"]], truth=frame).summary["divergence"]["overall"]
+    within = maxent.defend(frame, "optimal", min_divergence=divergence - 1e-7, **asked).release
+    assert within.trees == found.trees
+    beyond = maxent.defend(frame, "optimal", min_divergence=divergence + 1e-7, **asked).release
+    assert len(beyond.trees[0].leaves) < len(found.trees[0].leaves)
+
+
+def test_counts_are_rounded_where_that_lets_a_better_tree_pass() -> None:
+    frame = stumps(1)
+    asked: Any = {"target": "y", "qi": ["a"], "inducer": "id3", "k": 1}
+    whole = maxent.defend(frame, "optimal", **asked)
+    least = maxent.estimate(whole.release, frame[["a"]], truth=frame).summary["divergence"]["overall"] + 0.01
+    exact = maxent.defend(frame, "optimal", audited=True, min_divergence=least, **asked)
+    found = maxent.defend(frame, "optimal", choose=True, min_divergence=least, **asked)
+    assert found.rows[0]["reached"] == whole.rows[0]["reached"] > exact.rows[0]["reached"]
+    assert found.release.rounded == Rounded(found.rows[0]["round_counts"], "nearest")
+    assert f"chosen: leaves state counts rounded to multiples of {found.release.rounded.base}, and the" in str(
+        found.notes
+    )
+    seven = maxent.defend(frame, "optimal", choose=True, round_counts=7, min_divergence=least, **asked)
+    assert seven.release.rounded == Rounded(7, "nearest")
+    plain = maxent.defend(frame, "optimal", choose=True, **asked)
+    assert plain.release.rounded is None
+    assert plain.rows[0]["audits"] == 1  # nothing that says less can be better
+
+
+@pytest.mark.parametrize("method", ["nearest", "random", "down"])
+def test_limits_are_kept_by_all_that_rounded_counts_allow(method: str) -> None:
+    for seed in range(3):
+        frame = stumps(seed)
+        counts = pd.crosstab(frame["a"], frame["y"]).to_numpy()
+        rounded = Rounded(7, method)  # type: ignore[arg-type]
+        possible = possible_counts(counts, counts.argmax(axis=1), rounded)
+        assert ((counts <= possible) & (possible <= counts.sum(axis=1, keepdims=True))).all()
+        asked: Any = {"target": "y", "qi": ["a"], "inducer": "id3", "k": 1, "max_posterior": 0.85}
+        found = maxent.defend(frame, "optimal", round_counts=7, round_method=method, **asked)
+        assert maxent.estimate(found.release, frame[["a"]]).verdict(max_posterior=0.85).passed
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"remove": True}, "round_counts: expected None: for removed leaves the counts of others answer"),
+        ({"cost": [[0, 1], [1, 0]]}, "round_counts: expected None: decisions are made from true counts"),
+    ],
+)
+def test_trees_that_answer_by_counts_are_not_rounded(more: dict[str, Any], said: str) -> None:
+    frame = stumps(0, "uv")
+    with pytest.raises(InvalidInput, match=said):
+        maxent.defend(frame, "optimal", target="y", qi=["a"], round_counts=5, **more)
+    with pytest.raises(InvalidInput, match=said):
+        OptimalSubtree(round_counts=5, **more).fit(frame[["a"]], frame["y"])
+    assert [each["round_counts"] for each in statements(BestSubtree(**more), 2)] == [None] * 4

@@ -16,6 +16,7 @@ import numpy as np
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case
 from maxent.api.compile import Knowledge
+from maxent.api.releases.statements import reached_without_limits, reaches_all, statements
 from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Check, Limits
 from maxent.models.arrays import BoolArray
@@ -133,10 +134,6 @@ def publish_audited(
     return release, {**row, **complexity, "audits": audits, "cut_off": cut_off}
 
 
-STATEMENTS = tuple((publish, told) for publish in ("counts", "rates", "labels") for told in ("stated", "unstated"))
-"""What leaves state, and whether the criterion is stated: what says the most first."""
-
-
 def _publish_chosen(
     method: Any, training: Training, grown: Release, progress: Progress | None
 ) -> tuple[Release, dict[str, Any]]:
@@ -145,17 +142,21 @@ def _publish_chosen(
     refused: list[InvalidInput] = []
     left: list[float] = []
     many = {"audits": 0, "cut_off": 0}
-    for publish, criterion in STATEMENTS:
-        if publish == "rates" and len(training.target.classes) == 2:
-            continue  # of two classes they say the same as counts
-        hierarchies = None if criterion == "stated" else method.hierarchies  # a split that is merged was not chosen so
-        one = replace(method, publish=publish, criterion=criterion, hierarchies=hierarchies)
-        search = _search(one, training, grown)
+    at_most = reached_without_limits(method, training, grown)
+    for said in statements(method, len(training.target.classes)):
+        if best is not None and reaches_all(best[1].reached, at_most):
+            break
+        stated = said["criterion"] == "stated"
+        hierarchies = None if stated else method.hierarchies  # a split that is merged was not chosen so
+        one = replace(method, **said, hierarchies=hierarchies)
+        search: BestFirst | None = None
         try:
+            search = _search(one, training, grown)
             found, audits, cut_off = best_audited(search, audit_of(training, one.limits), one, one.audits, progress)
         except InvalidInput as error:
             refused.append(error)
-            left += [search.open] if search.open is not None and publish != "labels" else []
+            if search is not None and search.open is not None and one.publish != "labels":
+                left.append(search.open)
             continue
         many = {"audits": many["audits"] + audits, "cut_off": many["cut_off"] + cut_off}
         left.append(found.most)
@@ -164,14 +165,13 @@ def _publish_chosen(
     if best is None:
         raise refused[0]
     chosen, found = best
-    most = found.reached
-    for bound in left:
-        most = search.better(most, bound)
+    better = max if method.objective == "accuracy" and method.cost is None else min
+    most = better([found.reached, *left])
     release, row = chosen.row_of(training, grown, replace(found, most=most))
     if release.defense is not None:
         kept = {**release.defense.parameters, **method.limits.as_dict()}  # those that only the audit looked at, too
         release = replace(release, defense=replace(release.defense, parameters=kept))
-    return release, {**row, **many, "publish": chosen.publish, "criterion": chosen.criterion}
+    return release, {**row, **many, **{name: getattr(chosen, name) for name in said}}
 
 
 def _search(method: Any, training: Training, grown: Release) -> BestFirst:

@@ -17,6 +17,7 @@ from maxent.models.defenses.optimal.subtree import Searched
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release
 from maxent.models.tables.training import Training
+from maxent.models.trees.restate import restate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +81,15 @@ def publish_forest(
         raise InvalidInput(
             "options", [Problem(ARGUMENT, "complexity", "none, for several trees", f"{method.complexity}")]
         )
-    for name, given in (("choose", method.choose), ("hierarchies", method.hierarchies)):
-        if given:
+    for name in ("choose", "hierarchies", "round_counts"):
+        if getattr(method, name):
             raise InvalidInput("options", [Problem(ARGUMENT, name, "none for several trees", "one")])
-    method = method.settled_chance()
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
     options = members(forest, method.limits, training, **asked)
     audit = audit_of(training, method.limits)
 
     def judged(release: Release) -> Broken | None:
-        return audit(method.stating(release))
+        return audit(restate(release, method.publish))
 
     found = greedy_forest(options, judged, training, method.audits, progress)
     release = together(found.members)

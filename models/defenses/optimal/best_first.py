@@ -29,6 +29,7 @@ from maxent.models.defenses.optimal.prices import Found
 from maxent.models.defenses.optimal.subtree import Searched, searchable, searched, unreachable
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Release
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
@@ -48,13 +49,15 @@ class BestFirst:
     remove: bool = False
     publish: Publish = "counts"
     hierarchies: Mapping[str, HierarchySource] | None = None
+    rounded: Rounded | None = None
     _parts: list[tuple[float, int, Candidates, Found]] = field(default_factory=list, init=False)
     _number: count[int] = field(default_factory=count, init=False)
     _whole: Candidates = field(init=False)
     _last: tuple[Candidates, Found] = field(init=False)
 
     def __post_init__(self) -> None:
-        asked: dict[str, Any] = {"remove": self.remove, "publish": self.publish, "hierarchies": self.hierarchies}
+        names = ("remove", "publish", "hierarchies", "rounded")
+        asked: dict[str, Any] = {name: getattr(self, name) for name in names}
         self._whole, self.limits = searchable(self.release, self.limits, self.training, **asked)
         self._add(self._whole)
         if not self._parts:

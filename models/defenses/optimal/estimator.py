@@ -12,7 +12,13 @@ import numpy as np
 from maxent.models.defenses.estimator import constructor
 from maxent.models.defenses.optimal.complexity.folds import validated
 from maxent.models.defenses.optimal.growing.grow import optimal_tree
-from maxent.models.defenses.optimal.limits import Criterion, Limits, grown_conflicts, merged_conflicts
+from maxent.models.defenses.optimal.limits import (
+    Criterion,
+    Limits,
+    grown_conflicts,
+    merged_conflicts,
+    rounding_conflicts,
+)
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import Problem, invalid
@@ -20,6 +26,7 @@ from maxent.models.induction.inducers import induce
 from maxent.models.parameters import picked, problems_of
 from maxent.models.reading import reader_of
 from maxent.models.release import Release
+from maxent.models.rounding.parameters import Rounding
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Training
 
@@ -73,6 +80,7 @@ class OptimalSubtree(PlainTree):
         yield from problems_of(self._limits())
         yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
         yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
+        yield from rounding_conflicts(self.round_counts, self.cost, self.remove)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
@@ -89,5 +97,6 @@ class OptimalSubtree(PlainTree):
         if limits.complexity_folds is not None:
             chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
             limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)
-        found = optimal_subtree(grown, limits, training, criterion=self.criterion, **stated)
+        rounded = picked(Rounding, self).rounded
+        found = optimal_subtree(grown, limits, training, criterion=self.criterion, rounded=rounded, **stated)
         return self._stating(found.release)

@@ -152,3 +152,12 @@ def grown_conflicts(
     for name, asked in (("remove", remove), ("audited", audited), ("choose", choose)):
         if grow is True and asked is True:
             yield Problem(ARGUMENT, name, "none for a tree that is grown within limits", "one")
+
+
+def rounding_conflicts(round_counts: int | None, cost: object, remove: bool) -> Iterator[Problem]:
+    """What counts that are rounded cannot have: trees are compared by what their true counts predict and cost."""
+    if round_counts is not None and cost is not None:
+        yield Problem(ARGUMENT, "round_counts", "None: decisions are made from true counts (cost)", f"{round_counts}")
+    if round_counts is not None and remove is True:
+        expected = "None: for removed leaves the counts of others answer (remove)"
+        yield Problem(ARGUMENT, "round_counts", expected, f"{round_counts}")

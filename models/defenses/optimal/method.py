@@ -16,6 +16,7 @@ from maxent.models.defenses.optimal.limits import (
     Objective,
     grown_conflicts,
     merged_conflicts,
+    rounding_conflicts,
 )
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import ARGUMENT, Problem
@@ -124,6 +125,7 @@ class BestSubtree(InducedTree):
         yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
         if self.choose is True and (self.publish != "counts" or self.criterion != "unstated"):
             yield Problem(ARGUMENT, "choose", "none where publish or criterion say what is stated", "one")
+        yield from rounding_conflicts(self.round_counts, self.cost, self.remove)
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
         from maxent.models.defenses.optimal.costs import CostFile
@@ -182,7 +184,7 @@ class BestSubtree(InducedTree):
     def asked(self) -> Row:
         """What is asked for besides limits, as `maxent.models.defenses.optimal.subtree.optimal_subtree` takes it."""
         names = ("criterion", "remove", "publish", "hierarchies")
-        return {name: getattr(self, name) for name in names}
+        return {**{name: getattr(self, name) for name in names}, "rounded": self.rounding.rounded}
 
     def guarantee(self) -> Mapping[str, Any]:
         return self.limits.as_dict()
@@ -225,9 +227,11 @@ class BestSubtree(InducedTree):
             yield f"{told}; {audits}, {row['cut_off']} of subtrees that broke a limit and were cut off"
             if "criterion" in row:
                 by = "says" if row["criterion"] == "stated" else "does not say"
-                most = row["publish"] == "counts" and row["criterion"] == "stated"
+                base = row["round_counts"]
+                most = row["publish"] == "counts" and row["criterion"] == "stated" and base is None
                 more = "" if most else "; of what states more, none that was found passes with a tree as good"
-                yield f"chosen: leaves state {row['publish']}, and the release {by} what splits were chosen by{more}"
+                what = row["publish"] + ("" if base is None else f" rounded to multiples of {base}")
+                yield f"chosen: leaves state {what}, and the release {by} what splits were chosen by{more}"
 
     def _chosen(self, row: Row) -> str:
         """What cross-validation found, in words."""

@@ -13,6 +13,8 @@ from maxent.models.defenses.optimal.costs import least_cost, weights_stated
 from maxent.models.defenses.optimal.limits import Limits, Objective
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release, Target, Tree
+from maxent.models.rounding.inferred import inferred_counts, possible_counts
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
@@ -127,12 +129,14 @@ def candidates(
     training: Training | None = None,
     publish: Publish = "counts",
     merged: Mapping[str, int] | None = None,
+    rounded: Rounded | None = None,
 ) -> Candidates:
     """The places of a tree whose leaves state their counts.
 
     ``training`` are the records, which a limit on the divergence needs; ``publish`` is what leaves are to state in the
     end. A cost matrix has been read. ``merged`` says of nodes that stand for groups of values, by id, of how many
-    branches these are.
+    branches these are. Counts that are to be ``rounded`` are judged by all that they allow then, and the divergence
+    by what is inferred from them.
 
     Raises
     ------
@@ -142,10 +146,11 @@ def candidates(
     places = number_places(release.trees[tree])
     counts = counts_below(release, tree, places)
     largest, n = counts.max(axis=1), counts.sum(axis=1)
-    entropy = leaf_entropies(counts)
+    labels = _labels(places, counts, release.target)
+    possible = counts if rounded is None else possible_counts(counts, labels, rounded)
     costs, most, names = [], [], []
     if limits.max_certain:
-        costs.append(np.where(largest >= CERTAIN * n, n, 0))
+        costs.append(np.where(possible.max(axis=1) >= CERTAIN * n, n, 0))
         most.append(float(limits.max_certain))
         names.append("max_certain")
     right = limits.right_guesses(float(largest[0] / max(n[0], 1)))
@@ -154,10 +159,11 @@ def candidates(
         most.append(float(np.floor((right + ROUNDING) * n[0])))
         names.append("max_right_guesses")
     if limits.min_divergence is not None and training is not None:
-        costs.append(-entropy)
+        believed = None if rounded is None else inferred_counts(counts, labels, rounded)
+        costs.append(-leaf_entropies(counts, believed))
         most.append(-(limits.min_divergence * n[0] + truth_entropy(training)))
         names.append("min_divergence")
-    weights = weights_stated(counts, _labels(places, counts, release.target), publish)
+    weights = weights_stated(counts, labels, publish)
     groups = np.zeros(len(places), np.int64)
     if merged:
         groups[: places.n_nodes] = [merged.get(node.id, 0) for node in places.tree.nodes]
@@ -169,7 +175,7 @@ def candidates(
         places,
         counts,
         weights,
-        _allowed(counts, limits, sensitive_classes(release.target, limits)),
+        _allowed(counts, possible, limits, sensitive_classes(release.target, limits)),
         _worth(counts, weights, limits, record, trifle),
         record,
         trifle,
@@ -202,10 +208,13 @@ def priced(found: Candidates, complexity: float) -> Candidates:
     return replace(found, worth=worth - price, removed_worth=removed - price, price=found.price + price)
 
 
-def leaf_entropies(counts: IntArray) -> FloatArray:
-    """Records times the entropy of their classes, nats, for counts of shape (n_leaves, n_classes); (n_leaves,)."""
+def leaf_entropies(counts: IntArray, believed: FloatArray | None = None) -> FloatArray:
+    """Records times the entropy of their classes, nats, for counts of shape (n_leaves, n_classes); (n_leaves,).
+
+    With numbers that are ``believed`` instead, shape as of ``counts``, the cross-entropy with these.
+    """
     n = counts.sum(axis=1, keepdims=True)
-    share = np.divide(counts, n, out=np.ones(counts.shape), where=counts > 0)
+    share = np.divide(counts if believed is None else believed, n, out=np.ones(counts.shape), where=counts > 0)
     return np.asarray(-(counts * np.log(share)).sum(axis=1))
 
 
@@ -266,16 +275,15 @@ def sensitive_classes(target: Target, limits: Limits) -> IntArray:
     return np.array([classes.index(name) for name in named])
 
 
-def _allowed(counts: IntArray, limits: Limits, sensitive: IntArray) -> BoolArray:
-    """Whether each place keeps the limits on leaves, shape (n_places,)."""
-    n, largest = counts.sum(axis=1), counts.max(axis=1)
+def _allowed(counts: IntArray, possible: IntArray | FloatArray, limits: Limits, sensitive: IntArray) -> BoolArray:
+    """Whether each place keeps the limits on leaves, on what is possible and on what is true; shape (n_places,)."""
+    n = counts.sum(axis=1)
     kept = n >= limits.k
-    named = counts[:, sensitive].max(axis=1)
-    for share in (limits.max_posterior, limits.alpha):
+    for share, of in ((limits.max_posterior, possible), (limits.alpha, counts)):
         if share is not None:
-            kept &= named <= (share + ROUNDING) * n
+            kept &= of[:, sensitive].max(axis=1) <= (share + ROUNDING) * n
     if limits.max_certain == 0:
-        kept &= largest < CERTAIN * n
+        kept &= possible.max(axis=1) < CERTAIN * n
     if limits.l is not None and limits.diversity == "distinct":
         kept &= np.count_nonzero(counts, axis=1) >= limits.l
     elif limits.l is not None:

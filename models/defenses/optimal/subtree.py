@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from maxent.models.defenses.optimal.prices import Found, cheapest
 from maxent.models.defenses.optimal.removed import with_removed
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Defense, Induction, Node, Release, Tree
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
@@ -58,6 +60,7 @@ def optimal_subtree(
     remove: bool = False,
     publish: Publish = "counts",
     hierarchies: Mapping[str, HierarchySource] | None = None,
+    rounded: Rounded | None = None,
 ) -> Searched:
     """The best subtree within limits of a tree whose leaves state counts.
 
@@ -85,6 +88,9 @@ def optimal_subtree(
         Along which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is
         published, see `maxent.models.defenses.optimal.merging.expand.opened`. Of what splits were chosen by nothing is
         then true of the tree, so that ``criterion`` is to be "unstated".
+    rounded : Rounded, optional
+        How counts are to be rounded: posteriors and certain people are the most that rounded counts allow, whatever
+        chance draws, and the divergence is that of what is inferred from them. Not with removed leaves.
 
     Returns
     -------
@@ -101,7 +107,8 @@ def optimal_subtree(
         When no subtree keeps the limits, with what is the least that can be reached; for several trees; for leaves that
         state less than their counts.
     """
-    found, limits = searchable(release, limits, training, remove=remove, publish=publish, hierarchies=hierarchies)
+    asked: Mapping[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies, "rounded": rounded}
+    found, limits = searchable(release, limits, training, **asked)
     chosen = within_limits(found)
     if chosen is None:
         raise InvalidInput("options", [unreachable(found, limits, training)])
@@ -116,6 +123,7 @@ def searchable(
     remove: bool,
     publish: Publish,
     hierarchies: Mapping[str, HierarchySource] | None = None,
+    rounded: Rounded | None = None,
 ) -> tuple[Candidates, Limits]:
     """What the search is among, and the limits with their costs; parameters are those of `optimal_subtree`."""
     if len(release.trees) != 1:
@@ -126,7 +134,7 @@ def searchable(
         raise invalid("options", ARGUMENT, "hierarchies", "records, of which branches are merged", "none")
     if hierarchies and training is not None:
         release, merged = opened(release, hierarchies, training, 1 if remove else limits.k)
-    found = candidates(release, 0, limits, training, publish, merged)
+    found = candidates(release, 0, limits, training, publish, merged, rounded)
     return priced(with_removed(found, limits) if remove else found, limits.complexity), limits
 
 
