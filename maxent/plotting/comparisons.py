@@ -63,6 +63,8 @@ def check_comparison_plot(kind: str, comparison: Compared) -> None:
         accuracy_of(comparison.rows)
     elif kind != "bars" and len(comparison.people) != len(comparison.rows):
         raise missing("people", "the individuals of every release, as `maxent.compare` keeps them", "none")
+    elif kind == "divergence" and any(people.divergence is None for people in comparison.people):
+        raise missing("people", "the divergence of every individual, which is not kept of people in parts", "none")
 
 
 def draw_comparison(axes: Axes, comparison: Compared, kind: str = KINDS[0]) -> None:

@@ -16,6 +16,7 @@ from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import MEASURES, audited
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
@@ -95,6 +96,8 @@ class Comparison(Shown):
 
         verdict = self.verdict(**limits)
         check_report(path)
+        if len(self.again) != len(self.rows):
+            raise invalid("options", ARGUMENT, "report", "none of people who were taken in parts", str(path))
         gatherer = Gatherer(max((len(row["most_disclosed"]) for row in self.rows), default=0))
         with unwarned():
             for again, row in zip(self.again, self.rows, strict=True):
@@ -194,8 +197,12 @@ def comparison_row(
     *,
     tested: bool = False,
     bits: tuple[float | None, float | None] = (None, None),
+    most_disclosed: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean."""
+    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean.
+
+    ``most_disclosed`` are there already where people were taken in parts.
+    """
     row: dict[str, Any] = {
         "release": name,
         "defense": described(release),
@@ -204,11 +211,11 @@ def comparison_row(
         "fewest_bits": bits[0],
         "mean_bits": bits[1],
     }
-    if result.disclosure.individual is not None:
+    if "divergence" in result.disclosure.measures:
         row["train_accuracy"] = None if scores.train is None else scores.train.accuracy
     if tested:
         row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
-    row["most_disclosed"] = _most_disclosed(result, top)
+    row["most_disclosed"] = _most_disclosed(result, top) if most_disclosed is None else list(most_disclosed)
     return row | target_rows(result, attacks) | sensitive_rows(result, attacks)
 
 

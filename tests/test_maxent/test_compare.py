@@ -301,7 +301,7 @@ def test_tables_are_read_once_and_people_placed_once_in_each_release(folder, mon
         monkeypatch.setattr(case, name, counted(name))
     monkeypatch.setattr("maxent.api.comparisons.compare.open_published", case.open_published)
     monkeypatch.setattr(case, "read_cases", read_cases, raising=False)
-    monkeypatch.setattr("maxent.api.comparisons.compare.read_cases", counted("read_cases"))
+    monkeypatch.setattr("maxent.api.comparisons.accuracies.read_cases", counted("read_cases"))
     monkeypatch.setattr("maxent.constraints.compiler.build_cells", None)
     facts = pd.DataFrame({"height": [160], "ill": ["yes"]})
     compared = maxent.compare(FILES[:2], "qi.csv", "truth.csv", "truth.csv", facts=facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from itertools import count as count_from
@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
 from maxent.api.case import Case, Tables
+from maxent.api.comparisons.accuracies import Accuracies
 from maxent.api.compile import Knowledge
 from maxent.api.opening import open_published
+from maxent.api.parts.folder import InParts
+from maxent.api.parts.linked import check_fits
 from maxent.attacks.risk import bits_to_identify
 from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals
@@ -29,25 +32,18 @@ from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions
-from maxent.models.trees.accuracy import Cases, read_cases, score
-from maxent.models.trees.predict import tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import described
 
 if TYPE_CHECKING:
+    from maxent.api.parts.by_leaf.compare import Compared
     from maxent.models.release import Impurity
     from maxent.models.tables.frame import Source
     from maxent.models.trees.printed_rates import Rounding
     from maxent.results.estimate import Estimate
 
 Published: TypeAlias = "Release | Records"
-
-ALIKE = (
-    "generalised records: a leaf is a group of identical rows, an individual one row; attacks need to know which rows "
-    "can be a person's"
-)
-"""Note on generalised records in a comparison."""
 
 
 def compare(
@@ -84,6 +80,7 @@ def compare(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    memory: int | str | None = None,
 ) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
 
@@ -119,6 +116,9 @@ def compare(
         As for `maxent.estimate`; the first three and ``control`` are used for trees only.
     backend, tolerance, presolve, starts, seed, jobs, dask, floor
         As for `maxent.estimate`.
+    memory : int or str, optional
+        Bytes that all processes may take, such as ``"4GB"``: the people of ``qi`` and ``truth``, which are then files,
+        are taken in parts, as by `maxent.estimate_in_parts`, and there is no report. ``test`` is read as a whole.
 
     Returns
     -------
@@ -138,41 +138,54 @@ def compare(
     known = Knowledge(knowledge, impurity, rounding, confidence, noise)
     reader = reader_of(reading)
     tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
+    where = None if memory is None else InParts.of(None, memory)
     loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
     trees = [case.release for case in loaded.values() if case.records is None]
-    accuracies = _Accuracies(trees, truth, test, count, reader)
-    found: list[tuple[Case, dict[str, Any], Scores]] = []
-    # What is quick comes first, so that what is wrong with a table is told before hours of solving.
-    for i, (name, bare) in enumerate(loaded.items()):
-        told(f"{name}: attacks", i, len(loaded))
-        case = bare if bare.records is not None else tables.case(bare.release)
+    accuracies = Accuracies(trees, truth, test, count, reader)
+    mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
+
+    def quick(name: str, case: Case, compared: Compared | None = None) -> tuple[Case, dict[str, Any], Scores]:
         with unwarned():
             attacks = audit_case(case, min_size=min_size, background=background, rounding=rounding).summary
-        scores = accuracies.scores(case)
-        notes += [f"{name}: {note}" for note in scores.notes]
-        found.append((case, attacks, scores))
-    if any("gcp" in attacks for _, attacks, _ in found):
-        found = [(case, {"gcp": None, **attacks}, scores) for case, attacks, scores in found]
+        scores = accuracies.scores(case, compared)
+        notes.extend(f"{name}: {note}" for note in scores.notes)
+        return case, {**mixed, **attacks}, scores
+
+    found: list[tuple[Case, dict[str, Any], Scores] | None] = []
+    # What is quick comes first, so that what is wrong with a table is told before hours of solving.
+    for i, (name, bare) in enumerate(loaded.items()):
+        if where is not None and bare.records is None:
+            found.append(None)  # the people are not known yet
+            continue
+        if where is not None:
+            check_fits(bare, ["generalised records"], where.memory)
+        told(f"{name}: attacks", i, len(loaded))
+        found.append(quick(name, bare if bare.records is not None else tables.case(bare.release)))
     noticed = reader.noticed
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
     interrupted = False
-    for i, (name, (case, attacks, scores)) in enumerate(zip(loaded, found, strict=True)):
-        within = _within(told, f"{name} ({i + 1} of {len(found)})")
+    for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
+        within, most = _within(told, f"{name} ({i + 1} of {len(found)})"), None
         try:
-            with unwarned():
-                result = estimate_case(case, known, how, progress=within)
+            if known_quickly is not None:
+                case, attacks, scores = known_quickly
+                with unwarned():
+                    result = estimate_case(case, known, how, progress=within)
+            else:
+                compared = _in_parts(bare.release, tables, known, how, where, within)
+                result, most = compared.result, compared.most_disclosed
+                case, attacks, scores = quick(name, compared.case, compared)
         except KeyboardInterrupt:
             if not interruptible or not rows:
                 raise
             interrupted = True
             break
         bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
-        rows.append(
-            comparison_row(name, case.release, result, attacks, scores, top, tested=test is not None, bits=bits)
-        )
+        more = {"tested": test is not None, "bits": bits, "most_disclosed": most}
+        rows.append(comparison_row(name, case.release, result, attacks, scores, top, **more))
         if each is not None:
             each(result, rows[-1])
         people.append(Individuals.of(result))
@@ -181,9 +194,18 @@ def compare(
         notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
-    again = tuple(partial(estimate_case, replace(case), known, how) for case, _, _ in found[: len(rows)])
+    again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
     return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again)
+
+
+def _in_parts(
+    release: Release, tables: Tables, known: Knowledge, how: Solving, where: InParts | None, progress: Progress
+) -> Compared:
+    from maxent.api.parts.by_leaf.compare import compare_release
+
+    assert where is not None
+    return compare_release(release, tables, known, how, where, progress)
 
 
 # --- The releases ------------------------------------------------------------------------------------------------
@@ -272,52 +294,6 @@ def _mismatches(releases: Mapping[str, Release]) -> Iterator[Problem]:
         elif set(release.target.classes) != set(first.target.classes):
             expected = f"{shorten_list(first.target.classes)} in any order, as in {first_name}"
             yield Problem(name, "classes", expected, shorten_list(release.target.classes))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Accuracies:
-    """Accuracies of releases; the truth and the test are read once for all over the same attributes and classes."""
-
-    releases: Sequence[Release]
-    truth: Source | None
-    test: Source | None
-    count: str | None
-    reader: Reader
-    read: list[tuple[str, Release, Cases]] = field(default_factory=list)
-
-    def scores(self, case: Case) -> Scores:
-        """Accuracies of a release, and notes on them."""
-        if case.records is not None:
-            return Scores(None, None, (ALIKE,))
-        release, train, tested, notes = case.release, None, None, []
-        if self.truth is not None:
-            cases = self._cases("truth", self.truth, release)
-            missing = [each.name for each in tested_attributes(release) if each not in cases.attributes]
-            if missing:
-                notes += [f"no training accuracy: the truth has no column {shorten_list(missing)}, which a tree tests"]
-            else:
-                train = score(release, cases)
-                notes += train.notes
-        if self.test is not None:
-            tested = score(release, self._cases("test", self.test, release))
-            notes += [f"test: {note}" for note in tested.notes]
-        return Scores(train, tested, tuple(notes))
-
-    def _cases(self, name: str, source: Source, release: Release) -> Cases:
-        """The records of a table, with the attributes that any release alike tests."""
-        for known_name, known, cases in self.read:
-            if known_name == name and _over_the_same(known, release):
-                return cases
-        alike = [tested_attributes(other) for other in self.releases if _over_the_same(other, release)]
-        tested = [attribute for attribute in release.attributes if any(attribute in each for each in alike)]
-        private = {attribute.name for attribute in tested if attribute.role == "private"} if name == "truth" else ()
-        cases = read_cases(source, name, release.target, tested, count=self.count, optional=private, reader=self.reader)
-        self.read.append((name, release, cases))
-        return cases
-
-
-def _over_the_same(one: Release, other: Release) -> bool:
-    return (one.target, one.attributes) == (other.target, other.attributes)
 
 
 def _within(told: Progress, name: str) -> Progress:

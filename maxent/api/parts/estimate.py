@@ -19,6 +19,7 @@ from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
 from maxent.api.parts.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
+from maxent.api.parts.surest import first_of
 from maxent.api.parts.workers import Told, workers_of
 from maxent.models.errors import check_unused
 from maxent.models.files.output import write_atomically
@@ -135,8 +136,11 @@ def estimate_tables(
     target: str | None = None,
     interruptible: bool = False,
     progress: Progress | None = None,
+    surest: bool = False,
 ) -> Estimate:
     """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
+
+    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
 
     Raises
     ------
@@ -160,7 +164,7 @@ def estimate_tables(
     check_unused("several releases, each with a table of its own", who=tables.who)
     with made(where.folder) as folder, scratch(folder) as kept, workers_of(jobs, dask) as workers:
         with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
-        return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell)
+        return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell, surest=surest)
 
 
 def _in_parts(
@@ -171,6 +175,8 @@ def _in_parts(
     where: InParts,
     with_: Resources,
     tell: Progress,
+    *,
+    surest: bool,
 ) -> Estimate:
     """The estimate of a release of one tree by its leaves, of several by their cells."""
 
@@ -200,6 +206,7 @@ def _in_parts(
     packing, levels = scanned.packing, scanned.coded.levels
     np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
+    job = replace(job, surest=surest * how.top)
     solved = solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
     found = solved.found
     np.save(posterior, solved.posterior)
@@ -211,7 +218,13 @@ def _in_parts(
     distinct = sum(each.rows for each in results)
     far = None if truth is None else _far(scanned, results, how.top)
     leaves = int((scanned.people > 0).sum())
-    return EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
+    result = EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
+    if not surest:
+        return result
+    first = first_of([one for each in results for one in each.surest], job.surest)
+    named = tuple(each.entry(scanned.coded, release.target.classes) for each in first)
+    table, leaf = scanned.table()
+    return replace(result, most_disclosed=named, table=table, truth=None if truth is None else truth[leaf])
 
 
 def _groups(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:

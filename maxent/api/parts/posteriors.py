@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.api.parts.folder import PartFile
+from maxent.api.parts.surest import Surest, first_of, surest_of
 from maxent.disclosure.divergence import individual_divergence
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.tables.parts.groups import Group, positions, read_group
@@ -29,7 +30,8 @@ class Evaluation:
     ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
     without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` that of the `Single`
     people whose posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
-    the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean.
+    the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean. Of ``top``
+    quasi-identifiers divergences are named; ``surest`` is how many are that an adversary is surest of.
     """
 
     runs: tuple[str, ...]
@@ -41,6 +43,7 @@ class Evaluation:
     columns: tuple[str, ...]
     folder: Path | None
     top: int
+    surest: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +90,7 @@ class Evaluated:
     divergences: Divergences | None = None
     different: tuple[tuple[tuple[int, ...], int, int], ...] = ()
     n_different: int = 0
+    surest: tuple[Surest, ...] = ()
 
 
 def evaluate_group(group: Group, path: Path) -> Evaluated:
@@ -102,17 +106,20 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
         if (found := differences(rows, truth, how.packing)) is not None:
             return found
     sums = _Sums(rows, how.top)
-    written = None
+    written, surest = None, list[Surest]()
     for begin, codes, p, people in _blocks(rows, truth, how, posterior):
         divergence = None if people is None else individual_divergence(people, p)
         if divergence is not None:
             sums.add(begin, codes, divergence)
+        here = rows.count[begin : begin + len(p)]
+        surest = first_of([*surest, *surest_of(codes, here, p, divergence, how.surest)], how.surest)
         if how.folder is not None:
             written = written or PartFile(how.folder, how.columns, how.levels, _kinds(how))
-            numbers = [rows.count[begin : begin + len(p)], *p.T, *([] if divergence is None else [divergence])]
+            numbers = [here, *p.T, *([] if divergence is None else [divergence])]
             written.add(codes, numbers)
     path_of = None if written is None else written.closed()
-    return Evaluated(len(rows), path_of, None if truth is None else sums.found())
+    far = None if truth is None else sums.found()
+    return Evaluated(len(rows), path_of, far, surest=tuple(surest))
 
 
 def _kinds(how: Evaluation) -> list[Any]:

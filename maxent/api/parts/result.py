@@ -18,6 +18,9 @@ from maxent.text.estimate import kinds_line, summary_lines
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from maxent.models.arrays import IntArray
+    from maxent.models.tables.qi_table import QITable
+
 
 @dataclass(frozen=True, slots=True)
 class FarFrom:
@@ -64,6 +67,8 @@ class EstimateInParts(Estimate):
     ``probabilities``: whatever an adversary infers about somebody follows from the leaf. All numbers are those of
     `maxent.estimate`. ``distinct`` are the distinct quasi-identifiers of the table, in so many ``leaves`` (or cells);
     ``folder`` has their posteriors in ``files``, if one was asked for; ``far`` are the divergences, with a truth.
+    ``table`` has one quasi-identifier of each leaf with people, standing for all in it, ``truth`` their classes, shape
+    (n_leaves, n_classes), and ``most_disclosed`` are those whom the adversary is surest of: all three for comparisons.
     """
 
     distinct: int = 0
@@ -71,6 +76,9 @@ class EstimateInParts(Estimate):
     folder: Path | None = None
     files: tuple[Path, ...] = ()
     far: FarFrom | None = None
+    most_disclosed: tuple[Mapping[str, Any], ...] = ()
+    table: QITable | None = None
+    truth: IntArray | None = None
 
     @classmethod
     def of(

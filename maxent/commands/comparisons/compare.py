@@ -10,6 +10,7 @@ import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line import part_options as parts
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Who
@@ -61,6 +62,7 @@ def command(
     target: opt.Target = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
+    memory: parts.Memory = None,
     level: opt.Level = None,
     top: opt.Top = 10,
     reading: Any = None,
@@ -80,7 +82,7 @@ def command(
     each with a table of its people.
     """
     if diff:
-        apart = {"truth": truth, **evidence, "test": test, "target": target, "plot": plot}
+        apart = {"truth": truth, **evidence, "test": test, "target": target, "plot": plot, "memory": memory}
         asked_for = {"limits": asked, "min_size": min_size, "background": background, "top": top, **apart}
         solved = {**problem, "backend": backend, **solving, "reading": reading, "who": who, "level": level}
         return partial(difference, files, table or [], solved, asked_for, as_json, output, csv_literal)
@@ -96,6 +98,7 @@ def command(
         **solving,
         "top": top,
         "reading": reading,
+        "memory": memory,
     }
     check = {"who": who, "level": level}
     return partial(_run, files, table or [], check, options, as_json, output, plot and plot.value, asked, csv_literal)
@@ -145,6 +148,9 @@ def _run(
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
+    if options["memory"] is not None:
+        curves = kind if kind == "divergence" else None
+        check_unused("people who are not in parts, without memory=", report=asked.report, plot=curves)
     from maxent.api.comparisons.compare import compare
     from maxent.text.comparison import print_comparison
 
