@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.registry import asked_for, method_names, methods
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -40,19 +41,20 @@ class Candidate:
         return asked_for(self.method, options)[0]
 
 
-def check_methods(names: Iterable[str] | None) -> tuple[str, ...]:
-    """The methods that are asked for, all by default.
+def check_methods(names: Iterable[str] | None, start: bool = False) -> tuple[str, ...]:
+    """The methods that are asked for, all by default; ``start`` is whether they have to take a model to start from.
 
     Raises
     ------
     InvalidInput
-        For one that there is not, and for none.
+        For one that there is not, for one that grows its own trees where there is a model, and for none.
     """
-    known = method_names()
+    known = takers() if start else method_names()
     if names is None:
-        return tuple(methods())
+        return known if start else tuple(methods())
     expected = f"names of methods, of {', '.join(known)}"
     listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    expected += ", which take a model to start from" if start else ""
     problems = [
         Problem(ARGUMENT, "methods", expected, f"{shorten(name)}{close_to(name, known) if type(name) is str else ''}")
         for name in listed
@@ -63,6 +65,11 @@ def check_methods(names: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
+def takers() -> tuple[str, ...]:
+    """The methods that take a model to start from: those that cut back a tree that any inducer grows."""
+    return tuple(name for name, kind in methods().items() if issubclass(kind, InducedTree))
+
+
 def portfolio(names: Sequence[str], wanted: Wanted, seed: int) -> tuple[Candidate, ...]:
     """The candidates of some methods, each once: what their grids have, of those that predict."""
     found = (Candidate(name, tuple(options.items())) for name in names for options in _grid(name, wanted))
@@ -70,4 +77,8 @@ def portfolio(names: Sequence[str], wanted: Wanted, seed: int) -> tuple[Candidat
 
 
 def _grid(name: str, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
-    return iter(methods()[name].grid(wanted))
+    """The grid of a method; of a model to start from without what grows a tree."""
+    kind = methods()[name]
+    grown = {each for each, one in parameters_of(kind).items() if wanted.start and one.about.group == "grown"}
+    for options in kind.grid(wanted):
+        yield {each: value for each, value in options.items() if each not in grown}

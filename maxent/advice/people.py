@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,9 @@ from maxent.evidence.sensitive import sensitive_codes
 from maxent.models.arrays import IntArray
 from maxent.models.defenses.method import Wanted
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.reading import Reader
+from maxent.models.release import Release
 from maxent.models.tables.folds import stratified
 from maxent.models.tables.frame import Source
 from maxent.models.tables.training import Order, Training, read_training
@@ -27,12 +29,14 @@ class People:
 
     ``trainings`` has the records for each order of domains that methods ask for; ``fold`` is of shape (n,), from 0.
     ``sensitive`` are codes of classes, empty for all. ``digest`` is a hash of the records, whatever file they are from.
+    ``start`` is a model to start from, whatever its leaves state, None where trees are grown.
     """
 
     trainings: Mapping[Order, Training]
     fold: IntArray
     sensitive: tuple[int, ...]
     digest: str
+    start: Release | None = None
 
     @property
     def training(self) -> Training:
@@ -54,6 +58,8 @@ class People:
             max_certain=limits.max_certain,
             max_right_guesses=min(right, default=None),
             sensitive=names or None,
+            private=any(attribute.role == "private" for attribute in training.attributes),
+            start=0 if self.start is None else len(self.start.trees),
         )
 
 
@@ -65,27 +71,33 @@ def read_people(
     seed: int,
     sensitive: str | Iterable[str] | None,
     reader: Reader,
+    start: Release | None = None,
+    domains: Mapping[str, Sequence[str]] | None = None,
 ) -> People:
-    """Read records; ``columns`` are arguments of `maxent.defend`.
+    """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows.
 
     Raises
     ------
     InvalidInput
         For anything wrong with the records, and for fewer of them than folds.
     """
-    first = read_training(source, **columns, reader=reader)
-    appearance = read_training(source, **columns, order="appearance", reader=reader)
+    first = read_training(source, **columns, domains=domains or {}, reader=reader)
+    appearance = first
+    if start is None:
+        appearance = read_training(source, **columns, order="appearance", reader=reader)
     trainings: Mapping[Order, Training] = {"sorted": first, "appearance": appearance}
     if len(first) < folds:
         raise invalid("options", ARGUMENT, "folds", f"at most {len(first)}, the number of records", str(folds))
     codes = sensitive_codes(sensitive, first.target)
-    return People(trainings, stratified(first.y, folds, seed), codes, _digest(first, columns))
+    digest = _digest(first, columns, start)
+    return People(trainings, stratified(first.y, folds, seed), codes, digest, start)
 
 
-def _digest(training: Training, columns: Mapping[str, Any]) -> str:
-    """A hash of records as they were read."""
+def _digest(training: Training, columns: Mapping[str, Any], start: Release | None) -> str:
+    """A hash of records as they were read, and of the model to start from."""
     stated = [[each.name, each.role, each.values] for each in training.attributes]
     about = [stated, training.target.name, training.target.classes, sorted(map(str, columns.items()))]
+    about += [] if start is None else [json.dumps(release_to_document(start), default=str)]
     found = hashlib.sha256(json.dumps(about).encode())
     for column in (*training.columns, training.y):
         found.update(np.ascontiguousarray(column).tobytes())

@@ -107,14 +107,15 @@ def _method(advice: Told) -> Iterator[str]:
     yield (
         "<p>Each candidate's release about all people was audited: what an adversary who has the columns "
         f"{_text(', '.join(advice.qi))} infers from it. Candidates that break more than one limit were not tested.</p>"
-        f"<p>Accuracy is that of {advice.folds} stratified folds (seed {advice.seed}), on people whom the tree was not "
-        "made from. After the first and the second fold a candidate was stopped if the leader was right about so many "
+        f"<p>Accuracy is that of {advice.folds} stratified folds (seed {advice.seed}), on people whom "
+        f"{'neither counts nor pruning were' if advice.model else 'the tree was not'} made from. "
+        "After the first and the second fold a candidate was stopped if the leader was right about so many "
         "more of the same people that chance alone would do that less than once in "
         f"{1 / CHANCE:,.0f} times (sign test). Of candidates that publish the same only the first was tested.</p>"
     )
     best = advice.winner
     if best is not None:
-        yield f"<p>The best is {_text(accuracy_words(best))}.</p>"
+        yield f"<p>The best is {_text(accuracy_words(best, advice.model))}.</p>"
     yield "<ul>"
     yield from (f"<li><b>{_text(name)}</b>: {_text(words)}</li>" for name, words in OUTCOMES.items())
     yield "</ul>"

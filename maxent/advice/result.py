@@ -45,6 +45,8 @@ class Advice(Shown):
     individuals, folds, seed : int
     qi : tuple of str
     target : str
+    model : str
+        The model that all candidates start from, empty where trees were grown.
     notes : tuple of str
         What the best release guarantees, in words.
     test_accuracy : float or None
@@ -65,6 +67,7 @@ class Advice(Shown):
     target: str
     qi: tuple[str, ...]
     private: tuple[str, ...] = ()
+    model: str = ""
     notes: tuple[str, ...] = ()
     test_accuracy: float | None = None
     cut: str = ""
@@ -112,8 +115,8 @@ class Advice(Shown):
         winner = self.winner
         if winner is None:
             return ""
-        options = {**winner["options"], "private": ",".join(self.private)}
-        if "seed" in parameters_of(methods()[winner["method"]]):
+        options = {**winner["options"], "private": ",".join(self.private), "from": self.model}
+        if not self.model and "seed" in parameters_of(methods()[winner["method"]]):
             options["seed"] = self.seed
         words = ["defend", winner["method"], "DATA", "--target", self.target, "--qi", ",".join(self.qi)]
         for name, value in options.items():
@@ -134,6 +137,7 @@ class Advice(Shown):
             "individuals": self.individuals,
             "folds": self.folds,
             "seed": self.seed,
+            "model": self.model or None,
             "limits": self.limits.as_dict(),
             "outcomes": dict(self.outcomes),
             "best": best,

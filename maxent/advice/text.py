@@ -42,6 +42,8 @@ class Advice(Protocol):
     @property
     def test_accuracy(self) -> float | None: ...
     @property
+    def model(self) -> str: ...
+    @property
     def cut(self) -> str: ...
     @property
     def command(self) -> str: ...
@@ -63,10 +65,15 @@ def told(advice: Advice) -> Iterator[str]:
         yield "no candidate is known to keep the limits" if advice.limits.stated else "no candidate was tested"
         yield from (f"nearest: {row['candidate']}: {row['why']}" for row in advice.nearest)
     else:
-        yield f"best: {best['candidate']}, {accuracy_words(best)}"
+        yield f"best: {best['candidate']}, {accuracy_words(best, advice.model)}"
+        if advice.model and advice.test_accuracy is None:
+            yield (
+                "the splits of the model may have been chosen by these people: then it is right less often about "
+                "others (--test FILE measures it)"
+            )
         if advice.test_accuracy is not None:
             yield f"test: {100 * advice.test_accuracy:.2f} % of people who took no part in anything above"
-        elif len(advice.rows) > 1:
+        elif len(advice.rows) > 1 and not advice.model:
             yield "it was chosen by these folds: expect slightly less of other people (--test FILE measures it)"
         yield from advice.notes
         yield f"the same release: maxent {advice.command}"
@@ -84,7 +91,8 @@ def head(advice: Advice) -> str:
     """How many people, candidates and folds."""
     methods = len({row["method"] for row in advice.rows})
     of = f"{counted(len(advice.rows), 'candidate')} of {counted(methods, 'method')}"
-    return f"advise: {counted(advice.individuals, 'person', 'people')}, {of}, {advice.folds} folds"
+    told = f" that start from {advice.model}" if advice.model else ""
+    return f"advise: {counted(advice.individuals, 'person', 'people')}, {of}{told}, {advice.folds} folds"
 
 
 def limits_line(limits: Limits) -> str:
@@ -96,12 +104,13 @@ def limits_line(limits: Limits) -> str:
     return f"limits: {'; '.join(told) or 'none, so every candidate keeps them'}"
 
 
-def accuracy_words(row: Row) -> str:
-    """``right for 82.79 % of people (± 0.31 over 5 folds)``."""
+def accuracy_words(row: Row, model: str = "") -> str:
+    """``right for 82.79 % of people whom it did not see (± 0.31 over 5 folds)``."""
     if row["accuracy"] is None:
         return "not tested"
     spread = "" if row["deviation"] is None else f"± {100 * row['deviation']:.2f} over "
-    return f"right for {100 * row['accuracy']:.2f} % of people whom it did not see ({spread}{row['folds']} folds)"
+    seen = "its counts and its pruning" if model else "it"
+    return f"right for {100 * row['accuracy']:.2f} % of people whom {seen} did not see ({spread}{row['folds']} folds)"
 
 
 def cells_of(row: Row) -> list[str]:

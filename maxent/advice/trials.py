@@ -95,11 +95,15 @@ def forget() -> None:
     _unpack.cache_clear()
 
 
-def _made(trial: Trial, training: Training) -> tuple[Any, Mapping[str, Any], Any]:
-    """The release of records, what the method says of it, and the function that predicts."""
+def _made(trial: Trial, training: Training, start: Release | None) -> tuple[Any, Mapping[str, Any], Any]:
+    """The release of records, what is said of it, and the method as it was asked."""
+    from maxent.api.releases.defend import publication
+    from maxent.api.releases.start import counted
+
     asked = _asked(trial, training)
-    release, row = asked.publish_from(training, asked.origin(training))
-    return release, row, asked.predictor()
+    grown = asked.origin(training) if start is None else counted(start, training)
+    release, row = publication(asked, training, grown, None)
+    return release, row, asked
 
 
 def _asked(trial: Trial, training: Training) -> Any:
@@ -116,9 +120,9 @@ def _training(trial: Trial, people: People) -> Training:
 def _test(trial: Trial, people: People, fold: int) -> dict[str, Any]:
     """Accuracy on the people of a fold, of a release about all others."""
     training = _training(trial, people)
-    release, _, predict = _made(trial, training.take(people.fold != fold))
+    release, _, asked = _made(trial, training.take(people.fold != fold), people.start)
     tested = training.take(people.fold == fold)
-    hits = predict(release, tested.attributes, tested.columns, len(tested)) == tested.y
+    hits = asked.predictor()(release, tested.attributes, tested.columns, len(tested)) == tested.y
     text = base64.b64encode(np.packbits(hits).tobytes()).decode()
     return {"accuracy": float(hits.mean()), "records": len(tested), "hits": text}
 
@@ -128,12 +132,12 @@ def _audit(trial: Trial, people: People) -> dict[str, Any]:
     from maxent.models.trees.accuracy import cases_of, score
 
     training = _training(trial, people)
-    release, row, predict = _made(trial, training)
+    release, row, asked = _made(trial, training, people.start)
     return {
         "same": mark_of(release),
         "leaves": row.get("leaves"),
         "guarantee": row.get("guarantee"),
-        "train_accuracy": score(release, cases_of(training), predict).accuracy,
+        "train_accuracy": score(release, cases_of(training), asked.predictor()).accuracy,
         "found": numbers_of(release, training, people.sensitive, trial.seed),
     }
 
@@ -199,8 +203,7 @@ def published(candidate: Candidate, people: People, seed: int) -> tuple[Release,
     """
     trial = trial_of(candidate, people, seed)
     training = _training(trial, people)
-    asked = _asked(trial, training)
-    release, row = asked.publish_from(training, asked.origin(training))
+    release, row, asked = _made(trial, training, people.start)
     if not isinstance(release, Release):
         raise MaxentError(f"{candidate.method} publishes no trees")
     rows = [{"k": getattr(asked, "k", None), **row}]

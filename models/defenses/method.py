@@ -69,6 +69,10 @@ class Wanted:
         Largest share of all people whose class may be guessed right.
     sensitive : str, optional
         The sensitive classes, with commas between.
+    private : bool
+        Whether trees may test attributes that the adversary does not know.
+    start : int
+        Trees of the model that candidates start from; 0 where trees are grown.
     """
 
     records: int
@@ -78,6 +82,8 @@ class Wanted:
     max_certain: int | None = None
     max_right_guesses: float | None = None
     sensitive: str | None = None
+    private: bool = False
+    start: int = 0
 
     @property
     def least(self) -> int:

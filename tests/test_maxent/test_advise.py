@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import maxent
 from maxent.__main__ import main
@@ -188,6 +189,61 @@ def test_a_method_that_refuses_the_records_is_a_row(monkeypatch):
     assert {row["outcome"] for row in found.rows if row["method"] == "none"} == {"failed"}
 
 
+@pytest.fixture(scope="module")
+def tree(patients: Path) -> Path:
+    """A tree of the patients that is there."""
+    maxent.defend(patients, "none", target="progression", qi=QI, max_depth=4).save(patients.parent / "tree.json")
+    return patients.parent / "tree.json"
+
+
+def test_candidates_start_from_a_model(patients, tree, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    limits = ["--min-k", "10", "--methods", "none,prune-parent", "--from", str(tree), "-o", "best.json"]
+    assert main(["advise", str(patients), *CALL, *limits, "--table", "ranked.json", "--report", "report.html"]) == 0
+    printed = capsys.readouterr().out
+    assert f"2 methods that start from {tree}, 2 folds" in printed
+    assert "people whom its counts and its pruning did not see" in printed
+    assert "the splits of the model may have been chosen by these people" in printed
+    assert "neither counts nor pruning were made from" in Path("report.html").read_text(encoding="utf-8")
+    found = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
+    assert found["model"] == str(tree)
+    assert {row["candidate"] for row in found["candidates"]} >= {"none", "prune-parent k=10", "prune-parent k=20"}
+    again = shlex.split(found["best"]["defend"])
+    assert main([{"DATA": str(patients), "FILE": "again.json"}.get(word, word) for word in again]) == 0
+    assert Path("again.json").read_bytes() == Path("best.json").read_bytes()
+    # Counts and pruning of a fold are those of the other people.
+    frame, right = pd.read_csv(patients), 0.0
+    fold = stratified(np.unique(frame["progression"], return_inverse=True)[1], 2, 0)
+    for each in range(2):
+        made = maxent.defend(
+            frame[fold != each], "prune-parent", target="progression", qi=QI, k=10, model=tree, test=frame[fold == each]
+        )
+        right += made.rows[0]["test_accuracy"] * (fold == each).sum()
+    row = next(row for row in found["candidates"] if row["candidate"] == "prune-parent k=10")
+    assert row["accuracy"] == pytest.approx(right / len(frame))
+
+
+@pytest.mark.slow
+def test_trees_of_a_forest_are_candidates(patients):
+    frame = pd.read_csv(patients)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(frame[QI], frame["progression"])
+    found = maxent.advise(frame, **{**HOW, "min_k": 5}, model=forest)
+    assert found.winner is not None
+    assert found.winner["method"] == "optimal"
+    assert "not proved: 1 of 3 trees" in str(found.notes) or "not proved: 2 of 3 trees" in str(found.notes)
+    assert not [row for row in found.rows if row["outcome"] == "failed"]
+    assert "--from MODEL" in found.command
+
+
+@pytest.mark.slow
+def test_the_best_subtree_is_audited_where_attributes_are_private(patients):
+    found = maxent.advise(
+        patients, target="progression", qi=["age", "sex"], private=["bmi"], folds=2, methods=["optimal"], min_k=150
+    )
+    best = {row["candidate"]: row for row in found.rows}["optimal max_depth=3 k=150 audited=True"]
+    assert best["min_population"] >= 150
+
+
 @pytest.mark.slow
 def test_limits_about_sensitive_classes(patients):
     classes = sorted(set(pd.read_csv(patients)["progression"]))
@@ -208,6 +264,11 @@ def test_limits_about_sensitive_classes(patients):
         ({"methods": []}, "methods: expected names of methods"),
         ({"time_limit": 0}, "time_limit: expected a number of seconds above 0"),
         ({"max_k": 3}, "max_k: expected a limit"),
+        ({"methods": ["kadet"], "model": "tree.json"}, "optimal, erp, which take a model to start from, found 'kadet'"),
+        (
+            {"target": ["progression", "age"], "qi": QI[1:], "model": "tree.json"},
+            "one column, for a tree to start from",
+        ),
         ({"sensitive": "nobody"}, "sensitive: expected classes of"),
     ],
 )
@@ -252,12 +313,13 @@ def test_the_leader_stops_only_whom_it_beats_beyond_chance():
 
 
 def test_the_grids_ask_for_what_there_is():
-    everything = Wanted(5000, True, 7, 0.9, 3, 0.8, "ill")
-    for wanted in (Wanted(20), Wanted(5000, True, min_k=7), everything):
+    everything = Wanted(5000, True, 7, 0.9, 3, 0.8, "ill", True)
+    for wanted in (Wanted(20), Wanted(5000, True, min_k=7), everything, Wanted(900, start=1, private=True)):
         for name, method in methods().items():
             found = [asked_for(name, options)[0] for options in method.grid(wanted)]
             assert found, name
             assert len(set(map(repr, found))) == len(found), name
+            assert any(getattr(each, "audited", False) for each in found) == (name == "optimal" and wanted.private)
 
 
 def test_a_folder_of_other_versions_is_refused(advised, patients, kept, tmp_path):
@@ -274,7 +336,9 @@ def test_a_folder_of_other_versions_is_refused(advised, patients, kept, tmp_path
 @pytest.mark.slow
 def test_processes_find_what_one_does(patients):
     how: Any = {**HOW, "methods": ["prune-parent", "rdt"]}
-    assert maxent.advise(patients, **how, jobs=2).rows == maxent.advise(patients, **how).rows
+    here = maxent.advise(patients, **how).rows
+    assert maxent.advise(patients, **how, jobs=2).rows == here
+    assert maxent.advise(patients, **how, dask="local:2").rows == here
 
 
 @pytest.mark.slow

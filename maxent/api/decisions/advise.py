@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from maxent.advice.candidates import check_methods, portfolio
@@ -17,11 +17,14 @@ from maxent.advice.race import behind, leader_of
 from maxent.advice.result import Advice
 from maxent.advice.standing import Standing, frontier, judged, ranked
 from maxent.advice.trials import PEOPLE, Trial, failed, forget, hits_of, mark_of, published, run_trial, trial_of
+from maxent.api.releases.defend import columns_named
+from maxent.api.releases.start import domains_of, private_of, starting_tree
 from maxent.disclosure.limits import Limits, limits_of
+from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
 from maxent.models.tables.columns.product_classes import named_targets
-from maxent.models.tables.frame import shorten
+from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions, is_number, is_whole
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.solve.dask_cluster import check_address
@@ -51,6 +54,7 @@ def advise(
     folds: int = 5,
     seed: int = 0,
     test: Source | None = None,
+    model: Any = None,
     sensitive: str | Iterable[str] | None = None,
     jobs: int = 1,
     dask: str | None = None,
@@ -79,6 +83,9 @@ def advise(
         Makes folds and random methods repeatable.
     test : DataFrame or path, optional
         People who take no part in anything: the accuracy of the best release on them.
+    model : path, Release, or fitted model or pipeline of scikit-learn, optional
+        A tree or forest to start from, as for `maxent.defend`: candidates are what methods that prune trees make of it.
+        Its splits may have been chosen by all records, so that accuracies may be too good; use ``test``.
     sensitive : str or iterable of str, optional
         The classes that the limits are about, see `maxent.estimate`; default: all.
     jobs : int
@@ -118,7 +125,8 @@ def advise(
     check_jobs(jobs)
     _check(folds, seed, time_limit)
     check_address(dask)
-    stated, names, kept, reader = limits_of(limits), check_methods(methods), kept_in(resume), reader_of(reading)
+    stated, names = limits_of(limits), check_methods(methods, model is not None)
+    kept, reader = kept_in(resume), reader_of(reading)
     targets = named_targets("options", target)
     columns = {
         "target": targets if len(targets) > 1 else targets[0],
@@ -127,7 +135,16 @@ def advise(
         "categorical": categorical,
         "missing": missing,
     }
-    people = read_people(data, columns, folds=folds, seed=seed, sensitive=sensitive, reader=reader)
+    start, domains = None, None
+    if model is not None:
+        if len(targets) > 1:
+            raise invalid("options", ARGUMENT, "target", "one column, for a tree to start from", shorten_list(targets))
+        start = starting_tree(model, data, "none", asked_for("none", {})[0], {}, columns, reading)
+        private = private_of(start, columns_named(qi), columns_named(private))
+        columns["private"] = private
+        domains = domains_of(start, [*columns_named(qi), *private])
+    how: Any = {"folds": folds, "seed": seed, "sensitive": sensitive, "reader": reader}
+    people = read_people(data, columns, **how, start=start, domains=domains)
     cases = None
     if test is not None:
         from maxent.models.trees.accuracy import read_cases
@@ -161,6 +178,7 @@ def advise(
         target=",".join(targets),
         qi=tuple(qi),
         private=tuple(private),
+        model="" if model is None else fspath(model) if isinstance(model, (str, PathLike)) else "MODEL",
         notes=notes,
         cut=cut,
         interrupted=cut == INTERRUPTED,

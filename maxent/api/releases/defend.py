@@ -119,17 +119,17 @@ def defend(
     if len(targets) > 1:
         raise invalid("options", ARGUMENT, "target", "one column, for a tree to start from", shorten_list(targets))
     start = starting_tree(model, data, method, asked[0], given(options), columns, reading)
-    columns["private"] = private_of(start, _names(qi), _names(private))
-    domains = domains_of(start, [*_names(qi), *columns["private"]])
+    columns["private"] = private_of(start, columns_named(qi), columns_named(private))
+    domains = domains_of(start, [*columns_named(qi), *columns["private"]])
     named: dict[str, Any] = {**columns, "domains": domains}
     training = read_training(data, **named, reader=reader)
-    first = asked[0].read(targets[0], [*_names(qi), *columns["private"]], reader)
+    first = asked[0].read(targets[0], [*columns_named(qi), *columns["private"]], reader)
     return defend_training(method, [first, *asked[1:]], training, test, reader, counted(start, training), progress)
 
 
 def read_for(asked: Method, data: Source, columns: Mapping[str, Any], reader: Reader) -> tuple[Method, Training]:
     """Read the files of a method, and the records as it codes them; ``columns`` are arguments of `defend`."""
-    method = asked.read(columns["target"], [*_names(columns["qi"]), *_names(columns["private"])], reader)
+    method = asked.read(columns["target"], [*columns_named(columns["qi"]), *columns_named(columns["private"])], reader)
     domains, order = method.domains_known, method.domain_order
     return method, read_training(data, **columns, domains=domains, order=order, reader=reader)
 
@@ -157,7 +157,7 @@ def defend_training(
     told: list[str] = []
     for each in asked:
         k = getattr(each, "k", None)
-        published, row = _published(first if k is None else replace(first, k=k), training, grown, progress)
+        published, row = publication(first if k is None else replace(first, k=k), training, grown, progress)
         rows.append({"k": k, **row})
         if isinstance(published, GeneralizedTable):
             tables.append(published)
@@ -172,7 +172,7 @@ def defend_training(
     return Defended(method, tuple(releases), tuple(rows), len(training), notes, tuple(tables), reader.noticed)
 
 
-def _published(
+def publication(
     method: Any, training: Training, grown: Any, progress: Progress | None
 ) -> tuple[Release | GeneralizedTable, Mapping[str, Any]]:
     """What a method publishes, and its row; where that is to pass an audit, as of several trees, the engine's."""
@@ -189,7 +189,7 @@ def _published(
     return found
 
 
-def _names(columns: object) -> list[str]:
+def columns_named(columns: object) -> list[str]:
     """Columns as far as they are names; what is wrong with them is told when the data are read."""
     return [str(name) for name in columns] if isinstance(columns, Iterable) else []
 

@@ -68,6 +68,15 @@ def command(
             "best on them.",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        panels.read(
+            "--from",
+            metavar="MODEL",
+            help="A tree or forest to start from, of any tool that 'maxent convert' reads, in place of trees that are "
+            "grown.",
+        ),
+    ] = None,
     sensitive: opt.Sensitive = None,
     seed: Annotated[int, panels.run(metavar="N", help="Seed of random choices: folds and random trees.")] = 0,
     jobs: opt.Jobs = 1,
@@ -113,6 +122,7 @@ def command(
         "methods": split_names("methods", methods) if methods else None,
         "folds": folds,
         "test": test,
+        "model": model,
         "sensitive": sensitive,
         "seed": seed,
         "jobs": jobs,
@@ -146,7 +156,9 @@ def _run(
     from maxent.text.terminal import print_json
 
     suffixes = {"-o": TREES, "--table": POSTERIOR, "--report": REPORT}
-    check_outputs({name: (path, suffixes[name]) for name, path in files.items()}, [data, options["test"]])
+    check_outputs(
+        {name: (path, suffixes[name]) for name, path in files.items()}, [data, options["test"], options["model"]]
+    )
     with progress() as told:
         found = advise(data, progress=told, interruptible=True, **options)
     tell_noticed(found.noticed)

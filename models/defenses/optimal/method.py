@@ -94,6 +94,12 @@ class BestSubtree(InducedTree):
         if wanted.sensitive is None:  # the method knows right guesses of all people only
             limits["max_right_guesses"] = wanted.max_right_guesses
         kept = {name: value for name, value in limits.items() if value is not None}
+        if wanted.start:
+            yield from ({"k": k, **more, **kept} for more in ({}, {"remove": True}) for k in wanted.ks)
+            if wanted.start == 1:  # several are audited together, whatever is asked for
+                yield from ({"k": k, "audited": True, **kept} for k in wanted.ks[:2] if wanted.private)
+                yield from ({"k": wanted.least, "complexity": each, **kept} for each in (0.0003, 0.001, 0.003, 0.01))
+            return
         for depth in (*DEPTHS[1:], 12, None):
             size = {} if depth is None else {"max_depth": depth}
             for k in wanted.ks:
@@ -102,8 +108,14 @@ class BestSubtree(InducedTree):
         yield {"inducer": "c45", "k": wanted.least, **kept}
         # As of other trees without some of their leaves: estimates of deeper ones take long.
         yield from ({"max_depth": 5, "k": k, "remove": True, **kept} for k in wanted.ks[:2])
+        if wanted.private:  # leaves are not what the adversary knows, so limits on them say little
+            yield from ({"max_depth": depth, "k": wanted.least, "audited": True, **kept} for depth in DEPTHS)
         summed = Limits(max_certain=wanted.max_certain, max_right_guesses=limits.get("max_right_guesses")).summed
-        if not summed:
+        if not summed:  # a search with sums takes too long for all folds
+            validated = {"complexity_folds": 5, "k": wanted.least, **kept}
+            yield from ({"max_depth": depth, **validated} for depth in (8, 12))
+            yield validated
+            yield {"max_depth": 5, "remove": True, **validated}
             # A depth of 4 takes a minute of tens of thousands of people, or where many columns are numeric.
             yield from ({"grow": True, "max_depth": depth, "k": k, **kept} for depth in (2, 3) for k in wanted.ks[:2])
 

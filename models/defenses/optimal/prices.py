@@ -15,6 +15,9 @@ from maxent.models.defenses.optimal.removed import answered
 HALVINGS = 30
 """Steps of looking for the price of one limit."""
 
+ROUNDING = 1e-11
+"""Share of a worth by which sums of the same leaves may differ."""
+
 TURNS = 3
 """How often the price of each of several limits is looked for."""
 
@@ -78,7 +81,9 @@ def first_found(candidates: Candidates) -> tuple[Found | None, list[Bound]]:
     if known is None:
         return None, bounds
     if keeps(candidates, known.costs):
-        return replace(known, most=float(free.value[0].max())), bounds
+        most = float(free.value[0].max())
+        same = abs(most - known.worth) <= ROUNDING * (1.0 + abs(most))  # the same leaves in another order
+        return replace(known, most=known.worth if same else most), bounds
     known = None
     apart = np.ptp(candidates.costs, axis=0)
     scale = np.ptp(candidates.worth) / np.where(apart > 0, apart, 1.0)
