@@ -192,7 +192,7 @@ def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
     assert printed.out.endswith(
         "verdict: FAIL, beyond the stated limits\n"
         "  tree: individuals whose class is certain 5, at most 4: beyond the limit\n"
-        "  tree: what would pass: the tree cut back from 5 leaves to 2 leaves, without saying what its splits were "
+        "  tree: what would pass: the tree cut back from 5 leaves to 4 leaves, without saying what its splits were "
         "chosen by, right about 72.7 % of its records, before 72.7 %; no subtree within the limits is right about "
         "more\n"
     )

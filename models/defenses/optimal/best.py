@@ -50,7 +50,7 @@ class Best:
 def best(found: Candidates, prices: FloatArray) -> Best:
     """The most that ``worth - prices @ costs`` of allowed leaves sums up to below each place.
 
-    Of equal values a leaf is preferred, so that the tree is the smallest that is best.
+    Of equal values a leaf is preferred, so that the tree is the smallest of all that are best.
     """
     places = found.places
     n, answers = len(places), found.removed_worth.shape[1]

@@ -47,12 +47,12 @@ class Candidates:
         Whether it keeps the limits on leaves.
     worth : shape (n_places,)
         What is summed over the leaves and to be as large as possible: records with the right label, less a trifle for
-        each branch that is merged, and a smaller one for each leaf; or records less their Gini impurity; or minus their
-        cost.
+        predictions that only limits other than k ask for, a smaller one for each branch that is merged, and the
+        smallest for each leaf; or records less their Gini impurity; or minus their cost.
     record : float
         What a record with the right label is worth.
-    trifle : shape (n_places,)
-        What is taken off for a leaf, whether it is removed or not.
+    trifle : shape (n_places, n_classes)
+        What is taken off for a leaf, whether it is removed or not, by the class that is predicted of its people.
     costs : shape (n_places, n_limits)
         What is summed over the leaves and limited: certain people, right guesses, and minus entropies (people x nats).
     most : shape (n_limits,)
@@ -167,16 +167,13 @@ def candidates(
     groups = np.zeros(len(places), np.int64)
     if merged:
         groups[: places.n_nodes] = [merged.get(node.id, 0) for node in places.tree.nodes]
-    more = np.maximum(groups - 1, 0)
-    branch = len(places) + 1.0  # one that is merged outweighs all leaves, and a record all that are merged
-    record = branch * (1 + int(more.sum()))
-    trifle = 1 + branch * more
+    record, trifle = _trifles(np.maximum(groups - 1, 0), _otherwise(places, n >= limits.k, labels, counts), int(n[0]))
     return Candidates(
         places,
         counts,
         weights,
         _allowed(counts, possible, limits, sensitive_classes(release.target, limits)),
-        _worth(counts, weights, limits, record, trifle),
+        _worth(counts, weights, limits, record, trifle[np.arange(len(places)), labels]),
         record,
         trifle,
         np.array(costs, np.float64).reshape(len(costs), len(places)).T,
@@ -193,6 +190,42 @@ def candidates(
     )
 
 
+def _trifles(more: IntArray, otherwise: IntArray, records: int) -> tuple[float, FloatArray]:
+    """The worth of a record, and what is taken off for leaves, see `Candidates`.
+
+    A prediction outweighs all branches that are merged, ``more`` of them at a place, one of these all leaves, and a
+    record all of it. Of so many records that doubles would not hold it, and of branches that may be merged, predictions
+    are left aside.
+    """
+    branch = len(more) + 1.0
+    prediction = branch * (1 + int(more.sum()))
+    record = prediction * (1 + int(otherwise.max()))
+    if more.any() or records * record >= 2.0**52:
+        record, otherwise = prediction, np.zeros_like(otherwise)
+    return record, 1 + branch * more[:, None] + prediction * otherwise[:, :-1]
+
+
+def _otherwise(places: Places, large: BoolArray, label: IntArray, counts: IntArray) -> IntArray:
+    """Leaves at or below each place, of the tree that only k cuts back, that predict another class than each.
+
+    That tree has the splits of which all branches are ``large`` enough, as `prune_parent` leaves them. Shape (n_places,
+    n_classes), and another column: their number.
+    """
+    splits = places.n_branches > 0
+    for level in places.levels[1:]:
+        np.logical_and.at(splits, places.parent[level], large[level])
+    reached = np.ones(len(places), bool)
+    for level in places.levels[1:]:
+        reached[level] = (reached & splits)[places.parent[level]]
+    ends = np.flatnonzero(reached & ~splits)
+    found = np.zeros(counts.shape, np.int64)
+    found[ends, label[ends]] = 1
+    for level in reversed(places.levels[1:]):
+        np.add.at(found, places.parent[level], found[level])
+    many = found.sum(axis=1, keepdims=True)
+    return np.hstack([many - found, many])
+
+
 def priced(found: Candidates, complexity: float) -> Candidates:
     """The same places where every leaf, removed or not, costs this share of the records; as they are where it is 0.
 
@@ -203,8 +236,7 @@ def priced(found: Candidates, complexity: float) -> Candidates:
     price = complexity * int(found.counts[0].sum())
     worth, removed = found.worth, found.removed_worth
     if found.objective == "accuracy" and not found.price:
-        worth = (worth + found.trifle) / found.record
-        removed = (removed + found.trifle[:, None]) / found.record
+        worth, removed = np.ceil(worth / found.record), np.ceil(removed / found.record)  # without trifles
     return replace(found, worth=worth - price, removed_worth=removed - price, price=found.price + price)
 
 

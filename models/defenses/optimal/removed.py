@@ -39,9 +39,7 @@ def with_removed(found: Candidates, limits: Limits) -> Candidates:
         return replace(counted, removed_worth=np.asarray(people[:, None] / classes, np.float64))
     held = found.weights if found.objective == "accuracy" else -found.weights @ limits.cost.T
     worth = (
-        found.counts * found.record - found.trifle[:, None]
-        if found.objective == "accuracy"
-        else -found.counts @ limits.cost.T
+        found.counts * found.record - found.trifle if found.objective == "accuracy" else -found.counts @ limits.cost.T
     )
     return replace(counted, answer=held.argmax(axis=1), held=held, removed_worth=np.asarray(worth, np.float64))
 

@@ -96,10 +96,11 @@ def optimal_subtree(
     -------
     Searched
         With the release: the subtree of the most records with the right label (or the least impurity, or cost) of all
-        that keep the limits; without limits on sums, of several the one in which the fewest branches are merged, and of
-        these the one with the fewest leaves. Its defense is
-        ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete, it is the
-        best found, with a bound.
+        that keep the limits; without limits on sums, of several the one that predicts most as the tree that only k cuts
+        back (`maxent.models.defenses.leaf_pruning.prune_parent`), and of these the one with the fewest leaves. With
+        hierarchies it is the one in which the fewest branches are merged, and then that with the fewest leaves. Its
+        defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete,
+        it is the best found, with a bound.
 
     Raises
     ------
