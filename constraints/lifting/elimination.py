@@ -7,15 +7,16 @@ aggregates are nested, leaves only free masses on the right.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Elimination:
     """Variables in terms of the ``free`` ones, which have no definition and no shift.
 
@@ -45,11 +46,20 @@ class Elimination:
 
     def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:
         """Linear expressions in all variables, one per row, as expressions in the free masses and constants."""
-        found, constant = matrix[:, self.free], matrix @ self.shift
-        more = _product(matrix, self.definitions)
+        over, constant = self.variables
+        found = sparse.csr_matrix(matrix @ over)
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found, matrix @ constant
+
+    @cached_property
+    def variables(self) -> tuple[sparse.csr_matrix, FloatArray]:
+        """Every variable as an expression in the free masses, shape (n, n_free), and its constant."""
+        found, constant, more = sparse.identity(len(self.shift), format="csr")[:, self.free], self.shift, self.definitions
         while more.nnz:
             found, constant = found + more[:, self.free], constant + more @ self.shift
-            more = _product(more, self.definitions)
+            more = sparse.csr_matrix(more @ self.definitions)
+            more.eliminate_zeros()
         return sparse.csr_matrix(found), constant
 
 
@@ -59,25 +69,29 @@ def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, In
     A definition is an equation whose last variable that is not fixed is an aggregate. The shift of an aggregate without
     one is NaN, and so becomes the constant of whatever refers to it.
     """
-    n, n_masses = program.n, program.n_masses
+    n, n_masses, matrix = program.n, program.n_masses, program.matrix
     known = np.where(fixed, program.lower, 0.0)
-    rows = sparse.csr_matrix(program.matrix @ sparse.diags_array(np.where(fixed, 0.0, 1.0)))
-    rows.eliminate_zeros()
-    rows.sort_indices()
-    filled = np.flatnonzero(np.diff(rows.indptr))
-    last = np.full(rows.shape[0], -1)
-    last[filled] = rows.indices[rows.indptr[filled + 1] - 1]
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    some = np.flatnonzero(~fixed[matrix.indices] & (matrix.data != 0))
+    some = some[np.lexsort((matrix.indices[some], row[some]))]
+    row, column, value = row[some], matrix.indices[some], matrix.data[some]
+    begin = np.searchsorted(row, np.arange(matrix.shape[0] + 1))
+    filled = np.flatnonzero(np.diff(begin))
+    last = np.full(matrix.shape[0], -1)
+    last[filled] = column[begin[filled + 1] - 1]
     equations = np.flatnonzero((last >= n_masses) & (program.row_lower == program.row_upper))
     aggregates, first = np.unique(last[equations], return_index=True)
     defining = equations[first]
-    factor = rows.data[rows.indptr[defining + 1] - 1]
-    place = sparse.csr_matrix((1 / factor, (aggregates, np.arange(len(defining)))), shape=(n, len(defining)))
-    itself = np.zeros(n)
-    itself[aggregates] = 1.0
-    definitions = sparse.csr_matrix(sparse.diags_array(itself) - place @ rows[defining])
-    definitions.eliminate_zeros()
+    factor = value[begin[defining + 1] - 1]
+    count = np.diff(begin)[defining] - 1
+    others = ranges(begin[defining], begin[defining] + count)
+    ends = np.zeros(n + 1, np.int64)
+    ends[aggregates + 1] = count
+    definitions = sparse.csr_matrix(
+        (-(np.repeat(1 / factor, count) * value[others]), column[others], np.cumsum(ends)), shape=(n, n)
+    )
     shift = np.where(fixed | (np.arange(n) < n_masses), known, np.nan)
-    shift[aggregates] = (program.row_lower - program.matrix @ known)[defining] / factor
+    shift[aggregates] = (program.row_lower - matrix @ known)[defining] / factor
     return Elimination(definitions, shift, np.flatnonzero(~fixed[:n_masses])), defining
 
 
@@ -107,9 +121,3 @@ def _accumulated(matrix: sparse.spmatrix, start: FloatArray) -> FloatArray:
     while more.any():
         found, more = found + more, matrix @ more
     return found
-
-
-def _product(left: sparse.csr_matrix, right: sparse.csr_matrix) -> sparse.csr_matrix:
-    product = sparse.csr_matrix(left @ right)
-    product.eliminate_zeros()
-    return product

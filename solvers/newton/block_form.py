@@ -162,7 +162,7 @@ def _expressed(
     program: LiftedProgram, elimination: Elimination, spread: sparse.csr_matrix, held: FloatArray, n_classes: int
 ) -> _Variables:
     """The variables over masses that ``spread``, shape (n_masses, m.size), lays out; the others are ``held``."""
-    sums, const = elimination.over_free(sparse.identity(program.n, format="csr"))
+    sums, const = elimination.variables
     klass = np.full(program.n, -1, np.int64)
     some = np.flatnonzero(np.diff(sums.indptr))
     klass[some] = program.klass[sums.indices[sums.indptr[some]]]
