@@ -55,7 +55,8 @@ class Elimination:
     @cached_property
     def variables(self) -> tuple[sparse.csr_matrix, FloatArray]:
         """Every variable as an expression in the free masses, shape (n, n_free), and its constant."""
-        found, constant, more = sparse.identity(len(self.shift), format="csr")[:, self.free], self.shift, self.definitions
+        constant, more = self.shift, self.definitions
+        found = sparse.identity(len(constant), format="csr")[:, self.free]
         while more.nnz:
             found, constant = found + more[:, self.free], constant + more @ self.shift
             more = sparse.csr_matrix(more @ self.definitions)

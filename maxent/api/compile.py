@@ -104,8 +104,14 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     raise NoAnswerInTime(clock.limit or 0.0, watch.far)
 
 
-def solve_in_time(program: Program, solver: Backend, options: Options, progress: Progress) -> Outcome:
-    """The answer to a program.
+def solve_in_time(
+    program: Program,
+    solver: Backend,
+    options: Options,
+    progress: Progress,
+    meanwhile: Callable[[Outcome], object] = lambda outcome: None,
+) -> Outcome:
+    """The answer to a program, see `maxent.solvers.solve.driver.solve_program`.
 
     Raises
     ------
@@ -115,7 +121,7 @@ def solve_in_time(program: Program, solver: Backend, options: Options, progress:
         When somebody has asked to stop before.
     """
     try:
-        return solve_program(program, solver, options, progress)
+        return solve_program(program, solver, options, progress, meanwhile)
     except OutOfTime as error:
         if error.why is Stop.INTERRUPTED:
             raise KeyboardInterrupt from None

@@ -132,15 +132,15 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
     same = said & (low == high)
     stated = np.array([origin is not None for origin in program.origins], bool)
     above, below = said & ~same & np.isfinite(low), said & ~same & np.isfinite(high)
-    linear = sparse.vstack([chosen[above], -chosen[below]])
-    straight = sparse.vstack([sparse.csr_matrix((len(const), program.n)), price.linear], format="csr")
-    rows = sparse.bmat([[straight[:, at], price.slack], [linear, None]], format="csr")
+    rows = _rows(price, chosen, above, below, fixed, number, len(const))
     masses = at < program.n_masses
     owner = program.owner[at[masses]]
     free_total = program.total - np.bincount(program.owner, known[: program.n_masses], len(program.total))
     whole = free_total[owner]
     upper = np.where(program.upper[at[masses]] < whole * (1 - 1e-12), program.upper[at[masses]], np.inf)
     nothing = np.full(int((~masses).sum()), np.inf)
+    equal = chosen[same]
+    wide = (int(same.sum()), len(at) + n_slack)
     least, most = program.lower[at[masses]], np.minimum(program.upper[at[masses]], whole)
     start = np.clip(start, least + ROOM * (most - least), most - ROOM * (most - least))
     problem = Problem(
@@ -148,7 +148,7 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
         cost=np.concatenate([np.zeros(len(at)), price.cost]),
         lower=np.concatenate([least, -nothing, np.zeros(n_slack)]),
         upper=np.concatenate([upper, nothing, np.full(n_slack, np.inf)]),
-        equal=sparse.csr_matrix(sparse.hstack([chosen[same], sparse.csr_matrix((int(same.sum()), n_slack))])),
+        equal=sparse.csr_matrix((equal.data, equal.indices, equal.indptr), shape=wide),
         value=low[same],
         rows=rows,
         const=np.concatenate([const, price.const + moved_lines + price.linear @ known, -low[above], high[below]]),
@@ -159,6 +159,34 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
     )
     point = np.concatenate([elimination.point(start)[at], np.ones(n_slack)])
     return Priced(problem, point, program, relaxed, at, stated[same], price.lines)
+
+
+def _rows(
+    price: Prices,
+    chosen: sparse.csr_matrix,
+    above: BoolArray,
+    below: BoolArray,
+    fixed: BoolArray,
+    number: IntArray,
+    n_before: int,
+) -> sparse.csr_matrix:
+    """The linear part of all rows: comparisons, of which it is slacks alone, lines, and inequalities."""
+    lines, slack = price.linear.tocoo(), price.slack.tocoo()
+    free = ~fixed[lines.col]
+    n_first, n_free = int(price.slack.shape[0]), int(chosen.shape[1])
+    row = [n_before + lines.row[free], slack.row]
+    column = [number[lines.col[free]], n_free + slack.col]
+    value = [lines.data[free], slack.data]
+    n_rows = n_first
+    for some, sign in ((above, 1.0), (below, -1.0)):
+        if some.any():
+            entries = chosen[some].tocoo()
+            row.append(n_rows + entries.row)
+            column.append(entries.col)
+            value.append(sign * entries.data)
+            n_rows += int(some.sum())
+    places = np.concatenate(row), np.concatenate(column)
+    return sparse.csr_matrix((np.concatenate(value), places), shape=(n_rows, n_free + int(price.slack.shape[1])))
 
 
 def _comparisons(program: LiftedProgram, fixed: BoolArray, number: IntArray) -> tuple[tuple[Curves, ...], FloatArray]:

@@ -140,23 +140,17 @@ def _by_leaf(
     most = whole * np.array([one.line.most for one in found]) + np.bincount(line, tilt * shift, n_lines)
     around = sets.within[:, alive].astype(np.float64)
     gains, together = _gains(program, elimination, sets, said, alive)
-    by_line = sparse.csr_matrix((-beta / size, (np.arange(n_lines), of)), shape=(n_lines, len(around)))
-    by_set = sparse.vstack([sparse.csr_matrix(gains), by_line], format="csr")
-    own = sparse.vstack([sparse.csr_matrix((n_rows, len(alive))), sparse.csr_matrix(around[of])])
+    by_set = np.concatenate([gains, np.zeros((n_lines, len(around)))])
+    by_set[n_rows + np.arange(n_lines), of] = -beta / size
+    own = np.concatenate([np.zeros((n_rows, len(alive))), around[of]])
     several = around.sum(axis=1) > 1  # the others change by what a single atom does
-    weight = sparse.hstack(
-        [
-            by_set[:, several],
-            sparse.vstack([-sparse.identity(n_rows), sparse.csr_matrix((n_lines, n_rows))]),
-            own + by_set[:, ~several] @ sparse.csr_matrix(around[~several] * atom_open[alive]),
-        ],
-        format="csr",
-    )
+    alone = own + by_set[:, ~several] @ (around[~several] * atom_open[alive])
+    weight = np.concatenate([by_set[:, several], -np.eye(n_rows + n_lines, n_rows), alone], axis=1)
     unit = np.sqrt(atom_open[alive])
-    bent = Bent(np.concatenate([around[several] * unit, together * unit, np.eye(len(alive))]), weight)
+    vectors = np.concatenate([around[several] * unit, together * unit, np.eye(len(alive))])
+    bent = Bent(vectors, sparse.csr_matrix(weight))
     # The shares of the entropy of a set that lines replace are at most 1.
-    shares = sparse.vstack([sparse.csr_matrix((n_rows, len(alive))), sparse.csr_matrix(around[of])], format="csr")
-    return Prices(shares, np.ones(len(alive)), curves, linear, most, bent, found)
+    return Prices(sparse.csr_matrix(own), np.ones(len(alive)), curves, linear, most, bent, found)
 
 
 def _joined(arrays: list[Any], kind: type) -> Any:

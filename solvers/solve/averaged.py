@@ -9,6 +9,7 @@ from maxent.constraints.symmetry.mixture import Mixture, mixture
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.solve.driver import Outcome
+from maxent.solvers.threads import one_thread
 
 
 def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | None:
@@ -23,7 +24,8 @@ def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | 
     linear = needed(program, known_totals(program), evaluator.linear)
     rows, clock = evaluator.internal, options.clock
     try:
-        found = mixture(program, rows, linear, outcome.active, outcome.masses, options.tolerance, clock.check)
+        with one_thread():  # as where parts are solved, so that it makes no difference when this is done
+            found = mixture(program, rows, linear, outcome.active, outcome.masses, options.tolerance, clock.check)
     except OutOfTime:
         return None
     return found if found.optima > 1 else None

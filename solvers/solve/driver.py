@@ -84,6 +84,7 @@ class _Run:
     cache: dict[Key, tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
     iterations: int = 0
     stopped: Stop | None = None
+    meanwhile: Callable[[Outcome], object] = lambda outcome: None
 
     def note(self, answer: PartAnswer) -> None:
         """Count what an answer took, and whether the clock ended it."""
@@ -92,11 +93,16 @@ class _Run:
 
 
 def solve_program(
-    program: Program, backend: Backend, options: Options, progress: Progress = lambda text, done, total: None
+    program: Program,
+    backend: Backend,
+    options: Options,
+    progress: Progress = lambda text, done, total: None,
+    meanwhile: Callable[[Outcome], object] = lambda outcome: None,
 ) -> Outcome:
     """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
 
-    ``options.presolve`` False solves the whole program, every cell and constraint, in one piece.
+    ``options.presolve`` False solves the whole program, every cell and constraint, in one piece. While copies of this
+    process find gaps, ``meanwhile`` may be told the outcome, which is the last one but for the bound and the gap.
 
     Raises
     ------
@@ -111,7 +117,7 @@ def solve_program(
     if scaled and options.presolve and backend.name == "auto":
         return _scaled(program, options, progress, evaluator)
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
-    run = _Run(program, backend, options, progress, evaluator, stopped=stopped)
+    run = _Run(program, backend, options, progress, evaluator, stopped=stopped, meanwhile=meanwhile)
     uniform = ready.uniform
     if options.presolve and program.likelihood is None and ready.violation <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
@@ -181,7 +187,7 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
     run.note(answer)
     if answer.masses is not None:
         masses = merged.expand(answer.masses, program.weight)
-    return _outcome(run, masses, _bounded(run, [answer]), active, 1, bound)
+    return _bounded(run, masses, [answer], active, 1, bound)
 
 
 def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
@@ -205,13 +211,16 @@ def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[
             run.stopped = error.why
             break
         active = more
-    return _outcome(run, masses, _bounded(run, answers), active, rounds, bound)
+    return _bounded(run, masses, answers, active, rounds, bound)
 
 
-def _bounded(run: _Run, answers: list[PartAnswer]) -> list[PartAnswer]:
-    """The last answers with their gaps, as far as there is time."""
+def _bounded(
+    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+) -> Outcome:
+    """`_outcome` with the gaps of the last answers, as far as there is time."""
+    now = partial(_outcome, run, masses, active=active, rounds=rounds, bound=bound)
     with one_thread():
-        return bounded_parts(answers, run.options)
+        return now(answers=bounded_parts(answers, run.options, lambda: run.meanwhile(now(answers=answers))))
 
 
 def _solve_round(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -11,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
@@ -23,6 +24,9 @@ from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
 from maxent.solvers.threads import cores, one_thread
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -73,8 +77,12 @@ def _attempt(backend: Backend, task: Task, options: Options) -> Attempt:
     return attempt_part(task, backend, options)
 
 
-def bounded_parts(answers: Sequence[PartAnswer], options: Options) -> list[PartAnswer]:
+def bounded_parts(
+    answers: Sequence[PartAnswer], options: Options, meanwhile: Callable[[], object] = lambda: None
+) -> list[PartAnswer]:
     """Answers with their gaps, infinite where there is no time for them. They are spread as `each` does.
+
+    Where copies of this process find them it does something else ``meanwhile``.
 
     Raises
     ------
@@ -84,7 +92,8 @@ def bounded_parts(answers: Sequence[PartAnswer], options: Options) -> list[PartA
     found = list(answers)
     waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]
     points = [(program, point) for _, program, point in waiting]
-    with closing(each(_gap, points, [program.n for program, _ in points], options)) as gaps:
+    sizes = [program.n for program, _ in points]
+    with closing(each(_gap, points, sizes, options, meanwhile)) as gaps:
         for number, gap in gaps:
             i = waiting[number][0]
             found[i] = replace(found[i], gap=gap, open=None)
@@ -96,7 +105,11 @@ def _gap(point: tuple[LiftedProgram, FloatArray], options: Options) -> float:
 
 
 def each(
-    work: Callable[[X, Options], Y], items: Sequence[X], sizes: Sequence[int], options: Options
+    work: Callable[[X, Options], Y],
+    items: Sequence[X],
+    sizes: Sequence[int],
+    options: Options,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
     """The results of work on items, with their numbers, as they are finished; those that are late are left out.
 
@@ -115,7 +128,7 @@ def each(
         return _on_cluster(work, items, order, options)
     if jobs < 2:
         return ((i, work(items[i], options)) for i in order)
-    return _elsewhere(work, items, order, jobs, options)
+    return _elsewhere(work, items, order, jobs, options, meanwhile)
 
 
 def _that_pay(sizes: Sequence[int]) -> int:
@@ -128,15 +141,21 @@ def _that_pay(sizes: Sequence[int]) -> int:
 
 
 def _elsewhere(
-    work: Callable[[X, Options], Y], items: Sequence[X], order: Sequence[int], jobs: int, options: Options
+    work: Callable[[X, Options], Y],
+    items: Sequence[X],
+    order: Sequence[int],
+    jobs: int,
+    options: Options,
+    meanwhile: Callable[[], object],
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of work in other processes on this machine; those that are late are ended."""
     clock = options.clock
     with clock.shared():
         calls = {i: partial(work, items[i], options) for i in order}
-        make = forked if can_fork() else pickled
-        if make is forked:
+        copied = can_fork()
+        if copied:
             _load()
+        make = partial(forked, meanwhile=meanwhile) if copied else pickled
         try:
             with closing(make(calls, jobs, lambda: clock.late() > LAST)) as results:
                 yield from results
@@ -146,11 +165,15 @@ def _elsewhere(
 
 
 def forked(
-    calls: Mapping[int, Callable[[], Y]], jobs: int, give_up: Callable[[], bool] = lambda: False
+    calls: Mapping[int, Callable[[], Y]],
+    jobs: int,
+    give_up: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
 
-    The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra.
+    The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra. This
+    process does something else ``meanwhile``, before it waits.
 
     Raises
     ------
@@ -159,21 +182,18 @@ def forked(
     Exception
         What a call raises.
     """
-    running: dict[Connection, int] = {}
-    waiting = iter(calls)
-    workers = started(min(jobs, len(calls)), partial(_answer, calls))
+    turn = multiprocessing.get_context("fork").Value("q", 0)
+    workers = started(min(jobs, len(calls)), partial(_answer, list(calls.items()), turn))
+    running = set(workers)
     try:
-        for pipe in workers:
-            running[pipe] = next(waiting)
-            pipe.send(running[pipe])
+        meanwhile()
         while running and not give_up():
             for pipe in cast(list[Connection], wait_for(list(running), POLL)):
-                i = running.pop(pipe)
-                found, error = pipe.recv()
-                following = next(waiting, None)
-                if following is not None:
-                    running[pipe] = following
-                    pipe.send(following)
+                answer = pipe.recv()
+                if answer is None:
+                    running.remove(pipe)
+                    continue
+                i, found, error = answer
                 if error is not None:
                     raise error
                 yield i, found
@@ -195,15 +215,21 @@ def _load() -> None:
     import maxent.solvers.solve.finish  # noqa: F401
 
 
-def _answer(calls: Mapping[int, Callable[[], Y]], pipe: Connection) -> None:
-    """Make the calls that another process asks for, until it asks for no more."""
+def _answer(calls: Sequence[tuple[int, Callable[[], Y]]], turn: Synchronized[int], pipe: Connection) -> None:
+    """Make calls, each that no other copy has begun, until there are no more."""
     while True:
-        i = pipe.recv()
+        with turn:
+            number, turn.value = turn.value, turn.value + 1
+        if number >= len(calls):
+            break
+        i, call = calls[number]
+        answer: tuple[int, Y | None, Exception | None]
         try:
-            answer = calls[i](), None
+            answer = i, call(), None
         except Exception as error:
-            answer = None, error
+            answer = i, None, error
         pipe.send(answer)
+    pipe.send(None)
 
 
 def pickled(

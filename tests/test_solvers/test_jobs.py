@@ -188,8 +188,9 @@ def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, 
 def test_by_default_copies_are_made_where_they_pay(monkeypatch):
     asked = []
 
-    def here(calls, jobs, give_up):
+    def here(calls, jobs, give_up, meanwhile):
         asked.append(jobs)
+        meanwhile()
         yield from ((i, call()) for i, call in calls.items())
 
     monkeypatch.setattr(processes, "forked", here)

@@ -18,6 +18,7 @@ from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
+from maxent.constraints.symmetry.mixture import Mixture
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
@@ -277,8 +278,16 @@ def estimate_case(
             clock=clock,
         )
         with clock.listening() if interruptible else nullcontext():
-            outcome = solve_in_time(program, how.solver, options, progress or (lambda text, done, total: None))
-            mean = None if how.single_optimum else in_time(clock, lambda: averaged(program, outcome, options))
+            means: list[Mixture | None] = []
+
+            def average(found: Outcome) -> None:
+                if not (means or how.single_optimum):
+                    means.append(in_time(clock, lambda: averaged(program, found, options)))
+
+            told = progress or (lambda text, done, total: None)
+            outcome = solve_in_time(program, how.solver, options, told, average)
+            average(outcome)
+            mean = means[0] if means else None
             solved = time.perf_counter()
             proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
     masses = outcome.masses if mean is None else mean.masses
