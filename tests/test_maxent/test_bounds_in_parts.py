@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -25,7 +24,7 @@ D1 = Path(__file__).parents[2] / "examples" / "d1"
 CALL = ["bounds", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 
-@settings(parent=thorough(1), max_examples=3)
+@settings(parent=thorough(1), max_examples=2)
 @given(data=st.data())
 def test_the_bounds_are_those_of_one_piece(data):
     check_bounds(data)
@@ -40,7 +39,7 @@ def test_the_bounds_of_many_are_those_of_one_piece(data):
 
 def check_bounds(data):
     """Whether bounds in parts of random trees and people are those in one piece."""
-    case = public(data.draw)
+    case = public(data.draw, trees=(1, 3))
     with tempfile.TemporaryDirectory() as temporary, unwarned():
         folder = Path(temporary)
         qi = written(case, folder, rows=data.draw(st.integers(1, 30)), truth=False)["qi"]
@@ -69,14 +68,14 @@ def check_bounds(data):
 
 
 def test_those_who_are_linked_are_taken_together_or_refused_with_the_reason(tmp_path):
-    tree = maxent.load_release(D1 / "tree.json")
-    forest, qi = replace(tree, trees=tree.trees * 2), str(D1 / "qi.csv")
-    found = maxent.bounds_in_parts(forest, qi, tmp_path / "out")
+    tree, qi, facts = D1 / "tree.json", str(D1 / "qi.csv"), tmp_path / "facts.csv"
+    facts.write_text("Education,Salary\nMasters,<=50K\n")
+    found = maxent.bounds_in_parts(tree, qi, tmp_path / "out", facts=facts)
     assert not isinstance(found, maxent.BoundsInParts)
     kept = pd.read_parquet(tmp_path / "out" / "part-00000.parquet")
     np.testing.assert_array_equal(kept["low"], found.frame()["low"])
-    with pytest.raises(InvalidInput, match="as these link them: several trees, found 1 kB"):
-        maxent.bounds_in_parts(forest, qi, memory="1kB")
+    with pytest.raises(InvalidInput, match="as these link them: known classes of some people, found 1 kB"):
+        maxent.bounds_in_parts(tree, qi, memory="1kB", facts=facts)
 
 
 def test_what_is_in_files_is_not_kept_twice():

@@ -16,7 +16,7 @@ def links_of(release: Release) -> Iterator[str]:
 
     A cell is the leaf, of several trees those of all of them.
     """
-    yield from _links(release)
+    yield from links_of_attacks(release)
     if release.target.of:
         yield "several sensitive columns"
     if release.sampled:
@@ -24,13 +24,7 @@ def links_of(release: Release) -> Iterator[str]:
 
 
 def links_of_attacks(release: Release) -> Iterator[str]:
-    """The same for attacks alone, which need more than leaves of several trees."""
-    if len(release.trees) > 1:
-        yield "several trees"
-    yield from _links(release)
-
-
-def _links(release: Release) -> Iterator[str]:
+    """The same for attacks alone."""
     tested = {node.attribute for tree in release.trees for node in tree.nodes}
     if any(attribute.name in tested for attribute in release.private):
         yield "splits on private attributes"

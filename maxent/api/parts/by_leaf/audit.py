@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from maxent.models.arrays import IntArray
 
-KINDS = ("string", "int64", "int64", "int64", "string", "string")
-"""Types of the columns of an audit after attributes and ``count``, as `maxent.attacks.audit.Audit.individuals`."""
+OF_TREE, OF_PEOPLE = ("string", "int64"), ("int64", "int64", "string", "string")
+"""Types of the columns of `maxent.attacks.audit.Audit.individuals` after ``count``: for each tree, and the rest."""
 
 
 def audit_in_parts(
@@ -67,9 +67,9 @@ def audit_in_parts(
 ) -> Audit | RecordsAudit:
     """The structural attacks on a release about more people than memory holds.
 
-    The people of one tree whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`, and attacked
-    there; the numbers are those of `maxent.audit`. Where something links people of different leaves (several trees,
-    splits on private attributes, scores of boosted trees, ``facts``, records), they are taken together in one process.
+    The people of trees whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`, and attacked
+    there; the numbers are those of `maxent.audit`. Where something links people of different leaves (splits on private
+    attributes, scores of boosted trees, ``facts``, records), they are taken together in one process.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def audit_tables(
             written_whole(frame, where)
         return whole
     with resources_of(where, how) as with_:
-        scanned = scanned_people(opened, tables, reader, with_, tell)
+        scanned = scanned_people(opened, tables, reader, with_, where.memory, tell)
         case, leaf = case_of_leaves(opened, tables, reader, scanned)
         found = audit_read(case, attacks)
         assert isinstance(found, Audit)
@@ -147,7 +147,8 @@ def _written(
     in_order = leaf[np.argsort(found.people.lines, kind="stable")]
     at = row_of_leaf(in_order, len(scanned.people))
     first = len(scanned.coded.attributes) + 1
-    columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(KINDS))
+    kinds = (*OF_TREE * len(found.trees), *OF_PEOPLE)
+    columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(kinds))
     names, levels = tuple(map(str, frame.columns)), scanned.coded.levels
     job = Writing(scanned.runs, scanned.packing, levels, names, columns, at, with_.folder)
     path, groups = pickled(job, with_.folder / "found"), groups_for(scanned, with_)

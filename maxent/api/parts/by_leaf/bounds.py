@@ -29,7 +29,7 @@ from maxent.api.parts.by_leaf.opened import (
     written_whole,
 )
 from maxent.api.parts.folder import InParts, PartFile
-from maxent.api.parts.linked import check_fits, links_of, links_of_attacks
+from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.posteriors import ROWS, pickled, unpickled
 from maxent.api.parts.scan import Resources, Scanned
 from maxent.constraints.kinds.context import Noise
@@ -76,9 +76,9 @@ def bounds_in_parts(
 ) -> ProvedBounds:
     """Bounds of the level ``closed`` of `maxent.bounds` on more people than memory holds.
 
-    The people of one tree whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`. The level
-    looks at totals of leaves and of nodes above them alone, so quasi-identifiers in one leaf with as many people each
-    have the same bounds, which are proved once. Where something else links people, they are taken together.
+    The people of trees whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`. The level
+    looks at totals of leaves and of nodes above them alone, so quasi-identifiers in the same leaves with as many people
+    each have the same bounds, which are proved once. Where something else links people, they are taken together.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def bounds_tables(
     known.check()
     tell = progress or (lambda text, done, total: None)
     reader = reader_of(tables.reading)
-    opened, linked = opened_and_linked(published, tables, _links, target, reader)
+    opened, linked = opened_and_linked(published, tables, links_of, target, reader)
     if linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
         case = read_case(opened, tables, target, **options)
@@ -149,7 +149,7 @@ def bounds_tables(
         return whole
     with resources_of(where, work) as with_:
         begin = time.perf_counter()
-        scanned = scanned_people(opened, tables, reader, with_, tell)
+        scanned = scanned_people(opened, tables, reader, with_, where.memory, tell)
         groups = groups_for(scanned, with_)
         calls = [(group, scanned.runs) for group in groups]
         parts = with_.workers.map(alike_of, calls, told(tell, "counting those who are alike"))
@@ -171,11 +171,6 @@ def bounds_tables(
     return result
 
 
-def _links(release: Release) -> Iterable[str]:
-    """What of a release needs more of its people than their leaves."""
-    return dict.fromkeys([*links_of_attacks(release), *links_of(release)])
-
-
 def _without_splits(known: Knowledge, tables: Tables) -> Knowledge:
     """The same without choices of splits: the level makes no use of them, and they would be about those alike."""
     kinds = known.kinds
@@ -190,12 +185,11 @@ def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
     codes = scanned.packing.unpack(alike.words)
     order = np.argsort(row_keys(codes, scanned.packing.sizes), kind="stable")
     leaves = np.flatnonzero(scanned.people > 0)
-    by_place = leaves[np.argsort(scanned.first[leaves], kind="stable")]
     lines = np.zeros(len(scanned.people), np.int64)
-    lines[by_place] = own.lines(scanned.first[by_place])
+    lines[leaves] = scanned.lines(leaves)
     people = (alike.people * alike.times)[order]
     line = lines[alike.leaf[order]]
-    return QITable(own.attributes, codes[order], own.levels, people, line, own.source, own.unit), order
+    return QITable(own.attributes, codes[order], own.levels, people, line, own.source, scanned.unit), order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.adversary.estimate import Progress, Solving
 from maxent.api.case import Case, Published, Tables, no_table
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
+from maxent.api.parts.forests.cells import by_cell
 from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.scan import Resources, Scanned, files_given, only, scan_table
 from maxent.api.parts.workers import Told, workers_of
@@ -61,20 +63,27 @@ def resources_of(where: InParts, how: Solving) -> Iterator[Resources]:
         yield Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
 
 
-def scanned_people(release: Release, tables: Tables, reader: Reader, with_: Resources, tell: Progress) -> Scanned:
+def scanned_people(
+    release: Release, tables: Tables, reader: Reader, with_: Resources, memory: int, tell: Progress
+) -> Scanned:
     """The people of the adversary's table by leaf; the example of each leaf is its first quasi-identifier by codes.
+
+    Of several trees by cell, the leaves of all.
 
     So whatever is numbered in the order of quasi-identifiers has the numbers that it has in one piece.
 
     Raises
     ------
     InvalidInput
-        As `maxent.api.parts.scan.scan_table`.
+        As `maxent.api.parts.scan.scan_table` and `maxent.api.parts.forests.cells.by_cell`.
     """
     people = only(tables.qi)
     found = scan_table(
         files_given("qi", people), str(people), release, tables.count, reader, with_, told(tell, "reading the table")
     )
+    if len(release.trees) > 1:
+        groups = groups_for(found, with_)
+        return by_cell(release, found, None, groups, "", memory, with_, partial(told, tell))[0]
     return replace(found, example=smallest_of(found.runs, *found.example.shape))
 
 
