@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from typing import BinaryIO
 
 STANDARD_INPUT = "-"
 """In place of the name of a file."""
+
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How addresses such as ``s3://bucket/file`` begin, also after `pathlib` made one slash of two; no drive of Windows."""
 
 _PIECE = 2**20
 """Bytes that are read at a time."""
@@ -20,6 +24,13 @@ Path = str | os.PathLike[str]
 
 class TooLarge(ValueError):
     """Standard input is larger than it may be."""
+
+
+def not_opened(path: Path) -> str:
+    """What to add where there is no such file: that addresses are not opened, for what is one (``s3://...``)."""
+    text = os.fspath(path)
+    address = isinstance(text, str) and _ADDRESS.match(text) is not None
+    return " (addresses are not opened: mount the store, or copy the file here)" * address
 
 
 def is_standard_input(path: Path) -> bool:

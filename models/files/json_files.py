@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.files.input_files import read_input
+from maxent.models.files.input_files import not_opened, read_input
 
 MAX_BYTES = 256 * 2**20
 MAX_DIGITS = 1000
@@ -130,7 +130,7 @@ def unusable_file(source: str, expected: str, error: OSError | ValueError) -> In
     if isinstance(error, IsADirectoryError):
         found = "a directory"
     elif isinstance(error, FileNotFoundError):
-        found = "no such file or directory"
+        found = f"no such file or directory{not_opened(source)}"
     else:
         found = getattr(error, "strerror", None) or str(error)
     return invalid(source, "file", "path", expected, found)

@@ -15,6 +15,7 @@ from functools import cache
 from glob import glob
 
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.input_files import not_opened
 from maxent.models.files.json_files import unusable_file
 from maxent.models.files.locks import locked
 
@@ -144,7 +145,7 @@ def _unwritable(path: str) -> str | None:
     if _is_special(path):
         return "which is no regular file"
     if not os.path.isdir(folder):
-        return "whose folder does not exist"
+        return f"whose folder does not exist{not_opened(path)}"
     return None if os.access(folder, os.W_OK) else "in whose folder you may not write"
 
 

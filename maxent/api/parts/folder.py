@@ -16,6 +16,7 @@ import numpy.typing as npt
 from maxent.api.parts.memory import memory_of
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.input_files import not_opened
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts
@@ -66,7 +67,7 @@ def checked_folder(given: str | PathLike[str]) -> Path:
         elif path.is_dir() and any(not name.startswith(PREFIX) for name in os.listdir(path)):
             found = "which is not empty"
         elif not os.access(path if path.is_dir() else path.absolute().parent, os.W_OK):
-            found = "where you may not write, or whose folder does not exist"
+            found = f"where you may not write, or whose folder does not exist{not_opened(path)}"
     except (OSError, ValueError) as error:
         found = str(error)
     if found is not None:

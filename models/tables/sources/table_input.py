@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.files.input_files import TooLarge, is_standard_input, open_input, shown_path
+from maxent.models.files.input_files import TooLarge, is_standard_input, not_opened, open_input, shown_path
 from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.sources.memory import too_large
 
@@ -110,7 +110,8 @@ def matching_files(pattern: str) -> tuple[Path, ...]:
     """
     files = sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir())
     if not files:
-        raise invalid(pattern, "file", "path", "a pattern that CSV, Parquet or Excel files match", "no file that does")
+        found = f"no file that does{not_opened(pattern)}"
+        raise invalid(pattern, "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
     formats = sorted({_suffix(path) for path in files})
     if len(formats) > 1:
         raise invalid(pattern, "file", "path", "a pattern of files of one format", shorten_list(formats))
@@ -141,7 +142,7 @@ def readable(path: Path, max_memory: int) -> Iterator[None]:
         advice = f" (to read all files in it, give the pattern '{path / '*'}{inside}')" if inside else ""
         raise invalid(source, "file", "path", _EXPECTED, f"a directory{advice}") from error
     except FileNotFoundError as error:
-        raise invalid(source, "file", "path", _EXPECTED, "no such file") from error
+        raise invalid(source, "file", "path", _EXPECTED, f"no such file{not_opened(path)}") from error
     except PermissionError as error:
         raise invalid(source, "file", "path", _EXPECTED, "a file you may not read") from error
     except (OSError, ValueError) as error:
