@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,19 @@ import pytest
 from limited import ends, held, trees
 
 from maxent.api.adversary.estimate import estimate
+from maxent.api.releases import audited
 from maxent.api.releases.audited import Broken, audit_of, best_audited
 from maxent.api.releases.defend import defend
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.method import BestSubtree
-from maxent.models.errors import InvalidInput
+from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth
 from maxent.models.release import Release
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.accuracy import cases_of, score
+from maxent.solvers.clock import Clock
 
 
 def people(seed: int, n: int = 100) -> pd.DataFrame:
@@ -80,7 +83,8 @@ def test_the_best_of_all_that_pass() -> None:
     release, training = grown(frame, 4)
     limits = Limits(k=8, max_posterior=0.95, objective="impurity")
     audit = audit_of(training, limits)
-    found, audits, cut = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 100)
+    passed = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 100)
+    found, audits, cut = passed.found, passed.audits, passed.cut_off
     assert found.proved
     assert audits == cut + 1 > 1
     search = BestFirst(release, limits, training)
@@ -89,7 +93,9 @@ def test_the_best_of_all_that_pass() -> None:
     assert each is not None
     assert found.reached == pytest.approx(each.reached, abs=2e-6)
     assert estimate(found.release, frame[["a", "b"]], frame).verdict(max_posterior=0.95, min_k=8).passed
-    few, more, _ = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 1)
+    passed = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 1)
+    few, more = passed.found, passed.audits
+    assert passed.unfinished is None
     assert audit(few.release) is None
     assert few.most - 1e-9 <= found.reached <= few.reached
     assert more >= 2
@@ -110,11 +116,11 @@ def test_leaves_that_are_to_blame_are_cut_off_together(seed: int) -> None:
         return None if broken is None else Broken("pairs", broken, broken)
 
     every = all_of(release, limits, training, **asked) if not seed % 2 else []
-    found, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 10_000)
+    found = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 10_000).found
     assert found.proved
     assert audit(found.release) is None
     assert found.reached == next((share(e, training) for e in every if audit(e) is None), found.reached)
-    early, _, _ = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 3)
+    early = best_audited(BestFirst(release, limits, training, **asked), audit, BestSubtree(), 3).found
     assert audit(early.release) is None
     assert early.reached <= found.reached <= early.most
 
@@ -164,3 +170,84 @@ def test_what_is_stated_is_chosen() -> None:
     assert posterior["publish"] == "counts"  # labels alone cannot be told to be within it
     with pytest.raises(InvalidInput, match="choose: expected none where publish or criterion"):
         defend(frame, "optimal", publish="labels", **asked)
+
+
+def test_what_is_not_audited_in_time_is_not_kept() -> None:
+    """Audits of more than so many leaves do not end: what passes is smaller, and what others can reach is said."""
+    release, training = grown(people(4), 4)
+    limits = Limits(k=8)
+    best = BestFirst(release, limits, training).next()
+    assert best is not None
+
+    def audit(published: Release) -> Broken | None:
+        return None if len(published.trees[0].leaves) <= 3 else audited._unfinished(published)
+
+    passed = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 20, clock=Clock(3600.0))
+    assert len(passed.found.release.trees[0].leaves) <= 3
+    assert passed.found.most == best.reached > passed.found.reached
+    assert (passed.cut_off, passed.unfinished) == (0, passed.audits - 1)
+    search = BestFirst(release, limits, training)
+    assert search.next() is not None
+    assert not search.cut(stop=lambda: True)
+    assert search.next() is None
+    with pytest.raises(NoAnswerInTime, match="of 0 that were audited none is known to keep the limits"):
+        best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 20, clock=Clock(1e-9))
+    with pytest.raises(NoAnswerInTime):
+        best_audited(BestFirst(release, limits, training), audited._unfinished, BestSubtree(), 20, clock=Clock(3600.0))
+
+
+def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
+    release, training = grown(people(4), 2)
+    stopped = SimpleNamespace(
+        numbers={},
+        outcome=SimpleNamespace(status="time_limit"),
+        reliable=False,
+        disclosure=SimpleNamespace(divergence=None),
+    )
+    monkeypatch.setattr(audited, "estimate_case", lambda case, known, solving: stopped)
+    told: dict[str, Any] = {"release": "r", "status": "time_limit", "exposed": 0, "certain": 0, "min_population": 9}
+    for found, limits, unfinished in (
+        ({"max_posterior": 0.5}, Limits(k=5, max_posterior=0.9), True),
+        ({"max_posterior": 0.95}, Limits(k=5, max_posterior=0.9), True),
+        ({"max_posterior": 0.5}, Limits(k=5, min_divergence=0.0), True),
+        ({"max_posterior": 0.5}, Limits(k=5), None),
+        ({"max_posterior": 0.5}, Limits(k=10), False),
+    ):
+        stopped.numbers = {**told, **found}
+        monkeypatch.setattr(audited, "_broken", lambda *_: Broken("groups", frozenset(["L1"]), frozenset(["L1"])))
+        broken = audit_of(training, limits, Clock(3600.0))(release)
+        assert (None if broken is None else broken.unfinished) == unfinished
+        assert broken is None or broken.enough is None
+    levels = audited._unfinished(release).leaves
+    assert release.trees[0].root.id not in levels
+    assert levels
+
+
+def test_time_limits_of_audits() -> None:
+    frame = people(4)
+    asked: Any = {"target": "y", "qi": ["a", "b"], "k": 8, "max_depth": 2, "max_posterior": 0.95}
+    row = defend(frame, "optimal", audited=True, time_limit=3600, **asked).rows[0]
+    assert "unfinished" not in row
+    for how in ("audited", "choose"):
+        with pytest.raises(NoAnswerInTime, match="time_limit: expected more seconds than it takes"):
+            defend(frame, "optimal", time_limit=1e-9, **{how: True}, **asked)
+    with pytest.raises(InvalidInput, match="time_limit: expected none without audits"):
+        defend(frame, "optimal", time_limit=5, **asked)
+    with pytest.raises(InvalidInput, match="time_limit: expected None or a number above 0"):
+        defend(frame, "optimal", time_limit=0, audited=True, **asked)
+
+
+def test_what_could_not_be_audited_in_time_bounds_what_is_chosen(monkeypatch: Any) -> None:
+    frame = people(4)
+
+    def audit_of(*_: Any) -> Any:
+        return lambda release: audited._unfinished(release) if release.trees[0].induction.impurity else None
+
+    monkeypatch.setattr(audited, "audit_of", audit_of)
+    found = defend(frame, "optimal", target="y", qi=["a", "b"], k=8, max_depth=2, choose=True, time_limit=3600)
+    (row,) = found.rows
+    assert (row["criterion"], row["unfinished"]) == ("unstated", 1)
+    assert row["reached"] == row["best_possible"]  # no other statement has a better tree
+    assert "out of time: 1 audit did not end; what was not audited to the end is not taken to be kept" in str(
+        found.notes
+    )

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from maxent.api.adversary.estimate import estimate
 from maxent.api.releases.defend import defend
-from maxent.models.errors import InvalidInput
+from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.trees.predict import predict
 
 QI = ["x", "z", "v", "w"]
@@ -61,5 +61,9 @@ def test_what_cannot_be_kept_is_told() -> None:
     model, asked = forest(frame, 2), {"target": "y", "qi": QI, "k": 5}
     with pytest.raises(InvalidInput, match="a tree of the forest that passes, found none does"):
         defend(frame, "optimal", model=model, max_posterior=0.4, **asked)
+    with pytest.raises(NoAnswerInTime, match="of 0 that were audited none is known to keep the limits"):
+        defend(frame, "optimal", model=model, time_limit=1e-9, **asked)
+    with pytest.raises(InvalidInput, match="hierarchies: expected none for several trees"):
+        defend(frame, "optimal", model=model, hierarchies={"x": [("0", "*")]}, **asked)
     with pytest.raises(InvalidInput, match="accuracy, for several trees, found impurity"):
         defend(frame, "optimal", model=model, objective="impurity", **asked)

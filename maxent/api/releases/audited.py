@@ -25,13 +25,15 @@ from maxent.models.defenses.optimal import limits as optimal
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.places import sensitive_classes
 from maxent.models.defenses.optimal.subtree import Searched
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import InvalidInput, NoAnswerInTime, Problem
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import number_places
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import unwarned
+from maxent.solvers.clock import Clock
+from maxent.solvers.solution import Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,39 @@ class Broken:
 
     ``told`` says it. ``leaves`` are those of the people about whom too much is inferred, or the deepest where that is
     about everybody. ``enough`` are leaves by which alone it is inferred, whatever the other leaves are; None for all.
-    ``unknown`` is whether nothing is known to be beyond limits, but not known to be within them either.
+    ``unknown`` is whether nothing is known to be beyond limits, but not known to be within them either; ``unfinished``
+    whether that is for want of time.
     """
 
     told: str
     leaves: frozenset[str]
     enough: frozenset[str] | None = None
     unknown: bool = False
+    unfinished: bool = False
 
 
 Audit = Callable[[Release], Broken | None]
 """From a release to what it discloses beyond limits, None for nothing."""
 
 
-def audit_of(training: Training, limits: optimal.Limits) -> Audit:
-    """The audit of releases about these records: estimate and attacks, with the truth, against the limits."""
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The subtree that passes its audit, and how many were audited and cut off.
+
+    ``unfinished`` is how many audits did not end in time; None where there was time to find the best.
+    """
+
+    found: Searched
+    audits: int
+    cut_off: int
+    unfinished: int | None = None
+
+
+def audit_of(training: Training, limits: optimal.Limits, clock: Clock | None = None) -> Audit:
+    """The audit of releases about these records: estimate and attacks, with the truth, against the limits.
+
+    Each takes half of the time that is left on the clock, at most, so that there is time for others.
+    """
     table, truth = people_of(training)
     named = sensitive_classes(training.target, limits)
     sensitive = tuple(named.tolist()) if limits.sensitive is not None else ()
@@ -62,60 +82,93 @@ def audit_of(training: Training, limits: optimal.Limits) -> Audit:
 
     def audit(release: Release) -> Broken | None:
         case = Case(release, table, truth=truth, sensitive=sensitive)
-        with unwarned():
-            result = estimate_case(case, Knowledge(), Solving())
-            numbers = result.numbers
+        left = None if clock is None else clock.left()
+        try:
+            with unwarned():
+                result = estimate_case(case, Knowledge(), Solving(time_limit=None if left is None else left / 2))
+                numbers = result.numbers
+        except NoAnswerInTime:
+            return _unfinished(release)
         checks = [c for c in judge_rows(stated, [numbers]).releases[0].checks if c.status != "pass"]
         if limits.min_divergence is not None:
             checks += _divergence(result, limits.min_divergence)
+        if result.outcome.status == Stop.TIME_LIMIT.value and checks and not any(map(_is_proved, checks)):
+            return _unfinished(release)
+        if not checks:
+            return None
         unknown = all(check.status == "cannot_tell" for check in checks)
-        return replace(_broken(case, result, checks, named), unknown=unknown) if checks else None
+        found = replace(_broken(case, result, checks, named), unknown=unknown)
+        return found if result.reliable else replace(found, enough=None)  # by whom it is broken is not known
 
     return audit
 
 
 def best_audited(
-    search: BestFirst, audit: Audit, method: Any, most_audits: int, progress: Progress | None = None
-) -> tuple[Searched, int, int]:
+    search: BestFirst,
+    audit: Audit,
+    method: Any,
+    most_audits: int,
+    progress: Progress | None = None,
+    clock: Clock | None = None,
+) -> Passed:
     """The best subtree that passes an audit as it is to be published.
 
     Subtrees come best first, and those that break a limit are cut off. The first that passes is the best. Where none
     of so many passes, the leaves of those about whom too much is inferred are taken back one after the other; then
-    ``most`` says what those can reach that were not cut off. ``method`` says what is to be published of them.
-
-    Returns
-    -------
-    Searched, int, int
-        With how many subtrees were audited, and how many were cut off.
+    ``most`` says what those can reach that were not cut off. So it is after half of the time, and after an audit that
+    did not end in time: then all leaves in the lower half of the tree are taken back. ``clock`` is of the audit, and
+    ``method`` says what is to be published of them.
 
     Raises
     ------
     InvalidInput
         When none passes, with what the last one discloses.
+    NoAnswerInTime
+        When time is over before one has passed.
     """
+    clock = clock or Clock()
+    half = Clock(None if clock.limit is None else clock.limit / 2)
     first: Broken | None = None
     last: Broken | None = None
-    for done in range(most_audits):
+    audits, cut_off, bound = 0, 0, search.open
+    while audits < most_audits and half.stop() is None:
         found = search.next()
         if found is None:
-            break
+            raise _none_passes(last)
         if progress is not None:
-            progress("auditing subtrees", done, most_audits)
+            progress("auditing subtrees", audits, most_audits)
+        audits, bound = audits + 1, found.most
         last = audit(method.stating(found.release))
         if last is None:
-            return found, done + 1, done
-        if last.unknown and method.publish == "labels":  # no number is stated, of whatever tree
+            return Passed(found, audits, cut_off)
+        if last.unknown and method.publish == "labels" and not last.unfinished:  # no number is stated, of whatever tree
+            raise _none_passes(last)
+        first = last if last.unfinished else first or last
+        if last.unfinished:
             break
-        first = first or last
-        search.cut(last.enough)
-    else:
-        audits, last = most_audits, first
-        while last is not None and (found := search.without(last.leaves)) is not None:
-            audits, last = audits + 1, audit(method.stating(found.release))
-            if last is None:
-                return search.bounded(found), audits, most_audits
+        complete = search.cut(last.enough, half.stop)
+        cut_off, bound = cut_off + 1, search.open if complete else bound
+    if first is None and (found := search.next()) is not None:
+        first = _unfinished(found.release)
+    unfinished, last, late = int(audits > cut_off), first, audits > cut_off or audits < most_audits
+    while clock.stop() is None and last is not None and (found := search.without(last.leaves)) is not None:
+        audits, last = audits + 1, audit(method.stating(found.release))
+        if last is None:
+            return Passed(search.bounded(found, bound), audits, cut_off, unfinished if late else None)
+        unfinished += last.unfinished
+    if clock.stop() is not None or (last is not None and last.unfinished):
+        raise not_in_time(clock, audits)
+    raise _none_passes(last)
+
+
+def not_in_time(clock: Clock, audits: int) -> NoAnswerInTime:
+    """The error of a search whose time is over before anything has passed its audit."""
+    return NoAnswerInTime(clock.limit or 0.0, f"of {audits} that were audited none is known to keep the limits")
+
+
+def _none_passes(last: Broken | None) -> InvalidInput:
     told = "" if last is None else f": {last.told}"
-    raise InvalidInput("options", [Problem("limits", "audit", "a subtree that passes", f"none does{told}")])
+    return InvalidInput("options", [Problem("limits", "audit", "a subtree that passes", f"none does{told}")])
 
 
 def publish_audited(
@@ -124,46 +177,68 @@ def publish_audited(
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
     method, complexity = method.settled(training, progress)
     method = method.settled_chance()
+    clock = Clock(method.time_limit)
     if method.choose:
-        release, row = _publish_chosen(method, training, grown, progress)
+        release, row = _publish_chosen(method, training, grown, clock, progress)
         return release, {**row, **complexity}
-    search = _search(method, training, grown)
-    audit = audit_of(training, method.limits)
-    found, audits, cut_off = best_audited(search, audit, method, method.audits, progress)
-    release, row = method.row_of(training, grown, found)
-    return release, {**row, **complexity, "audits": audits, "cut_off": cut_off}
+    passed = _passed(method, training, _search(method, training, grown), clock, progress)
+    release, row = method.row_of(training, grown, passed.found)
+    return release, {**row, **complexity, **_counted([passed])}
+
+
+def _passed(method: Any, training: Training, search: BestFirst, clock: Clock, progress: Progress | None) -> Passed:
+    """The subtree that passes of those that a method searches."""
+    audit = audit_of(training, method.limits, clock)
+    return best_audited(search, audit, method, method.audits, progress, clock)
+
+
+def _counted(passed: Sequence[Passed], unanswered: int = 0) -> dict[str, int]:
+    """How much was audited, as rows have it; what was ``unanswered`` in time counts as one audit each."""
+    found = {"audits": sum(each.audits for each in passed), "cut_off": sum(each.cut_off for each in passed)}
+    late = [each.unfinished for each in passed if each.unfinished is not None]
+    return {**found, **({"unfinished": sum(late) + unanswered} if late or unanswered else {})}
 
 
 def _publish_chosen(
-    method: Any, training: Training, grown: Release, progress: Progress | None
+    method: Any, training: Training, grown: Release, clock: Clock, progress: Progress | None
 ) -> tuple[Release, dict[str, Any]]:
-    """The same for what is stated so that the tree is the best, and of equal trees the one that states the most."""
+    """The same for what is stated so that the tree is the best, and of equal trees the one that states the most.
+
+    Of the time that is left each statement has an equal share.
+    """
     best: tuple[Any, Searched] | None = None
     refused: list[InvalidInput] = []
     left: list[float] = []
-    many = {"audits": 0, "cut_off": 0}
+    passed: list[Passed] = []
     at_most = reached_without_limits(method, training, grown)
-    for said in statements(method, len(training.target.classes)):
+    tried = statements(method, len(training.target.classes))
+    for number, said in enumerate(tried):
         if best is not None and reaches_all(best[1].reached, at_most):
             break
         stated = said["criterion"] == "stated"
         hierarchies = None if stated else method.hierarchies  # a split that is merged was not chosen so
         one = replace(method, **said, hierarchies=hierarchies)
+        time_left = clock.left()
+        own = Clock(None if time_left is None else time_left / (len(tried) - number))
         search: BestFirst | None = None
+        most: float | None = None
         try:
             search = _search(one, training, grown)
-            found, audits, cut_off = best_audited(search, audit_of(training, one.limits), one, one.audits, progress)
+            most = search.open
+            passed.append(_passed(one, training, search, own, progress))
         except InvalidInput as error:
             refused.append(error)
-            if search is not None and search.open is not None and one.publish != "labels":
-                left.append(search.open)
+            if search is not None and not isinstance(error, NoAnswerInTime):
+                most = search.open if one.publish != "labels" else None
+            left += [] if most is None else [most]
             continue
-        many = {"audits": many["audits"] + audits, "cut_off": many["cut_off"] + cut_off}
+        found = passed[-1].found
         left.append(found.most)
         if best is None or search.better(best[1].reached, found.reached) != best[1].reached:
             best = one, found
+    late = [error for error in refused if isinstance(error, NoAnswerInTime)]
     if best is None:
-        raise refused[0]
+        raise (late or refused)[0]
     chosen, found = best
     better = max if method.objective == "accuracy" and method.cost is None else min
     most = better([found.reached, *left])
@@ -171,7 +246,7 @@ def _publish_chosen(
     if release.defense is not None:
         kept = {**release.defense.parameters, **method.limits.as_dict()}  # those that only the audit looked at, too
         release = replace(release, defense=replace(release.defense, parameters=kept))
-    return release, {**row, **many, **{name: getattr(chosen, name) for name in said}}
+    return release, {**row, **_counted(passed, len(late)), **{name: getattr(chosen, name) for name in said}}
 
 
 def _search(method: Any, training: Training, grown: Release) -> BestFirst:
@@ -185,7 +260,23 @@ def _divergence(result: Estimate, least: float) -> list[Check]:
     found = result.disclosure.divergence
     overall = None if found is None else found.overall  # None is infinite
     kept = overall is None or overall >= least - 1e-9
+    if not result.reliable:
+        return [Check("min_divergence", least, overall, "cannot_tell", "truth")]
     return [] if kept else [Check("min_divergence", least, overall, "fail", "truth")]
+
+
+def _is_proved(check: Check) -> bool:
+    """Whether a limit is broken whatever an estimate would find in the end."""
+    of_groups = check.limit in ("max_posterior", "max_certain") and check.origin != "estimate"
+    return check.status == "fail" and (of_groups or check.limit == "min_k")
+
+
+def _unfinished(release: Release) -> Broken:
+    """An audit that did not end in time, to blame on the lower half of the tree."""
+    (tree,) = release.trees
+    levels = number_places(tree).levels
+    lower = np.concatenate(levels[(len(levels) + 1) // 2 :] or levels)
+    return Broken("cannot be told in time", frozenset(_ids(release, lower)), unknown=True, unfinished=True)
 
 
 def _broken(case: Case, result: Estimate, checks: Sequence[Check], named: Any) -> Broken:

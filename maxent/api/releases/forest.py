@@ -11,41 +11,54 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maxent.api.adversary.estimate import Progress
-from maxent.api.releases.audited import Audit, Broken, audit_of
+from maxent.api.releases.audited import Audit, Broken, audit_of, not_in_time
 from maxent.models.defenses.optimal.forest import Member, members, together, tried
 from maxent.models.defenses.optimal.subtree import Searched
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release
 from maxent.models.tables.training import Training
 from maxent.models.trees.restate import restate
+from maxent.solvers.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The trees that were chosen, the share of records that they predict right, and how many audits that took."""
+    """The trees that were chosen, the share of records that they predict right, and how many audits that took.
+
+    ``unfinished`` of these audits did not end in time.
+    """
 
     members: tuple[Member, ...]
     reached: float
     audits: int
+    unfinished: int = 0
 
 
 def greedy_forest(
-    options: Sequence[Member], audit: Audit, training: Training, most_audits: int, progress: Progress | None = None
+    options: Sequence[Member],
+    audit: Audit,
+    training: Training,
+    most_audits: int,
+    progress: Progress | None = None,
+    clock: Clock | None = None,
 ) -> Chosen:
     """Trees of a forest, one after the other, as long as all of them together pass an audit; as many as predict best.
 
     Of all trees at all depths the one comes next with which most records are predicted right, even if that is no more
     than before: the third tree may need the second. What does not pass is not tried again with more trees, nor is the
-    same tree any deeper. This is greedy: nothing is known of other choices.
+    same tree any deeper. This is greedy: nothing is known of other choices. ``clock`` is that of the audit.
 
     Raises
     ------
     InvalidInput
         When no tree passes alone, with what the last one discloses.
+    NoAnswerInTime
+        When time is over before one has passed.
     """
-    left, chosen, audits, told = list(options), list[Member](), 0, ""
+    left, chosen, audits, unfinished, told = list(options), list[Member](), 0, 0, ""
+    clock = clock or Clock()
     best = Chosen((), -1.0, 0)
-    while audits < most_audits and (ranked := tried(left, chosen, training)):
+    while audits < most_audits and clock.stop() is None and (ranked := tried(left, chosen, training)):
         right, _, option = ranked[0]
         if progress is not None:
             progress("auditing trees", audits, most_audits)
@@ -53,15 +66,17 @@ def greedy_forest(
         broken = audit(together([*chosen, option]))
         if broken is not None:
             left = [each for each in left if each.number != option.number or each.depth < option.depth]
-            told = f": {broken.told}"
+            told, unfinished = f": {broken.told}", unfinished + broken.unfinished
             continue
         chosen.append(option)
         if right / len(training) > best.reached:
             best = Chosen(tuple(chosen), right / len(training), audits)
+    if not best.members and (unfinished or clock.stop() is not None):
+        raise not_in_time(clock, audits)
     if not best.members:
         found = f"none does{told}"
         raise InvalidInput("options", [Problem("limits", "audit", "a tree of the forest that passes", found)])
-    return replace(best, audits=audits)
+    return replace(best, audits=audits, unfinished=unfinished)
 
 
 def publish_forest(
@@ -86,13 +101,15 @@ def publish_forest(
             raise InvalidInput("options", [Problem(ARGUMENT, name, "none for several trees", "one")])
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}
     options = members(forest, method.limits, training, **asked)
-    audit = audit_of(training, method.limits)
+    clock = Clock(method.time_limit)
+    audit = audit_of(training, method.limits, clock)
 
     def judged(release: Release) -> Broken | None:
         return audit(restate(release, method.publish))
 
-    found = greedy_forest(options, judged, training, method.audits, progress)
+    found = greedy_forest(options, judged, training, method.audits, progress, clock)
     release = together(found.members)
     published, row = method.row_of(training, forest, Searched(release, found.reached, 1.0))
     own = {"trees": len(found.members), "trees_before": len(forest.trees), "audits": found.audits}
-    return published, {**row, **own}
+    late = {"unfinished": found.unfinished} if found.unfinished or clock.stop() is not None else {}
+    return published, {**row, **own, **late}

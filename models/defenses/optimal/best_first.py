@@ -12,7 +12,7 @@ shortest path problem", Management Science 18 (1972).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
@@ -74,9 +74,9 @@ class BestFirst:
         self._last = part, found
         return self._searched(found)
 
-    def bounded(self, found: Searched) -> Searched:
-        """The same tree with the most that any has which is not cut off, the last that came and this one aside."""
-        return replace(found, most=self.better(found.reached, self.open))
+    def bounded(self, found: Searched, most: float | None) -> Searched:
+        """The same tree with the most that any others can reach, None without any."""
+        return replace(found, most=self.better(found.reached, most))
 
     @property
     def open(self) -> float | None:
@@ -88,10 +88,11 @@ class BestFirst:
         best = max if self.limits.objective == "accuracy" else min
         return one if other is None else best(one, other)
 
-    def cut(self, leaves: Collection[str] | None = None) -> None:
+    def cut(self, leaves: Collection[str] | None = None, stop: Callable[[], object] = lambda: None) -> bool:
         """Cut off the subtrees that have these leaves of the one that came last, by id; without ids that one alone.
 
-        Removed leaves are among what they have, wherever there are any.
+        Removed leaves are among what they have, wherever there are any. What is left is searched leaf by leaf until
+        ``stop`` says to end; returns whether all of it is, else others do not come that are not cut off.
         """
         part, found = self._last
         places = leaves_of(part.places, found.splits)
@@ -100,7 +101,10 @@ class BestFirst:
                 np.array([found.gone[p] or part.places.tree.nodes[p].id in leaves for p in places.tolist()])
             ]
         for i, place in enumerate(places.tolist()):
+            if stop():
+                return False
             self._add(_other(_held(part, found, places[:i]), found, place))
+        return True
 
     def without(self, leaves: Collection[str]) -> Searched | None:
         """The best subtree that has none of these leaves and none below them, nor any that was named before.

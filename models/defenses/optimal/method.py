@@ -19,8 +19,8 @@ from maxent.models.defenses.optimal.limits import (
     rounding_conflicts,
 )
 from maxent.models.defenses.pruning_methods import COLUMNS
-from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.parameters import parameter, picked, same, whole
+from maxent.models.errors import ARGUMENT, Problem, invalid
+from maxent.models.parameters import number, parameter, picked, same, whole
 
 if TYPE_CHECKING:
     from maxent.models.defenses.optimal.subtree import Searched
@@ -64,6 +64,13 @@ class BestSubtree(InducedTree):
         False, "Audit the best subtree with all that it states, and go on with the next best until one passes."
     )
     audits: int = parameter(20, "Most subtrees that are audited best first.", whole(1, "subtrees"), grid=False)
+    time_limit: float | None = parameter(
+        None,
+        "Time after which no trial begins, nor goes on, of subtrees that are audited; then the best so far counts.",
+        number(0),
+        metavar="SECONDS",
+        grid=False,
+    )
     choose: bool = parameter(
         False, "Choose what is stated, audited: of the best trees that pass, the one that states the most."
     )
@@ -156,6 +163,9 @@ class BestSubtree(InducedTree):
         return self._searched(training, grown).release
 
     def publish_from(self, training: Training, grown: Any, progress: Progress | None = None) -> tuple[Release, Row]:
+        if self.time_limit is not None:
+            expected = "none without audits (audited, choose, or a forest to start from)"
+            raise invalid("options", ARGUMENT, "time_limit", expected, f"{self.time_limit:g}")
         settled, row = self.settled(training, progress)
         found = settled._searched(training, grown, progress)
         release, own = settled.row_of(training, found.release if grown is None else grown, found)
@@ -231,6 +241,13 @@ class BestSubtree(InducedTree):
         from maxent.models.text.display import counted
 
         for row in rows:
+            if "unfinished" in row:
+                late = (
+                    f"{counted(row['unfinished'], 'audit', 'audits')} did not end"
+                    if row["unfinished"]
+                    else "others are left"
+                )
+                yield f"out of time: {late}; what was not audited to the end is not taken to be kept"
             told = f"audited: an adversary who knows all that is stated stays within the limits (k = {row['k']})"
             if "trees" in row:
                 yield f"{told}; {counted(row['audits'], 'audit', 'audits')} of choices of trees"
@@ -264,15 +281,16 @@ class BestSubtree(InducedTree):
         measure = MEASURES[row["objective"]]
         if row.get("chosen_complexity", self.complexity):
             measure += {"accuracy": ", less what its leaves cost"}.get(row["objective"], ", with what its leaves cost")
-        limits = f"the limits (k = {row['k']})" + (" and passes the audit" if "audits" in row else "")
+        limits, audited = f"the limits (k = {row['k']})", "audits" in row
         others = "subtree of the grown tree" + (", opened along hierarchies," if self.hierarchies else "")
         others += (" with" if self.hierarchies else ", with") + " or without removed leaves," if self.remove else ""
         others = "tree of this depth, of such splits," if self.grow else others
         if row["reached"] == row["best_possible"]:
-            return f"proved: no {others} that keeps {limits} has {measure}"
+            return f"proved: no {others} that keeps {limits}{' and passes the audit' * audited} has {measure}"
         if self.grow:
             return "not proved: each split looks three splits ahead; trees of a depth of at most 4 are proved"
         found, most = f"{row['reached']:.6g}", f"{row['best_possible']:.6g}"
+        limits += " and pass the audit" * audited
         return f"not proved: of subtrees that keep {limits} this has {found}, and none can have better than {most}"
 
     def kept(self) -> str:
