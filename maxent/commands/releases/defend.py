@@ -75,7 +75,9 @@ def defend_command(
     model: Annotated[
         str | None,
         panels.read(
-            "--from", metavar="MODEL", help="A tree to start from, of any tool that 'maxent convert' reads, not grown."
+            "--from",
+            metavar="MODEL",
+            help="A tree or forest to start from, of any tool that 'maxent convert' reads, not grown.",
         ),
     ] = None,
     reading: Any = None,
