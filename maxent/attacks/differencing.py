@@ -83,8 +83,8 @@ def difference(
         Individuals that the adversary's table shows to be in each place, NaN where it does not.
     """
     linked = sizes is not None or (len(places) > 1 and not release.sampled)
-    told = not release.blurred and not any(map(_has_open_leaf, places, said))
-    if told or not (linked or any(map(_has_inner_numbers, places, said))):
+    closed = not release.blurred and not any(map(_has_open_leaf, places, said))
+    if closed or not (linked or any(map(_has_inner_numbers, places, said))):
         return (None,) * len(places)
     own = [_every_place(release, p, s, rates, None) for p, s in zip(places, said, strict=True)]
     told = _combined(release, places, own)

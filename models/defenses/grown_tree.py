@@ -97,7 +97,7 @@ class GrownTree(Method):
         if self.round_counts is None or self.round_method != "random" or self.seed is not None:
             return self
         changed: dict[str, Any] = {"seed": randbits(63)}
-        return replace(self, **changed)  # type: ignore[type-var]
+        return replace(self, **changed)
 
     def published(self, training: Training, grown: Release, release: Release) -> tuple[Release, Row]:
         """A defended release with what is to be stated of it, and its row."""

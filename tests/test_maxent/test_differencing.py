@@ -12,7 +12,7 @@ from strategies import Style, cases, leaves_of, thorough
 
 import maxent
 from maxent.api.adversary.audit import audit_release
-from maxent.models.release import Attribute, Defense, Node, Release, Target, Tree
+from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.trees.places import number_places
 
 PRUNED = Style(leaf="counts", inner="counts", removal=True)
@@ -224,3 +224,12 @@ def test_deep_trees_take_no_recursion():
     assert found.summary["differencing"]["recovered"] == depth // 2
     assert {row["n"] for row in found.summary["recovered"]} == {1}
     assert len(found.table) == depth + 1
+
+
+def test_what_suppression_hides_is_recovered_where_it_follows():
+    leaves = (Node("L1", counts={"yes": 4, "no": 0}), Node("L2", counts={"yes": 0, "no": 3}))
+    root = Node("N1", "a", (Branch("L1", le=0.0), Branch("L2", gt=0.0)), counts={"yes": 4, "no": 5})
+    release = replace(DISEASE, attributes=(Attribute("a", "numeric"),), trees=(Tree((root, *leaves)),))
+    (first, second) = maxent.audit(replace(release, suppressed_below=3))["recovered"]
+    assert (first["leaf"], first["n"], first["counts"]) == ("L1", 6, {"yes": 4, "no": 2})
+    assert (second["leaf"], second["n"], second["counts"], second["class"]) == ("L2", 3, {"yes": 0, "no": 3}, "no")

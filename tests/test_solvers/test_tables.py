@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from strategies import thorough
 
 from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
-from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.known_columns import read_known
 from maxent.rebuilt.reconstruction import Reconstruction
 from maxent.solvers.tables.dependence import Dependence, dependence, independent, likeliest_values
@@ -33,7 +33,7 @@ ATTRIBUTES = (
     Attribute("C", "numeric"),
 )
 VALUES = {"A": ("a", "b"), "B": ("p", "q", "r"), "C": (1.0, 2.0, 3.0)}
-STATES = ("counts", "rates", "labels", "suppressed", "sizes")
+STATES = ("counts", "rates", "labels", "suppressed", "sizes", "rounded")
 
 Row = tuple[Any, ...]  # values, then the class
 
@@ -62,7 +62,8 @@ def made_up(seed: int) -> Case:
     ]
     states = STATES[rng.integers(len(STATES))]
     trees = tuple(_tree(rng, attributes, people, states) for _ in range(rng.integers(1, 4)))
-    release = Release(Target("X", CLASSES), attributes, trees, suppressed_below=2 if states == "suppressed" else 0)
+    blurred: dict[str, Any] = {"suppressed": {"suppressed_below": 2}, "rounded": {"rounded": Rounded(3)}}
+    release = Release(Target("X", CLASSES), attributes, trees, **blurred.get(states, {}))
     known = tuple(a.name for a in attributes if rng.random() < 0.3)
     return Case(release, people, known, states)
 
@@ -101,6 +102,8 @@ def _leaf(name: str, rows: list[Row], states: str) -> Node:
         return Node(name, counts={c: counts[c] for c in CLASSES})
     if states == "suppressed":
         return Node(name, counts={c: counts[c] if counts[c] >= 2 else 0 for c in CLASSES})
+    if states == "rounded":
+        return Node(name, counts={c: 3 * round(counts[c] / 3) for c in CLASSES})
     if states == "sizes":
         return Node(name, n=len(rows))
     rate = (len(rows) - counts[label]) / len(rows) if rows and states == "rates" else None
@@ -166,7 +169,7 @@ def there(case: Case) -> Reconstruction:
     """The table that is rebuilt, in the same process."""
     table = case.known_table()
     known = None if table is None else read_known(table, case.release)
-    how = Rebuilding(None if case.states != "suppressed" or known is not None else len(case.people))
+    how = Rebuilding(None if case.states not in ("suppressed", "rounded") or known is not None else len(case.people))
     return reconstruct_release(case.release, known, how, run=rebuild_here)
 
 
