@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil, floor
 from typing import Literal
 
 import numpy as np
@@ -124,6 +125,12 @@ _Printed = tuple[Rounding, int | None, int | None, _Ratio]
 @lru_cache(maxsize=1 << 14)
 def _whole(printed: _Printed, rate: float, n: float) -> tuple[int, int]:
     """See `RateReader._whole`: from the whole numbers of which fractions are made, which take a tenth of the time."""
+    if printed[0] == "exact":
+        # Floats decide wherever whole numbers are further from them than they may be off: almost always.
+        hits, slack, off = (1.0 - rate) * n, _WHOLE * max(1.0, n), 4 * NOISE * max(1.0, n)
+        first, last = ceil(hits - slack - off), floor(hits + slack + off)
+        if first == ceil(hits - slack + off) and last == floor(hits + slack - off):
+            return first, last
     # Taken literally, a rate is a float that was divided, with an error that grows with the records.
     slack, per = (_WHOLE * max(1.0, n)).as_integer_ratio() if printed[0] == "exact" else (0, 1)
     (a, b), (c, d), (number, of) = *_between(printed, rate), n.as_integer_ratio()
@@ -134,6 +141,9 @@ def _whole(printed: _Printed, rate: float, n: float) -> tuple[int, int]:
 @lru_cache(maxsize=1 << 14)
 def _between(printed: _Printed, rate: float) -> tuple[_Ratio, _Ratio]:
     """The smallest and the largest share of the label that may have been printed so."""
+    if printed[0] == "exact":
+        number, of = _shortest(rate).as_integer_ratio()
+        return (of - number, of), (of - number, of)
     hit, half = 1 - Fraction(_shortest(rate)), _half(printed, rate)
     return (hit - half).as_integer_ratio(), (hit + half).as_integer_ratio()
 

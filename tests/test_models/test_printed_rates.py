@@ -1,6 +1,8 @@
 """What a printed error rate says."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxent.models.trees import printed_rates
-from maxent.models.trees.printed_rates import RateReader, decimals, rate_reader
+from maxent.models.trees.printed_rates import RateReader, _shortest, decimals, rate_reader
 
 NEAREST = (ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP)
 
@@ -163,3 +165,16 @@ def test_what_a_rate_was_printed_as_is_worked_out_once_for_all_sizes(monkeypatch
     assert reader.hits(0.34, 7.5) == pytest.approx((7.5 * 0.655, 7.5 * 0.665))
     assert [reader.fits(0.33, float(n)) for n in (2, 3, 4)] == [False, True, False]
     assert len(asked) == 2
+
+
+@given(
+    n=st.integers(1, 10**9),
+    share=st.floats(0, 1),
+    off=st.sampled_from([0.0, 1e-9, -1e-9, 1.0000001e-9, 1e-10, 2e-16, -2e-16]),
+)
+def test_rates_that_are_taken_literally_are_those_of_exact_arithmetic(n, share, off):
+    rate = min(max((n - int(share * n)) / n + off, 0.0), 1.0)
+    hits, slack = (1 - Fraction(_shortest(rate))) * n, Fraction(1e-9 * max(1.0, float(n)))
+    first, last = ceil(hits - slack), floor(hits + slack)
+    fits = (float(max(first, 0)), float(min(last, n)))
+    assert RateReader("exact").hits(rate, float(n)) == (fits if first <= last else (float(hits), float(hits)))
