@@ -169,11 +169,12 @@ def _answering(pipe: Connection) -> None:
         if not isinstance(asked, int):
             function, arguments = asked
             continue
+        found, failed = None, None
         try:
-            answer = asked, function(*arguments[asked]), None
+            found = function(*arguments[asked])
         except Exception as error:
-            answer = asked, None, error
-        pipe.send(answer)
+            failed = error
+        pipe.send((asked, found, failed))
 
 
 def serve(parent: int) -> None:

@@ -108,9 +108,9 @@ def scan_table(
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
     routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)
-    first, example = _first(starts, routed)
+    reached, example = _first(starts, routed)
     people = np.sum([each.people for each in routed], axis=0)
-    return Scanned(found, descent, packing, _runs(routed), people, first, example)
+    return Scanned(found, descent, packing, _runs(routed), people, reached, example)
 
 
 def scan_truth(

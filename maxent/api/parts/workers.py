@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole
 from maxent.solvers.clock import POLL
@@ -141,7 +141,7 @@ def workers_of(jobs: int | None, dask: str | None) -> Iterator[Workers]:
             yield Workers(1, cluster)
         return
     # None is one, and what is no number is refused where solving begins.
-    number = processes_for(cast("int", jobs)) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
+    number = processes_for(jobs) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
     if number > 1 and can_fork():
         with Copies(number - 1) as copies:
             yield Workers(number, copies=copies)
