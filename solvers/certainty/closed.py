@@ -119,7 +119,7 @@ class ClassTotals:
     def __init__(self, program: Program, times: IntArray | None = None) -> None:
         self.members, self.n_classes = members(program), program.n_classes
         who = self.members.who
-        self._times = (np.ones(len(who), np.int64) if times is None else times[who])[:, None]
+        self._times = (np.ones(len(who)) if times is None else times[who].astype(np.float64))[:, None]
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
         table = statement_rows(stated, program.n_classes)
         self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]

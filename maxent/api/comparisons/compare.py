@@ -184,7 +184,7 @@ def compare(
             interrupted = True
             break
         bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
-        more = {"tested": test is not None, "bits": bits, "most_disclosed": most}
+        more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
         rows.append(comparison_row(name, case.release, result, attacks, scores, top, **more))
         if each is not None:
             each(result, rows[-1])

@@ -162,10 +162,10 @@ def bounds_tables(
         proved = prove_alike(program, alike.times[order], clock)
         seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
         program = replace(program, table=replace(table, counts=alike.people[order]))
-        found = ProvedBounds(program, proved.bounds, proved.status, CLOSED, seconds, case.noticed)
-        files = () if where.folder is None else _written(found, alike, order, scanned, groups, where, with_, tell)
+        own = ProvedBounds(program, proved.bounds, proved.status, CLOSED, seconds, case.noticed)
+        files = () if where.folder is None else _written(own, alike, order, scanned, groups, where, with_, tell)
         leaves = int((scanned.people > 0).sum())
-        result = BoundsInParts.of(found, alike.times[order], leaves, where.folder, files)
+        result = BoundsInParts.of(own, alike.times[order], leaves, where.folder, files)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result
