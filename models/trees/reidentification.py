@@ -187,10 +187,12 @@ def _records(
     n, counts = [], []
     for place in (place for place in places.top_down if not places.children[place]):
         here = implied(nodes[place]) if place < len(nodes) else nobody
-        size = nodes[place].n if here is None else sum(here)
+        rounded = here is None and release.rounded is not None
+        size = None if rounded else nodes[place].n if here is None else sum(here)
         if size is None:
             expected = "n or counts: the risk depends on how many records are alike"
-            problems.append(Problem(node_place(release, t, nodes[place]), "n", expected, "neither"))
+            found = "rounded numbers" if rounded else "neither"
+            problems.append(Problem(node_place(release, t, nodes[place]), "n", expected, found))
         n.append(size or 0)
         counts.append(here)
     records = _below(np.array(n, np.int64), places)

@@ -68,6 +68,8 @@ def test_reports_and_rules_say_that_counts_are_rounded(tmp_path: Path) -> None:
     assert "numbers of records are rounded to the nearest multiple of 5" in text
     maxent.export(RELEASE, tmp_path / "tree.pmml")
     assert maxent.load_release(tmp_path / "tree.pmml") == RELEASE
+    with pytest.raises(InvalidInput, match="expected none of target, classes, features and qi"):
+        maxent.convert(tmp_path / "tree.pmml", qi=["Age"])
 
 
 def test_what_would_pass_is_not_offered_where_counts_are_not_those_of_the_people() -> None:

@@ -19,7 +19,10 @@ from maxent.models.defenses import (
     OptimalSubtree,
     ParentPrunedTree,
 )
+from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.check_tree import checked_release
@@ -29,6 +32,7 @@ from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
 from maxent.models.rounding.round_counts import round_counts, rounded_numbers
 from maxent.models.trees.predict import predict_columns
+from maxent.models.trees.reidentification import measure_risk
 from maxent.models.trees.restate import restate
 
 DOCUMENT = {
@@ -151,6 +155,12 @@ def test_what_needs_exact_counts_is_refused():
     for prune in (prune_leaf, prune_parent):
         with pytest.raises(InvalidInput, match=r"release: rounded: expected exact counts.*nearest, base 5"):
             prune(release, 3)
+    with pytest.raises(InvalidInput, match=r"expected n or counts: the risk .* found rounded numbers"):
+        measure_risk(release, {"Age": (18.0, 90.0)})
+    with pytest.raises(InvalidInput, match="node L1: counts"):
+        prune_erp(release, 3, ranges={"Age": (18.0, 90.0)})
+    with pytest.raises(InvalidInput, match="node L1: counts"):
+        optimal_subtree(release, Limits(k=3))
     with pytest.raises(InvalidInput, match="an error rate, or counts that imply it"):
         restate(release, "rates")
     assert restate(release, "labels").trees[0].leaves[0].counts is None

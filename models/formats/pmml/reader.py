@@ -6,7 +6,7 @@ import os
 import re
 from os import PathLike
 
-from maxent.models.errors import invalid
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
 from maxent.models.formats.conversion import Converted, Wanted
@@ -31,9 +31,13 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     content = bytes_of(os.fspath(path))
     from maxent.models.writers.pmml import own_release
 
-    own = own_release(content, source) if wanted.classes is wanted.features is wanted.qi is None else None
-    if own is not None and wanted.target in (None, own.target.name):
+    own = own_release(content, source)
+    as_it_is = wanted.classes is wanted.features is wanted.qi is None
+    if own is not None and as_it_is and wanted.target in (None, own.target.name):
         return Converted(own, "maxent")
+    if own is not None and (own.blurred or own.sampled):
+        expected = "none of target, classes, features and qi: PMML has no words for how the counts came about"
+        raise invalid(source, ARGUMENT, "names", expected, "some, for counts that are rounded, suppressed or sampled")
     root = parse_xml(content, source)
     if root.name != "PMML":
         root.refuse("name", "PMML", shorten(root.name))
