@@ -37,10 +37,10 @@ class Kept:
 
     @cached_property
     def problem(self) -> Problem:
-        from maxent.solvers.newton.block_form import build_form
+        from maxent.solvers.newton.block_form import form_of
         from maxent.solvers.newton.quadratic_model import Problem
 
-        return Problem(build_form(self.program), self.clock)
+        return Problem(form_of(self.program), self.clock)
 
 
 class NewtonBackend:

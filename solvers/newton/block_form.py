@@ -8,6 +8,7 @@ class, and an internal constraint is ``sum over blocks and classes of factor * p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 from maxent.constraints.lifting.elimination import Elimination, eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, run_ends
+from maxent.solvers.backend import FEW
 
 DENSE = 20_000
 """Entries up to which a matrix is multiplied densely: a sparse product costs more to begin with."""
@@ -99,6 +101,16 @@ class Form:
         theta = np.full(self.free.size, -np.inf)
         theta[self.at] = np.log(np.maximum(point[self.variable], INVERTIBLE))
         return theta.reshape(self.free.shape)
+
+
+def form_of(program: LiftedProgram) -> Form:
+    """`build_form`, once for a small program that is solved and then made exact."""
+    return _last(program) if program.n <= FEW else build_form(program)
+
+
+@lru_cache(maxsize=1)
+def _last(program: LiftedProgram) -> Form:
+    return build_form(program)
 
 
 def build_form(program: LiftedProgram) -> Form:

@@ -63,11 +63,11 @@ def _raised(program: LiftedProgram, point: FloatArray, options: Options) -> Floa
     free = program.lower[:n] < program.upper[:n]
     if (point[:n] >= options.floor * program.total[program.owner])[free].all():
         return point
-    from maxent.solvers.newton.block_form import build_form
+    from maxent.solvers.newton.block_form import form_of
     from maxent.solvers.newton.projection import project
     from maxent.solvers.newton.quadratic_model import Problem
 
-    problem = Problem(build_form(program), options.clock)
+    problem = Problem(form_of(program), options.clock)
     state = problem.at(problem.form.scores(point))
     near = project(problem, state, np.zeros(len(state.c)), options.floor)
     return problem.form.point(near.m)

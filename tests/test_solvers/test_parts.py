@@ -155,6 +155,7 @@ def test_a_split_gives_each_class_one_branch(open_task):
 def test_what_a_back_end_makes_of_a_program_is_kept_for_further_starts(make, monkeypatch, open_task):
     made = []
     monkeypatch.setattr(block_form, "build_form", lambda program: made.append(program) or build_form(program))
+    block_form._last.cache_clear()
     assert attempt_part(open_task, make(), replace(OPTIONS, starts=3)).best.by == "newton"
     assert made == [open_task.part.program]
 
