@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fuzz import models, options, releases, studies, tables
+from fuzz import decisions, models, options, releases, studies, tables
 from fuzz.case import Case
 from fuzz.law import outcome
 
@@ -14,6 +14,7 @@ FUZZERS: Mapping[str, Callable[[int], Case]] = {
     "studies": studies.case,
     "options": options.case,
     "models": models.case,
+    "decisions": decisions.case,
 }
 
 SHOWN = 3_000

@@ -91,9 +91,9 @@ def case(number: int) -> Case:
     name = dice.choices(tuple(WEIGHTS), tuple(WEIGHTS.values()))[0]
     call = [name, *_usual(name, found, dice)]
     for _ in range(dice.choice([0, 1, 1, 2, 2, 3, 5])):
-        call += _option(name, dice)
+        call += option(name, dice)
     for _ in range(dice.choice([0, 0, 0, 1, 2])):
-        call = _changed(call, dice) if call else ["--help"]
+        call = changed(call, dice) if call else ["--help"]
     if name == "bench":  # which starts processes where nothing is wrong
         call += ["--time-limit", "wrong"]
     elif name in ("estimate", "bounds", "compare") and dice.chance(0.9):
@@ -145,7 +145,7 @@ def _parameters(name: str) -> tuple[tuple[Any, tuple[str, ...]], ...]:
     return tuple((p, known) for p, known in zip(found, choices, strict=True) if p.name != "as_json")
 
 
-def _option(name: str, dice: Dice) -> list[str]:
+def option(name: str, dice: Dice) -> list[str]:
     """An option of the command, with a value that suits it, or none, or another."""
     parameters = _parameters(name)
     if not parameters or dice.chance(0.05):
@@ -161,7 +161,7 @@ def _option(name: str, dice: Dice) -> list[str]:
     return [f"{spelled}={value}"] if dice.chance(0.1) else [spelled, value]
 
 
-def _changed(call: list[str], dice: Dice) -> list[str]:
+def changed(call: list[str], dice: Dice) -> list[str]:
     """A call with an argument less, twice, in another place, or another."""
     call = list(call)
     i = dice.randrange(len(call))

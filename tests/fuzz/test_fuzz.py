@@ -19,6 +19,12 @@ SLICE = 150
 ALL, CHUNK = 25_000, 2_500
 """Cases of each fuzzer in the slow tests, and in each of them."""
 
+FEW, MANY = 8, 5_000
+"""Cases of fuzzers that take longer: in the default suite, and in the slow tests, these in fours."""
+
+LONGER = ("decisions",)
+"""Those of whole searches."""
+
 
 def tried_apart(name: str, first: int, last: int) -> None:
     """Try cases in a process of its own, which libraries that read damaged files may take down, in bounded memory."""
@@ -35,7 +41,8 @@ APART = ("models", "tables")
 @pytest.mark.parametrize("name", sorted(FUZZERS.keys() - {*APART}))
 def test_the_first_cases_keep_the_law(name):
     with one_parser():
-        found = [report for number in range(SLICE) if (report := broken(name, number)) is not None]
+        many = FEW if name in LONGER else SLICE
+        found = [report for number in range(many) if (report := broken(name, number)) is not None]
     assert not found, "\n".join(found)
 
 
@@ -46,9 +53,16 @@ def test_the_first_files_keep_the_law(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, ALL, CHUNK))
-@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("name", [name for name in FUZZERS if name not in LONGER])
 def test_all_cases_keep_the_law(name, first):
     tried_apart(name, first, first + CHUNK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, MANY, MANY // 4))
+@pytest.mark.parametrize("name", LONGER)
+def test_all_longer_cases_keep_the_law(name, first):
+    tried_apart(name, first, first + MANY // 4)
 
 
 @pytest.mark.parametrize("name", FUZZERS)
