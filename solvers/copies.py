@@ -28,7 +28,14 @@ from maxent.solvers.threads import cores, keep_to_one_thread, one_thread
 T = TypeVar("T")
 
 AHEAD = 2
-"""Calls that a copy has: one that it makes, and the next one, for when we are busy as it comes to an end."""
+"""Calls that a copy has: one that it makes, and the next one, for when we are busy as it comes to an end.
+
+One more at the beginning, where this process does something else before.
+"""
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class WorkerLost(MaxentError, RuntimeError):
@@ -127,7 +134,7 @@ class Copies:
                 # All at once, while it listens: what is small cannot wait for a copy that waits for us.
                 pipe.send((function, arguments))
                 given[pipe] = 0
-            for _ in range(AHEAD):
+            for _ in range(AHEAD + (first is not nothing)):
                 for pipe in given:
                     _give(pipe, waiting, given)
             first()

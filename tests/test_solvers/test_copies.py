@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from maxent.solvers.copies import Copies, WorkerLost, can_fork
+from maxent.solvers.copies import Copies, WorkerLost, can_fork, nothing
 from maxent.solvers.solve.dask_cluster import _sharing
 
 
@@ -26,10 +26,6 @@ def where(number, seconds=0.0):
     return number, os.getpid()
 
 
-def nothing():
-    pass
-
-
 def test_copies_and_this_process_share_calls_of_one_function_after_another(copies):
     told = []
     found = dict(copies.run(where, {i: (i, 0.005) for i in range(30)}, lambda: told.append("first")))
@@ -38,6 +34,11 @@ def test_copies_and_this_process_share_calls_of_one_function_after_another(copie
     assert os.getpid() in {process for _, process in found.values()}
     assert len({process for _, process in found.values()}) > 1
     assert dict(copies.run(pow, {7: (2, 3), 9: (3, 2)}, nothing)) == {7: 8, 9: 9}
+
+
+def test_copies_have_more_to_do_while_this_process_does_something_else(copies):
+    others = [pid for _, (_, pid) in copies.run(where, {i: (i,) for i in range(6)}, lambda: time.sleep(0.1))]
+    assert os.getpid() not in others
 
 
 def test_large_results_and_arguments_wait_for_nobody(copies):

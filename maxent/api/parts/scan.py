@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.api.parts.posteriors import Evaluated, pickled, unpickled
-from maxent.api.parts.workers import Told, Workers, nothing
+from maxent.api.parts.workers import Told, Workers
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
@@ -29,6 +29,7 @@ from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
 from maxent.models.tables.table_files import files_of
 from maxent.models.tables.truth_and_facts import level_index
 from maxent.models.trees.places import number_places
+from maxent.solvers.copies import nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole
 from maxent.solvers.clock import POLL
-from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, processes_for, serve
+from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, nothing, processes_for, serve
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
 from maxent.solvers.threads import one_thread
 
@@ -23,10 +23,6 @@ Told = Callable[[int, int], None]
 
 PATIENCE = 8
 """Times in a row that workers are lost without any call being done in between, before that is an error."""
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
