@@ -150,9 +150,9 @@ def searched(release: Release, limits: Limits, found: Candidates, chosen: Found,
     reached = found.share(chosen.worth)
     most = reached if chosen.most < found.better(chosen.worth) else found.share(chosen.most)
     before = {node.id: len(node.branches) for node in release.trees[0].nodes}
-    kept = [node for node in published.trees[0].nodes if not node.is_leaf]
-    now = sum(len(node.branches) - (node.id not in before) for node in kept)  # a group was a branch itself
-    return Searched(published, reached, most, now, sum(before.get(node.id, 0) for node in kept))
+    inner = [node for node in published.trees[0].nodes if not node.is_leaf]
+    now = sum(len(node.branches) - (node.id not in before) for node in inner)  # a group was a branch itself
+    return Searched(published, reached, most, now, sum(before.get(node.id, 0) for node in inner))
 
 
 def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:

@@ -168,7 +168,7 @@ def _divisible(places: Places, named: Collection[str]) -> Iterator[str]:
     for place in places.top_down:
         tested = nearest.get(int(places.parent[place]), {})
         name = nodes[place].attribute
-        if name in named:
+        if name is not None and name in named:
             again.add(tested.get(name, -1))
             tested = {**tested, name: place}
             found += [place] if len(places.children[place]) > 2 else []
