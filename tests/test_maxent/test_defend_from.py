@@ -100,6 +100,10 @@ def test_the_command_starts_from_a_file(
     call = ["data.csv", "--target", "y", "--qi", "x,z", "--from", "tree.txt", "-o", "best.json"]
     assert main(["defend", "optimal", *call]) == 0
     assert "proved: no subtree" in capsys.readouterr().out
+    assert main(["defend", "optimal", *call, "--criterion", "stated"]) == 2
+    assert "--criterion: expected 'unstated': what the splits of the model were chosen by" in capsys.readouterr().err
+    assert main(["defend", "optimal", *call, "--choose"]) == 0
+    assert "the release does not say what splits were chosen by" in capsys.readouterr().out
     assert main(["defend", "rdt", *call]) == 2
     assert "--from: expected none for rdt" in capsys.readouterr().err
     assert main(["audit", "best.json", "data.csv"]) == 0

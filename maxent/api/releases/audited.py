@@ -211,7 +211,7 @@ def _publish_chosen(
     left: list[float] = []
     passed: list[Passed] = []
     at_most = reached_without_limits(method, training, grown)
-    tried = statements(method, len(training.target.classes))
+    tried = statements(method, len(training.target.classes), grown.trees[0].induction.impurity is not None)
     for number, said in enumerate(tried):
         if best is not None and reaches_all(best[1].reached, at_most):
             break

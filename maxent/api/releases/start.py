@@ -69,6 +69,9 @@ def starting_tree(
     if getattr(asked, "complexity_folds", None) is not None:
         expected = "none: other trees would have to be grown for the folds"
         raise invalid("options", ARGUMENT, "complexity_folds", expected, shorten(options["complexity_folds"]))
+    if options.get("criterion") == "stated":
+        expected = "'unstated': what the splits of the model were chosen by is not stated of these records"
+        raise invalid("options", ARGUMENT, "criterion", expected, "'stated'")
     target = str(named["target"])
     if isinstance(model, Release):
         found = model

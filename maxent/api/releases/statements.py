@@ -18,21 +18,21 @@ OTHERS = ("max_posterior", "sensitive", "l", "alpha", "max_certain", "min_diverg
 """Limits besides the size of leaves, which all that is stated has in common."""
 
 
-def statements(method: Any, n_classes: int) -> list[dict[str, Any]]:
+def statements(method: Any, n_classes: int, criterion: bool = True) -> list[dict[str, Any]]:
     """Parameters of the method ``optimal`` for all that may be stated, what says the most first.
 
     Counts come before rounded ones, those of a smaller base first, then rates, then labels; each with the criterion
     before it comes without. Rates of two classes say the same as counts. Counts are not rounded where decisions are
-    made from them or they answer for removed leaves.
+    made from them or they answer for removed leaves. ``criterion`` is whether it is known what splits were chosen by.
     """
     bases: tuple[int | None, ...] = BASES if method.round_counts is None else (method.round_counts,)
     bases = () if method.cost is not None or method.remove else bases
     said = [("counts", base) for base in (None, *bases)]
     said += [("rates", None)] * (n_classes != 2) + [("labels", None)]
     return [
-        {"publish": publish, "round_counts": base, "criterion": criterion}
+        {"publish": publish, "round_counts": base, "criterion": told}
         for publish, base in said
-        for criterion in ("stated", "unstated")
+        for told in (*["stated"] * criterion, "unstated")
     ]
 
 

@@ -15,7 +15,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release, Target, Tree
 from maxent.models.rounding.inferred import inferred_counts, possible_counts
 from maxent.models.rounding.rounded import Rounded
-from maxent.models.tables.frame import shorten, shorten_list
+from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places, number_places
@@ -303,7 +303,7 @@ def sensitive_classes(target: Target, limits: Limits) -> IntArray:
     named = [limits.sensitive] if asked is None else asked
     if unknown := [name for name in named if name not in classes]:
         expected = f"classes of {target.name}: {shorten_list(classes)}"
-        raise InvalidInput("options", [Problem(ARGUMENT, "sensitive", expected, shorten_list(map(shorten, unknown)))])
+        raise InvalidInput("options", [Problem(ARGUMENT, "sensitive", expected, shorten_list(unknown))])
     return np.array([classes.index(name) for name in named])
 
 
