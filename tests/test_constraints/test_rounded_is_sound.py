@@ -32,7 +32,8 @@ STYLES = st.builds(
 )
 
 
-@thorough(40)
+@pytest.mark.slow  # some of the releases of test_soundness.py are such ones, too
+@thorough(200)
 @given(
     case=cases(trees=(1, 2), style=STYLES),
     knowledge=st.sampled_from((None, ("counts",), ("label",), ("rate",), ("internal",))),
@@ -41,7 +42,7 @@ def test_the_truth_satisfies_everything_compiled_from_rounded_counts(case, knowl
     check(case, knowledge=knowledge)
 
 
-@thorough(40)
+@thorough(20)
 @given(case=cases(trees=(1, 2), style=STYLES), with_qi=st.booleans())
 def test_the_truth_is_within_the_bounds_of_attacks(case, with_qi):
     table = read_qi(case.people.qi, case.release) if with_qi else None
@@ -61,7 +62,7 @@ def test_the_truth_is_within_the_bounds_of_attacks(case, with_qi):
             assert ((every.low <= of_leaves) & (of_leaves <= every.high)).all()
 
 
-@thorough(24)
+@thorough(12)
 @given(case=cases(style=STYLES))
 def test_the_truth_agrees_with_what_tables_are_rebuilt_from(case):
     try:

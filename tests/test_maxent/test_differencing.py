@@ -18,7 +18,7 @@ from maxent.models.trees.places import number_places
 PRUNED = Style(leaf="counts", inner="counts", removal=True)
 
 
-@thorough(15)
+@thorough(9)
 @given(data=st.data())
 def test_places_are_numbered_as_everywhere(data):
     case = data.draw(cases(kinds=("private", "anyhow"), style=st.just(PRUNED)))
@@ -37,7 +37,7 @@ def test_places_are_numbered_as_everywhere(data):
     assert places.first[leaves].tolist() == (places.last[leaves] - 1).tolist() == list(range(len(leaves)))
 
 
-@thorough(40)
+@thorough(24)
 @given(data=st.data(), forms=st.sampled_from(("greedy", "private", "anyhow")), with_qi=st.booleans())
 def test_counts_on_inner_nodes_give_every_removed_leaf_away(data, forms, with_qi):
     case = data.draw(cases(kinds=(forms,), trees=(1, 2), style=st.just(PRUNED)))
@@ -213,7 +213,7 @@ def test_what_inner_nodes_tell_shows_in_the_tables():
 
 
 def test_deep_trees_take_no_recursion():
-    depth = 5000
+    depth = 2000
     nodes = [
         numeric_split(f"N{i}", "x", float(i), None if i % 2 else f"L{i}", f"N{i + 1}", n=depth - i + 1)
         for i in range(depth)

@@ -92,7 +92,7 @@ def test_a_published_number_stands_for_those_that_are_rounded_to_it(base, method
         assert behind == list(range(int(low[0]), int(high[0]) + 1))
 
 
-@thorough(24)
+@thorough(12)
 @given(case=cases(trees=(1, 2), style=roundings().map(lambda one: Style(rounded=one, inner="mixture"))))
 def test_both_readers_take_numbers_that_were_rounded(case):
     document = release_to_document(case.release)
@@ -203,7 +203,8 @@ def test_chance_leaves_the_mean_and_a_seed_repeats_it():
     assert len({repr(round_counts(release, rounded).trees) for _ in range(40)}) > 1
 
 
-@thorough(24)
+@pytest.mark.slow
+@thorough(60)
 @given(case=cases(trees=(1, 2), style=st.builds(Style, leaf=st.just("counts"))), rounded=roundings())
 def test_what_is_rounded_is_a_sound_release(case, rounded):
     check(replace(case, release=round_counts(case.release, rounded)))

@@ -222,7 +222,7 @@ def check(found: Reconstruction, case: Case) -> None:
         assert kept.values.tolist() == case.known_table().values.tolist()
 
 
-@thorough(4)
+@thorough(2)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_tables_are_those_that_there_are_and_what_all_share_is_proved(other: Executor, seed: int) -> None:
     case = made_up(seed)
