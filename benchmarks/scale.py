@@ -254,8 +254,15 @@ def main() -> int:
     parser.add_argument("--in-parts", action="store_true", help="whole calls with -o FOLDER/, see scale_parts.py")
     ways = ["one", "jobs", "dask1", "dask2", "local"]
     parser.add_argument(
-        "--workers", choices=ways, nargs="+", default=ways, help="in parts: one process, two, clusters, a new cluster"
+        "--workers",
+        choices=[*ways, "whole"],
+        nargs="+",
+        default=ways,
+        help="in parts: one process, two, clusters, a new cluster; whole: in one piece",
     )
+    parser.add_argument("--trees", type=int, default=1, metavar="N", help="in parts: of a forest")
+    parser.add_argument("--questions", type=int, default=4, metavar="N", help="in parts: of each tree of a forest")
+    parser.add_argument("--publish", choices=["labels", "counts"], default="labels", help="in parts: by a forest")
     parser.add_argument("--grown-on", type=int, default=1_000_000, metavar="N", help="in parts: people of the tree")
     parser.add_argument("--memory", metavar="SIZE", help="in parts: that of the call")
     parser.add_argument("--kill-every", type=float, metavar="S", help="in parts: end a worker every so many seconds")

@@ -6,6 +6,9 @@ they are when a package is installed. ``dask1`` and ``dask2`` are calls on a clu
 running and has loaded its libraries; ``local`` starts a cluster and ends it. People are drawn evenly from the domain of
 attributes of scale.py and one of 500 districts, so that nearly all are different; a multiway tree is grown on at most
 ``--grown-on`` of them, and published with its error rates alone.
+
+With ``--trees N`` it is a forest that is published, with the labels of all people (or the counts): each tree asks some
+``--questions``, whether the value of an attribute is in a random half of its values, the same ones of everybody.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ DISTRICTS = 500
 ROWS = 1 << 20
 """Rows that are made together, and of a row group."""
 
-WORKERS = {"one": [], "jobs": ["--jobs", "2"], "local": ["--dask", "local:2"]}
-"""What each way of working adds to the call."""
+WORKERS = {"one": [], "jobs": ["--jobs", "2"], "local": ["--dask", "local:2"], "whole": []}
+"""What each way of working adds to the call; the last is in one piece."""
 
 RUNNING = {"dask1": 1, "dask2": 2}
 """Workers of the clusters that run before the call, by the way of working."""
@@ -103,6 +106,11 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
     from maxent.models.induction.inducers import id3
 
     tree, qi = folder / f"{n}.parts.json", folder / f"{n}.parts.parquet"
+    if call.trees > 1:
+        from scale_forest import write_forest
+
+        tree = folder / f"{n}.{call.trees}.{call.questions}.{call.publish}.json"
+        write_forest(n, call, tree)
     if qi.exists():
         return tree, qi
     writer, sample, held = None, [], 0
@@ -110,7 +118,7 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
         table = arrow(codes, count=counts)
         writer = writer or parquet.ParquetWriter(qi, table.schema)
         writer.write_table(table, row_group_size=ROWS)
-        if held < call.grown_on:
+        if call.trees == 1 and held < call.grown_on:
             some = np.repeat(np.arange(len(counts)), counts)[: call.grown_on - held]
             grown = arrow(codes[some]).to_pandas()
             grown["class"] = pd.Categorical.from_codes(classes[some], [f"c{x:02d}" for x in range(CLASSES)])
@@ -118,6 +126,8 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
             held += len(grown)
     assert writer is not None
     writer.close()
+    if call.trees > 1:
+        return tree, qi
     people = pd.concat(sample, ignore_index=True)
     del sample
     release = id3(
@@ -251,8 +261,12 @@ def called(
     out = folder / "posteriors"
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "maxent", "estimate", *map(str, files), "--count", "count", "--json"]
-    command += ["--knowledge", "label,rate", "--rounding", "exact", "-o", f"{out}/", *options]
-    command += ["--memory", call.memory] if call.memory else []
+    command += ["--knowledge", "label,rate" if call.trees == 1 else "label,counts", "--rounding", "exact"]
+    if way == "whole":
+        out.mkdir()
+        command += ["-o", str(out / "posteriors.parquet")]
+    else:
+        command += ["-o", f"{out}/", *options, *(["--memory", call.memory] if call.memory else [])]
     before = 0.0 if others is None else others.processors()
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
@@ -277,7 +291,7 @@ def called(
     return {
         "distinct_qi": summary["distinct_qi"],
         "individuals": summary["individuals"],
-        "leaves": summary["parts"]["leaves"],
+        "leaves": summary.get("parts", {}).get("leaves" if call.trees == 1 else "cells", 0),
         "workers": way,
         "wall": seconds,
         "processors": spent + elsewhere,
@@ -292,7 +306,7 @@ def run_in_parts(call: argparse.Namespace, folder: Path) -> int:
     """Measure all sizes and ways, and print a line for each as it is done."""
     rows = []
     environment = compiled(folder)
-    print("      QIs     people  leaves  workers  wall s  CPU s  files MB   entropy  status   peak MB of every process")
+    print("      QIs     people   cells  workers  wall s  CPU s  files MB   entropy  status   peak MB of every process")
     for n in sorted(set(call.sizes)):
         files = write_instance(n, call, folder)
         for way in call.workers:

@@ -172,9 +172,7 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
             stated[place[0]].append(constraint)
     for t, tree in enumerate(program.cells.trees):
         above, leaf = _Above(tree.places.parent, tree.places.levels[1:]), program.cells.leaf[:, t]
-        mass = np.zeros((len(above), program.n_classes))
-        np.add.at(mass, leaf, masses)
-        above.add_up(mass)
+        mass = program.sums.totals(t, masses)
         size = mass.sum(axis=1)
         if program.single:  # without the error of solving
             size = np.bincount(leaf, program.weight, len(above)).astype(np.float64)

@@ -22,7 +22,7 @@ FEWEST, MOST = 1 << 16, 1 << 21
 SINGLE = 2_000
 """Bytes for each distinct quasi-identifier where everything is solved together in one process."""
 
-MEMBER = 60
+MEMBER = 40
 """Further bytes for each of these and each tree but the first: the leaf there, and what is added up in it."""
 
 USABLE = 0.8
