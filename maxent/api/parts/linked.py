@@ -19,8 +19,9 @@ def links_of(release: Release) -> Iterator[str]:
     yield from links_of_attacks(release)
     if release.target.of:
         yield "several sensitive columns"
-    if release.sampled:
-        yield "counts of samples"
+    branches = (branch for tree in release.trees for node in tree.nodes for branch in node.branches)
+    if release.sampled and any(branch.child is None for branch in branches):
+        yield "counts of samples with parts of trees left out"
 
 
 def links_of_attacks(release: Release) -> Iterator[str]:
