@@ -96,11 +96,11 @@ def steps_of(descent: Descent, places: Places, sizes: Sequence[int]) -> Steps:
     tested = np.unique(descent.column[descent.column >= 0]).tolist()
     n = len(descent.column)
     width = np.ones(n + 1, np.int64)  # the last one is for whoever is lost
-    lead: list[tuple[IntArray, IntArray]] = []
+    lead: list[tuple[IntArray, Small]] = []
     codes: list[Small] = []
     bins: list[Small] = []
     for j in tested:
-        at = np.flatnonzero(descent.column == j)
+        at: IntArray = np.flatnonzero(descent.column == j)
         cuts, below = _table(descent, at, sizes[j])
         below, bin_of = np.unique(below, axis=1, return_inverse=True)
         changes = np.flatnonzero(np.diff(bin_of, prepend=-1))
