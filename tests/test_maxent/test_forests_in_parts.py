@@ -37,16 +37,16 @@ SIZES = {"A0": 6, "A1": 4, "A2": 4, "A3": 7}
 NAMES = list(SIZES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def people():
     """Rows of four attributes and a class that one of them tells."""
-    rng, n = np.random.default_rng(7), 700
+    rng, n = np.random.default_rng(7), 400
     found = pd.DataFrame({name: rng.integers(0, size, n).astype(str) for name, size in SIZES.items()})
     told = found["A0"].astype(int) % 3
     return found.assign(X=np.array(list("abc"))[np.where(rng.random(n) < 0.5, told, rng.integers(0, 3, n))])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def forest(people):
     """Two trees over two of the attributes each, one with counts and one with labels."""
     options = {"target": "X", "min_samples_split": 60, "max_depth": 2}
@@ -69,13 +69,13 @@ def files(people, folder):
 def in_parts(release, qi, folder, truth=None, **options):
     """An estimate in parts of a few rows each, without choices of splits."""
     with (
-        mock.patch.object(engine, "rows_at_a_time", return_value=50),
+        mock.patch.object(engine, "rows_at_a_time", return_value=60),
         mock.patch.multiple(pieces, SMALLEST=50, LARGEST=200),
     ):
         return maxent.estimate_in_parts(release, qi, folder, truth, knowledge="label,counts", **options)
 
 
-@pytest.mark.parametrize("draws", [None, 700])
+@pytest.mark.parametrize("draws", [None, pytest.param(400, marks=pytest.mark.slow)])
 def test_cells_are_solved_in_place_of_people(forest, people, tmp_path, draws):
     forest = replace(forest, resampled=draws)
     qi, truth = files(people, tmp_path)
