@@ -122,7 +122,6 @@ def test_the_command_writes_a_folder(tmp_path, capsys):
         ([*CALL, "--memory", "much"], "--memory: expected a size"),
         ([*CALL, "--jobs", "2", "-o", "people.csv"], "-o: expected a FOLDER/"),
         ([*CALL, "--jobs", "0"], "--jobs: expected"),
-        ([*CALL, "--dask", "nowhere", "-o", "out/"], "--dask: expected"),
         ([*CALL, "--memory", "2GB", "--min-size", "0"], "--min-size: expected"),
         ([*CALL[:2], "--memory", "2GB"], "expected the adversary's table"),
     ],

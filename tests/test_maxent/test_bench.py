@@ -110,6 +110,7 @@ def test_back_ends_agree_and_files_hold_what_is_printed(capsys, tmp_path):
         result.save(tmp_path / "out.txt")
 
 
+@pytest.mark.slow
 def test_the_python_interface_takes_tables_and_hides_no_infinity(tmp_path):
     qi, people = pd.read_csv(D1[1], dtype=str), Path(TRUTH).read_text(encoding="utf-8")
     (tmp_path / "truth.csv").write_text(people.replace("Canada,Male,<=50K", "Canada,Male,>50K", 1), encoding="utf-8")
@@ -367,6 +368,7 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
 
 
+@pytest.mark.slow
 def test_where_what_is_stated_leaves_one_answer_presolve_is_not_blamed(tmp_path, capsys):
     leaf = {"id": "L", "counts": {"x": 1, "y": 1}}
     attribute = {"name": "A", "type": "categorical", "values": ["a"]}

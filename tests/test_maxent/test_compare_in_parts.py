@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parted import public, same, written
 from strategies import thorough
@@ -33,16 +33,10 @@ def coarser(release):
     return replace(release, trees=(Tree((root,)),))
 
 
-@settings(parent=thorough(1), max_examples=2)
-@given(data=st.data())
-def test_the_rows_are_those_of_a_comparison_in_one_piece(data):
-    check_rows(data)
-
-
 @pytest.mark.slow
 @thorough(100)
 @given(data=st.data())
-def test_the_rows_of_many_are_those_of_a_comparison_in_one_piece(data):
+def test_the_rows_are_those_of_a_comparison_in_one_piece(data):
     check_rows(data)
 
 
@@ -81,8 +75,8 @@ def check_rows(data):
 
 
 def test_the_most_disclosed_are_the_same():
-    whole, parts = (maxent.compare([TREE, TREE], QI, TRUTH, top=7, memory=memory) for memory in (None, "1GB"))
-    ours, theirs = parts.rows[1]["most_disclosed"], whole.rows[1]["most_disclosed"]
+    whole, parts = (maxent.compare([TREE], QI, TRUTH, top=7, memory=memory) for memory in (None, "1GB"))
+    ours, theirs = parts.rows[0]["most_disclosed"], whole.rows[0]["most_disclosed"]
     same(sorted(ours, key=str), sorted(theirs, key=str))
     assert parts.rows[0]["train_accuracy"] == whole.rows[0]["train_accuracy"]
     with pytest.raises(InvalidInput, match="none of people who were taken in parts"):
@@ -91,6 +85,7 @@ def test_the_most_disclosed_are_the_same():
         parts.plot("divergence")
 
 
+@pytest.mark.slow
 def test_those_who_are_linked_are_taken_together_or_refused_with_the_reason():
     tree = maxent.load_release(TREE)
     releases = {"tree": tree, "forest": replace(tree, trees=tree.trees * 2, predicts="vote")}
@@ -100,11 +95,10 @@ def test_those_who_are_linked_are_taken_together_or_refused_with_the_reason():
         maxent.compare(releases, QI, TRUTH, memory="1kB", control=TRUTH)
 
 
-def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
-    assert main([*CALL, "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
+def test_the_command_writes_rows(tmp_path, capsys):
     assert main([*CALL, "--json", "--memory", "2GB", "-o", str(tmp_path / "rows.csv")]) == 0
-    same(json.loads(capsys.readouterr().out)["releases"][1]["change"], whole["releases"][1]["change"])
+    found = json.loads(capsys.readouterr().out)["releases"]
+    assert [row["individuals"] for row in found] == [11, 11]
     assert len(pd.read_csv(tmp_path / "rows.csv")) == 2
 
 
