@@ -58,7 +58,11 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
     most = priced_bound(program, clock, entropy, point)
     if np.isinf(most) and program.convex_rows.any():
         most = bound.entropy_bound(program, point, clock)
-    return most - entropy
+    if most - entropy <= NEAR * float(program.total.sum()):
+        return most - entropy
+    from maxent.solvers.bounds.divergence.pieces import lacking_in_pieces
+
+    return min(most - entropy, lacking_in_pieces(program, point, clock))
 
 
 def priced_bound(

@@ -16,9 +16,16 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.bounds.divergence.multipliers import Rows
+from maxent.solvers.clock import Clock
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import minimise
 
 RIDGE = 1e-12
 """Added to the equations' products, which may be singular, as a share of their mean."""
+
+
+STEPS = 30
+"""Newton steps towards a centre, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +42,25 @@ class Ball:
         weighed = equal * self.centre
         products = weighed @ equal.T
         products += RIDGE * np.trace(products) / len(products) * np.eye(len(products))
-        p = functions - np.linalg.solve(products, weighed @ functions.T).T @ equal
+        y = np.linalg.solve(products, weighed @ functions.T).T
+        p = functions - y @ equal
         n = len(owner)
         of = np.zeros((n, len(total)))
         of[np.arange(n), owner] = 1.0
         p = p - ((p * self.centre) @ of / np.maximum((self.centre @ of), TINY))[:, owner]
         varies = np.sqrt(2.0 * self.radius * ((p * p) @ self.centre))
-        found: FloatArray = (
-            functions @ (self.centre - start) + varies + np.maximum(p.max(axis=1), 0.0) * self.radius / 3.0
-        )
+        moved = functions @ (self.centre - start) + y @ (self.rows.value - equal @ self.centre)
+        found: FloatArray = moved + varies + np.maximum(p.max(axis=1), 0.0) * self.radius / 3.0
         return found
+
+
+def ball(rows: Rows, linear: LinearEntropy, entropy: float, tolerance: float, clock: Clock) -> Ball | None:
+    """All masses that meet linear rows and have at least some entropy, nats; None without a centre.
+
+    ``rows`` are those equations by which functions are reduced. By the multipliers y of the rows that come with the
+    centre, and their bound D(y), ``H(m) <= H(m) + y'(C m - l) = D(y) - D(m | centre)``.
+    """
+    found = minimise(linear, tolerance=tolerance, max_iterations=STEPS, clock=clock)
+    if not np.isfinite(found.bound) or (found.masses <= 0).any():
+        return None
+    return Ball(rows, found.masses, found.bound - entropy)

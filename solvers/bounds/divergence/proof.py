@@ -25,15 +25,17 @@ proof succeeds in large balls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.divergence.ball import Ball
+from maxent.solvers.bounds.divergence.ball import Ball, ball
 from maxent.solvers.bounds.divergence.curvature import Curved, curved
 from maxent.solvers.bounds.divergence.multipliers import TOUCHED, Rows, balanced
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
 
 FEW = 250
@@ -61,6 +63,41 @@ CLEAR = 1e-9
 """By how much one form has to be above the other."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Free ``masses`` of an answer, the sums ``a`` there, and the multipliers ``mu`` of the comparisons.
+
+    ``more`` is what the Lagrangian's tangent gains from there, ``entropy`` that of the free masses, nats; ``across``
+    are directions that keep the equations.
+    """
+
+    rows: Rows
+    curves: Curved
+    masses: FloatArray
+    across: FloatArray
+    a: FloatArray
+    mu: FloatArray
+    entropy: float
+    more: float
+
+    @property
+    def people(self) -> float:
+        """Individuals whose class is open."""
+        return float(self.rows.linear.total.sum())
+
+    def ends(self, balls: Sequence[Ball]) -> tuple[FloatArray, FloatArray]:
+        """The least and the most that the sums are in balls."""
+        sums = self.curves.sums
+        far = furthest(balls, np.vstack([sums, -sums]), self.masses)
+        return np.maximum(self.a - far[len(sums) :], self.curves.shift), self.a + far[: len(sums)]
+
+
+def furthest(balls: Sequence[Ball], functions: FloatArray, start: FloatArray) -> FloatArray:
+    """The most that linear functions can be above what they are at some masses, where balls meet."""
+    found: FloatArray = np.min([ball.furthest(functions, start) for ball in balls], axis=0)
+    return found
+
+
 def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     """What an answer can lack to the largest entropy, nats, where that can be told; else infinite.
 
@@ -73,70 +110,66 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     point : shape (program.n,)
     clock : Clock
     """
+    at = answer(program, point)
+    if at is None:
+        return np.inf
+    whole = ball(at.rows, at.rows.linear, at.entropy, MET * at.people, clock)
+    if whole is None or clock.stop() is not None:
+        return np.inf
+    whole = replace(whole, radius=max(whole.radius, 0.0))
+    return at.more if outgrown(at, [whole], *at.ends([whole])) else np.inf
+
+
+def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
+    """A point with its multipliers, None where it has none, or is too large."""
     sized = any((terms.size_var >= 0).any() for terms in program.terms)
     if program.draws is not None or sized:
-        return np.inf
+        return None
     relaxed = relax(program)
     linear, elimination = relaxed.linear, relaxed.elimination
     masses = point[elimination.free]
     least = SMALLEST * linear.total[linear.owner]
     if not 0 < len(masses) <= FEW or np.isnan(elimination.shift).any() or (masses <= least).any():
-        return np.inf
+        return None
     rows, curves = Rows.of_linear(linear), curved(program, elimination)
     a, across = curves.a(masses), rows.across(masses)
     if (a <= 0).any() or not across.shape[1]:
-        return np.inf
+        return None
     left, slopes = curves.rows(a)
     bound = np.flatnonzero(left <= TOUCHED)
     found, more = balanced(rows, masses, across, slopes[bound], left[bound])
     mu = np.zeros(len(left))
     mu[bound] = found
-    ball = _ball(rows, masses, clock)
-    if ball is None or clock.stop() is not None or not _outgrown(curves, mu, a, masses, across, ball):
-        return np.inf
-    return max(more, 0.0) + ROUNDING * float(linear.total.sum())
+    more = max(more, 0.0) + ROUNDING * float(linear.total.sum())
+    entropy = -float(masses @ np.log(masses / linear.weight))
+    return Answer(rows, curves, masses, across, a, mu, entropy, more)
 
 
-def _ball(rows: Rows, masses: FloatArray, clock: Clock) -> Ball | None:
-    """All masses with at least the entropy of some, within what the linear rows leave; None in no time."""
-    linear = rows.linear
-    centre = minimise(linear, tolerance=MET * float(linear.total.sum()), clock=clock).masses
-    if (centre <= 0).any():
-        return None
-    nothing = np.empty((0, len(centre)))
-    _, more = balanced(rows, centre, rows.across(centre), nothing, np.empty(0))
-    entropy, other = (-float(m @ np.log(m / linear.weight)) for m in (centre, masses))
-    return Ball(rows, centre, max(entropy + more - other, 0.0))
+def outgrown(at: Answer, balls: Sequence[Ball], low: FloatArray, high: FloatArray) -> bool:
+    """Whether relative entropies to an answer are at least what comparisons bend, all over where balls meet.
 
-
-def _outgrown(
-    curves: Curved, mu: FloatArray, a: FloatArray, masses: FloatArray, across: FloatArray, ball: Ball
-) -> bool:
-    """Whether relative entropies to some masses are at least what comparisons bend, all over a ball."""
-    gamma = mu @ curves.coef
+    There the sums are between two ends.
+    """
+    curves, a, masses = at.curves, at.a, at.masses
+    gamma = at.mu @ curves.coef
     some = np.flatnonzero(gamma)
     sums = curves.sums[some]
-    by_direction = sums @ across
+    by_direction = sums @ at.across
     _, size, found = np.linalg.svd(by_direction, full_matrices=False)
     found = found[size > RANK * size.max(initial=0.0)].T
     if not found.shape[1]:
         return True
-    ends = ball.furthest(np.vstack([sums, -sums]), masses)
-    most, least = ends[: len(some)], -ends[len(some) :]
-    change = np.zeros(len(gamma))
-    change[some] = np.where(gamma[some] > 0, np.maximum(least, -sums @ masses), most)
-    bent = (gamma * curves.bent(a, change))[some]
+    bent = (gamma * curves.bent(a, np.where(gamma > 0, low, high) - a))[some]
     by_z = by_direction @ found
     size, turned = np.linalg.eigh(2.0 * (by_z.T * bent) @ by_z)
-    functions = (across @ found @ turned) / masses[:, None]
-    owner = ball.rows.linear.owner
+    functions = (at.across @ found @ turned) / masses[:, None]
+    owner, n_owners = at.rows.linear.owner, len(at.rows.linear.total)
     for b in BENT:
         if size[-1] > 1.0 / b:
             break
         k = np.maximum((1.0 - np.sqrt(1.0 - b * np.maximum(size, 0.0))) / b, LEAST)
-        high = ball.furthest((functions * k) @ functions.T, masses)
-        rho = np.zeros(len(ball.rows.linear.total))
-        np.maximum.at(rho, owner, high)
+        rho = np.zeros(n_owners)
+        np.maximum.at(rho, owner, furthest(balls, (functions * k) @ functions.T, masses))
         if rho.max() > LARGE:
             continue
         m = (functions.T * (masses * _bennett(rho)[owner])) @ functions
