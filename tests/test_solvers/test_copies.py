@@ -28,8 +28,8 @@ def where(number, seconds=0.0):
 
 def test_copies_and_this_process_share_calls_of_one_function_after_another(copies):
     told = []
-    found = dict(copies.run(where, {i: (i, 0.005) for i in range(30)}, lambda: told.append("first")))
-    assert {i: number for i, (number, _) in found.items()} == {i: i for i in range(30)}
+    found = dict(copies.run(where, {i: (i, 0.002) for i in range(16)}, lambda: told.append("first")))
+    assert {i: number for i, (number, _) in found.items()} == {i: i for i in range(16)}
     assert told == ["first"]
     assert os.getpid() in {process for _, process in found.values()}
     assert len({process for _, process in found.values()}) > 1
@@ -42,14 +42,14 @@ def test_copies_have_more_to_do_while_this_process_does_something_else(copies):
 
 
 def test_large_results_and_arguments_wait_for_nobody(copies):
-    text = "x" * 3_000_000
+    text = "x" * 500_000
     found = dict(copies.run(str.upper, {i: (text,) for i in range(12)}, nothing))
     assert set(found.values()) == {text.upper()}
 
 
 def test_errors_of_calls_are_raised_and_copies_go_on(copies):
     with pytest.raises(ZeroDivisionError):
-        list(copies.run(divmod, {i: (1, 0) for i in range(5)}, lambda: time.sleep(0.05)))
+        list(copies.run(divmod, {i: (1, 0) for i in range(5)}, lambda: time.sleep(0.02)))
     assert dict(copies.run(divmod, {i: (i, 2) for i in range(5)}, nothing)) == {i: divmod(i, 2) for i in range(5)}
 
 
@@ -58,7 +58,7 @@ def test_a_copy_that_is_killed_is_lost_and_others_take_its_place(copies):
         os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
 
     with pytest.raises(WorkerLost):
-        list(copies.run(where, {i: (i, 0.02) for i in range(20)}, kill))
+        list(copies.run(where, {i: (i, 0.01) for i in range(12)}, kill))
     assert len(dict(copies.run(where, {i: (i,) for i in range(9)}, nothing))) == 9
 
 
