@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,10 +47,13 @@ class TreeCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t."""
+    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t.
+
+    Leaves may be integers of 32 bits: there are as many as cells times trees.
+    """
 
     owner: IntArray
-    leaf: npt.NDArray[np.int32]
+    leaf: npt.NDArray[Any]
     trees: tuple[TreeCells, ...]
 
     def __len__(self) -> int:

@@ -27,7 +27,7 @@ class Places:
 
     lines: IntArray
     source: str
-    unit: Literal["line", "row"]
+    unit: Literal["line", "row", "cell"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """Estimates of several trees in parts: people by cell, with the numbers of an estimate in one piece."""
 
 import json
+import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -142,7 +143,8 @@ def test_a_worker_that_is_killed_changes_no_bit(forest, people, tmp_path):
     def kill(text, done, total):
         if (text, done) in left:
             left.remove((text, done))
-            os.kill(next(iter(reusable_executor._executor._processes)), signal.SIGKILL)
+            started = multiprocessing.active_children() or reusable_executor._executor._processes.values()
+            os.kill(next(iter(started)).pid, signal.SIGKILL)
 
     here = bits(forest, people, tmp_path / "here")
     assert here == bits(forest, people, tmp_path / "there", jobs=2, progress=kill)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.constraints.cells import Cells
 from maxent.models.arrays import IntArray
@@ -51,7 +50,7 @@ class FinalSpans:
         return bool(self._breach(size).any()), breaching_cuts(codes, size, self._breach)
 
 
-def _span_of_owner(owner: IntArray, leaf: npt.NDArray[np.int32]) -> IntArray:
+def _span_of_owner(owner: IntArray, leaf: IntArray) -> IntArray:
     """The number of the set of leaves of each owner, from the owner and the leaf of all cells; shape (n_owners,)."""
     pairs = np.unique(np.column_stack([owner, leaf]), axis=0)
     numbers: dict[bytes, int] = {}

@@ -60,10 +60,10 @@ def by_cell(
     words: list[IntArray] = []
     total = 0
     for _, parts in groupby(refined, key=lambda each: each[0].low):
-        own, theirs = _together([part.words for _, part in parts], scanned.packing, trees)
-        numbers += [total + each for each in own]
-        words.append(theirs)
-        total += theirs.shape[1]
+        mine, smallest = _together([part.words for _, part in parts], scanned.packing, trees)
+        numbers += [total + number for number in mine]
+        words.append(smallest)
+        total += smallest.shape[1]
     _check_memory(release, total, memory)
     calls = []
     for i, ((_, each), own) in enumerate(zip(refined, numbers, strict=True)):
@@ -76,7 +76,7 @@ def by_cell(
     by_class = None if truth is None else np.zeros((total, classes), np.int64)
     for (_, each), own in zip(refined, numbers, strict=True):
         people[own] += each.people  # the numbers of one part differ
-        if by_class is not None:
+        if by_class is not None and each.classes is not None:
             by_class[own] += each.classes
     every = 1 if truth is None else 2
     cells = replace(
