@@ -39,7 +39,7 @@ def test_the_bounds_of_many_are_those_of_one_piece(data):
 
 def check_bounds(data):
     """Whether bounds in parts of random trees and people are those in one piece."""
-    case = public(data.draw, trees=(1, 3))
+    case = public(data.draw, sampled=True, trees=(1, 3))
     with tempfile.TemporaryDirectory() as temporary, unwarned():
         folder = Path(temporary)
         qi = written(case, folder, rows=data.draw(st.integers(1, 30)), truth=False)["qi"]

@@ -75,7 +75,8 @@ def estimate_in_parts(
 
     The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
     and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
-    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`.
+    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`. Of
+    several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
 
     Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
     others. Where something else links people of different leaves (`maxent.api.parts.linked`), all of them are estimated together in
