@@ -71,9 +71,10 @@ def opened(
     while stack:
         name, rows = stack.pop()
         node = made.nodes[name]
+        made.count(name, training.y[rows])
         if node.is_leaf:
-            made.count(name, training.y[rows])
             continue
+        node = made.nodes[name]
         parts = [rows[here] for here in _divided(node, training, rows)]
         if name in divisible:
             hierarchy, values = read[node.attribute or ""], domains[node.attribute or ""]
@@ -125,10 +126,14 @@ class _Made:
     merged: dict[str, int] = field(default_factory=dict)
 
     def count(self, name: str, y: IntArray) -> None:
-        """Have a leaf state other records, if they are others."""
+        """Have a node state other records, if they are others; an inner one as much of them as it did."""
         counts = np.bincount(y, minlength=len(self.classes)).tolist()
-        before = self.nodes[name].counts
-        if before is None or [before[c] for c in self.classes] != counts:
+        node = self.nodes[name]
+        if not node.is_leaf:
+            n = None if node.n is None else sum(counts)
+            by_class = None if node.counts is None else dict(zip(self.classes, counts, strict=True))
+            self.nodes[name] = replace(node, n=n, counts=by_class)
+        elif node.counts is None or [node.counts[c] for c in self.classes] != counts:
             self.nodes[name] = new_leaf(name, tuple(counts), self.classes, self.stated)
 
     def branch(self, split: _Split, part: Part) -> Branch:
