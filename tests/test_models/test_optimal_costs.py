@@ -128,3 +128,19 @@ def test_costs_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         defend(frame, "optimal", objective="impurity", cost=tmp_path / "costs.csv", **columns)
     with pytest.raises(InvalidInput, match=r"2 columns, of classes, found an array of shape \(1, 3\)"):
         OptimalSubtree(k=3, cost=np.ones((1, 3))).fit(frame[["a"]], frame["state"])
+
+
+def test_costs_and_sensitive_classes_as_values_of_python() -> None:
+    """A matrix may be an array or rows, wherever it is given; what is neither is refused by name."""
+    frame = pd.DataFrame({"a": list("ppppppqqqqqq"), "state": ["well"] * 4 + ["ill"] * 2 + ["well"] * 6})
+    columns: Any = {"target": "state", "qi": ["a"], "k": 3}
+    rows = [[9, 0], [0, 1]]
+    for cost in (rows, tuple(rows), np.array(rows)):
+        assert defend(frame, "optimal", cost=cost, **columns).rows[0]["reached"] == pytest.approx(1 / 3)
+        OptimalSubtree(k=3, cost=cost).fit(frame[["a"]], frame["state"])
+    for wrong, found in (([[1, 2], [1]], "rows of different lengths"), ([], "shape"), ([["x", "y"]], "shape")):
+        with pytest.raises(InvalidInput, match=f"cost: expected numbers of at least 0.*{found}"):
+            defend(frame, "optimal", cost=wrong, **columns)
+    for sensitive in (["ill"], 1):
+        with pytest.raises(InvalidInput, match="sensitive: expected None or classes with commas between"):
+            OptimalSubtree(k=3, max_posterior=0.9, sensitive=sensitive).fit(frame[["a"]], frame["state"])  # type: ignore[arg-type]

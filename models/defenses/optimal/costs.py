@@ -34,22 +34,26 @@ def with_costs(limits: Limits, target: Target) -> Limits:
     Raises
     ------
     InvalidInput
-        As `maxent.models.tables.stakes.read_stakes`, and for an array of another shape or with other numbers.
+        As `maxent.models.tables.stakes.read_stakes`, and for an array, or rows, of another shape or with other numbers.
     """
     if limits.cost is None:
         return limits
-    if isinstance(limits.cost, np.ndarray):
-        return replace(limits, cost=_checked(limits.cost, target), objective="cost")
     found = limits.cost if isinstance(limits.cost, CostFile) else CostFile(limits.cost, Reader())
+    if isinstance(found.source, (np.ndarray, list, tuple)):
+        return replace(limits, cost=_checked(found.source, target), objective="cost")
     costs = read_stakes(found.source, "cost", target, found.reader, decision="decision", unit="cost")
     return replace(limits, cost=costs, objective="cost")
 
 
-def _checked(costs: Any, target: Target) -> FloatArray:
-    """An array of costs."""
+def _checked(stated: Any, target: Target) -> FloatArray:
+    """An array of costs, or rows of them."""
+    expected = f"numbers of at least 0, a row for each decision and {len(target.classes)} columns, of classes"
+    try:
+        costs = np.asarray(stated)
+    except ValueError:  # numpy's, of rows that differ in length
+        raise invalid("options", ARGUMENT, "cost", expected, "rows of different lengths") from None
     suits = costs.dtype.kind in "iuf" and costs.ndim == 2 and costs.shape[0] > 0
     if not suits or costs.shape[1] != len(target.classes) or not (np.isfinite(costs) & (costs >= 0)).all():
-        expected = f"numbers of at least 0, a row for each decision and {len(target.classes)} columns, of classes"
         raise invalid("options", ARGUMENT, "cost", expected, f"an array of shape {costs.shape}")
     return np.asarray(costs, np.float64)
 

@@ -94,7 +94,10 @@ class Limits:
         if self.complexity_folds is not None and self.complexity:
             expected = "none: cross-validation chooses it"
             yield Problem(ARGUMENT, "complexity", expected, f"{self.complexity}")
-        if self.sensitive is not None and self.max_posterior is None and self.alpha is None:
+        if not isinstance(self.sensitive, str | None):
+            expected = "None or classes with commas between, such as 'A,B'"
+            yield Problem(ARGUMENT, "sensitive", expected, repr(self.sensitive))
+        elif self.sensitive is not None and self.max_posterior is None and self.alpha is None:
             expected = "None: classes are named for max_posterior and alpha, and neither is given"
             yield Problem(ARGUMENT, "sensitive", expected, repr(self.sensitive))
         if self.objective == "cost" and self.cost is None:
