@@ -143,4 +143,4 @@ def test_costs_and_sensitive_classes_as_values_of_python() -> None:
             defend(frame, "optimal", cost=wrong, **columns)
     for sensitive in (["ill"], 1):
         with pytest.raises(InvalidInput, match="sensitive: expected None or classes with commas between"):
-            OptimalSubtree(k=3, max_posterior=0.9, sensitive=sensitive).fit(frame[["a"]], frame["state"])  # type: ignore[arg-type]
+            OptimalSubtree(k=3, max_posterior=0.9, sensitive=sensitive).fit(frame[["a"]], frame["state"])
