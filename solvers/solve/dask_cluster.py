@@ -171,17 +171,20 @@ def _started(workers: int) -> Iterator[str]:
     """The address of a cluster of so many processes of one thread each on this machine, which is gone at the end."""
     from distributed import LocalCluster
 
-    with (
-        _sharing(),
-        LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):
-        yield cluster.scheduler_address
+    with _sharing():
+        try:
+            cluster: Any = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:  # they run the script that started them again, up to that line
+            text = "no process of local:N starts: a script needs if __name__ == '__main__', and a file; or try jobs="
+            raise ClusterLost(f"{text} ({error})") from error
+        with cluster:
+            yield cluster.scheduler_address
 
 
 def check_address(address: str | None) -> None:
@@ -218,7 +221,7 @@ def connected(address: str) -> Iterator[Cluster]:
     InvalidInput
         When it is no address.
     ClusterLost
-        When there is no such scheduler, it has no worker, or workers do not have this version of maxent.
+        When there is no such scheduler, it has no worker, workers do not have this version of maxent, or do not start.
     """
     check_address(address)
     from distributed import Client

@@ -137,6 +137,16 @@ def advised(resume):
     return maxent.advise(frame, target="t", qi=["a"], dask="", resume=resume)
 
 
+def test_processes_that_do_not_start_are_told_of_in_words(monkeypatch):
+    def fails(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    said = "a script needs if __name__ == '__main__', and a file; or try jobs= (Nanny failed to start.)"
+    with pytest.raises(cluster.ClusterLost, match=re.escape(said)), cluster.connected("local:1"):
+        pass
+
+
 def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     release, frame = contested("gini")
