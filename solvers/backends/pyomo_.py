@@ -63,12 +63,13 @@ KNOWN = {
     "baron": Known("baron", time="MaxTime", globally=True),
     "scip": Known("scip", globally=True),
     "knitro_direct": Known("knitro", package=True),
-    # See `maxent.solvers.backends.scip_` for the check that is left out.
+    # See `maxent.solvers.backends.scip_` for the check that is left out. SCIP holds Python's lock while it solves, so
+    # that Pyomo does not read its log meanwhile: one that is longer than a pipe would wait for ever.
     "scip_direct": Known(
         "pyscipopt",
         package=True,
         globally=True,
-        settings={"numerics/feastol": 1e-7, "limits/gap": 1e-7, "lp/checkprimfeas": False},
+        settings={"numerics/feastol": 1e-7, "limits/gap": 1e-7, "lp/checkprimfeas": False, "display/verblevel": 0},
     ),
     "gurobi_direct_minlp": Known(
         "gurobipy", package=True, globally=True, settings={"FeasibilityTol": 1e-9, "MIPGap": 1e-6}

@@ -155,6 +155,24 @@ def test_a_python_package_finds_the_global_optimum(impurity, seed):
     assert entropy(problem, found.point) >= entropy(problem, best_of_ipopt(problem)) - 1e-6
 
 
+def test_a_python_package_that_keeps_python_s_lock_writes_no_log(monkeypatch):
+    """Nobody would read it meanwhile, and where a pipe is full its writer waits for that."""
+    backend, logs = scip(), []
+    from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+
+    solve = ScipDirect.solve
+
+    def heard(self, model, **options):
+        results = solve(self, model, **options)
+        logs.append(results.solver_log)
+        return results
+
+    monkeypatch.setattr(ScipDirect, "solve", heard)
+    problem = part("entropy", 35, classes="ab")
+    assert backend.solve(problem.program, start(problem), OPTIONS).stop is Stop.CONVERGED
+    assert logs == [""]
+
+
 def test_a_python_package_and_branches_of_unknown_size():
     _, problem = whole(*private("entropy", "counts"))
     found = scip().solve(problem.program, start(problem), OPTIONS)
