@@ -102,6 +102,11 @@ def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def parts_entry(trees: int, places: int, files: Iterable[Path]) -> dict[str, Any]:
+    """What a summary says of the parts: the leaves of one tree, or the cells of several, that people are in."""
+    return {"leaves" if trees == 1 else "cells": places, "files": [path.name for path in files]}
+
+
 def frame_of(folder: Path | None, files: Iterable[Path], what: str) -> DataFrame:
     """The rows of all files of results.
 

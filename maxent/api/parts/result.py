@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.parts.folder import frame_of
+from maxent.api.parts.folder import frame_of, parts_entry
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, counted
 from maxent.results.estimate import Estimate
@@ -107,8 +107,7 @@ class EstimateInParts(Estimate):
         found["constraints"] = {**found["constraints"], "qi": self.distinct}
         if self.far is not None:
             found["divergence"] = self.far.as_dict()
-        what = "leaves" if len(self.program.release.trees) == 1 else "cells"
-        found["parts"] = {what: self.leaves, "files": [path.name for path in self.files]}
+        found["parts"] = parts_entry(len(self.program.release.trees), self.leaves, self.files)
         return found
 
     @property

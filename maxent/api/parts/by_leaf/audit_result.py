@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.parts.folder import frame_of
+from maxent.api.parts.folder import frame_of, parts_entry
 from maxent.attacks.audit import Audit
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import counted
@@ -40,7 +40,7 @@ class AuditInParts(Audit):
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        return {**super()._summary, "parts": {"leaves": self.n_leaves, "files": [path.name for path in self.files]}}
+        return {**super()._summary, "parts": parts_entry(len(self.trees), self.n_leaves, self.files)}
 
     @property
     def individuals(self) -> DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.api.parts.folder import frame_of
+from maxent.api.parts.folder import frame_of, parts_entry
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, counted
@@ -54,7 +54,7 @@ class BoundsInParts(ProvedBounds):
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        return {**super()._summary, "parts": {"leaves": self.n_leaves, "files": [path.name for path in self.files]}}
+        return {**super()._summary, "parts": parts_entry(len(self.program.release.trees), self.n_leaves, self.files)}
 
     def frame(self) -> DataFrame:
         """The rows of all files, with the columns of `ProvedBounds.frame`, by leaf; read when asked for.
