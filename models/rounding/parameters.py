@@ -38,6 +38,7 @@ class Rounding:
         """Rounding where leaves state no counts, and a method without a base."""
         if self.round_counts is not None and publish != "counts":
             yield Problem(ARGUMENT, "round_counts", f"None: leaves state {publish}", f"{self.round_counts}")
-        if self.round_counts is None and self.round_method != "nearest":
+        named = isinstance(self.round_method, str)  # anything else is a problem of its own, and may not compare
+        if self.round_counts is None and named and self.round_method != "nearest":
             expected = "'nearest': no base is given (round_counts)"
             yield Problem(ARGUMENT, "round_method", expected, repr(self.round_method))

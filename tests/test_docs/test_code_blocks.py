@@ -22,6 +22,7 @@ from maxent.__main__ import main
 TOP = Path(__file__).parents[2]
 RUN = re.compile(r"^```(console|python)$", re.MULTILINE)
 PAGES = [TOP / "README.md", *sorted(p for p in (TOP / "docs").rglob("*.md") if RUN.search(p.read_text("utf-8")))]
+LONG = ("docs/advise.md", "docs/howto/bench.md", "docs/sweep.md")
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 
@@ -63,7 +64,13 @@ def blanks(text: str) -> str:
     return " ".join(SECONDS.sub("0 s", text).split())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(TOP).as_posix())
+def _page(path):
+    """A page by its name; those whose examples take seconds are for the slow tests."""
+    name = path.relative_to(TOP).as_posix()
+    return pytest.param(path, id=name, marks=[pytest.mark.slow] * (name in LONG))
+
+
+@pytest.mark.parametrize("page", [_page(path) for path in PAGES])
 def test_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(TOP / "examples")
     monkeypatch.chdir(tmp_path)

@@ -207,6 +207,7 @@ def test_what_does_not_stop_is_killed(capsys, third_party, monkeypatch):
     assert gone(int((third_party / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_none_to_rely_on(capsys, third_party):
     plot = third_party / "out.png"
     assert main(["bench", *D1, "--backends", "picky,faulty", "--plot", str(plot)]) == 1

@@ -53,6 +53,7 @@ def completed(script, home, *words):
     return ran.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash_completes_names(script, tmp_path):
     assert completed(script, tmp_path, "maxent", "est") == ["estimate"]
     assert set(completed(script, tmp_path, "maxent", "")) == set(COMMANDS)

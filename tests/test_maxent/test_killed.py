@@ -217,6 +217,7 @@ def test_only_folders_of_our_own_making_are_removed(temporary):
     assert sorted(temporary.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_many_processes_start_and_end_together(temporary):
     """A folder that is not locked yet may be taken for a leftover: then another one is made."""
     code = """

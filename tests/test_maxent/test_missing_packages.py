@@ -123,6 +123,7 @@ def test_no_table_is_read_without_arrow(tmp_path):
     assert "this needs pyarrow, which is not installed: pip install pyarrow\n" in said["estimate"][2]
 
 
+@pytest.mark.slow
 def test_nothing_imports_casadi_or_duckdb():
     for folder in ("constraints", "maxent", "models", "solvers"):
         for path in (Path(__file__).parents[2] / folder).rglob("*.py"):

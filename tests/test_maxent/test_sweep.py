@@ -237,7 +237,7 @@ def test_every_option_of_defend_is_one_of_the_grid():
     given = set(inspect.signature(defend).parameters)
     of_data = {"data", "target", "qi", "private", "categorical", "missing", "test", "seed", "model", "reading"}
     of_data |= {"max_posterior", "sensitive"}  # the first is also what is measured; the other names classes
-    of_data |= {"cost", "audits", "progress"}  # a table of classes, how long to go on, whom to tell
+    of_data |= {"cost", "audits", "time_limit", "progress"}  # a table of classes, how long to go on, whom to tell
     assert given - RELEASE.keys() == of_data
     assert RELEASE.keys() <= given
     estimating = set(inspect.signature(maxent.estimate).parameters)

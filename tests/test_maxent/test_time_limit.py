@@ -336,6 +336,7 @@ command()
 """
 
 
+@pytest.mark.slow
 def test_the_process_ends_in_order_while_work_is_left_behind(tmp_path):
     """Python would take itself down around the thread, and abort where that is in a library."""
     release, frame = contested("gini")

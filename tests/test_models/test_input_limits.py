@@ -288,7 +288,8 @@ def test_a_small_parquet_file_of_very_long_texts(tmp_path, how):
 
 
 @needs_proc
-@pytest.mark.parametrize("how", ["merged", pytest.param("whole", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["merged", "whole"])
 def test_a_small_parquet_file_of_texts_stored_as_differences(tmp_path, how):
     path = tmp_path / "bomb.parquet"
     parquet.write_table(

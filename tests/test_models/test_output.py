@@ -192,6 +192,7 @@ def test_a_folder_with_very_many_files_is_looked_through_once(tmp_path):
     assert (tmp_path / LEFTOVER).exists()
 
 
+@pytest.mark.slow
 def test_writers_and_cleaners_at_the_same_time(tmp_path):
     """A file that is not locked yet may be taken for a leftover: then it is made again."""
     command = "import sys, time\nfrom maxent.models.files.output import {0}\nend = time.time() + 3\n"

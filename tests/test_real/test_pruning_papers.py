@@ -175,6 +175,7 @@ def assert_as_scikit_learn(data: Data, split: int) -> None:
         }
 
 
+@pytest.mark.slow
 def test_homogeneity_survives_pruning_on_adult() -> None:
     plain = ADULT.grow(DEPTH, 0)
     releases = {"none": plain} | {f"{method} {k}": prune(plain, k) for method, prune in PRUNE.items() for k in (6, 51)}
