@@ -15,7 +15,7 @@ from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
 
 MANY, ROWS = 1 << 40, 5_000_000
-"""The largest number of people where nothing is stated, and the largest of whom a table can be made."""
+"""The most people where nothing is stated. The most that a table can be made of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

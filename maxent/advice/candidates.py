@@ -66,7 +66,7 @@ def check_methods(names: Iterable[str] | None, start: bool = False) -> tuple[str
 
 
 def takers() -> tuple[str, ...]:
-    """The methods that take a model to start from: those that cut back a tree that any inducer grows."""
+    """The methods that can start from a model. They cut back a tree, whatever grew it."""
     return tuple(name for name, kind in methods().items() if issubclass(kind, InducedTree))
 
 

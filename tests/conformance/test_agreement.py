@@ -26,12 +26,12 @@ def test_against_brute_force(backend, private):
     check()
 
 
-def agree(seeds):
+def agree(seeds, without=()):
     """Every back end's answers to some random problems; those that refuse one are left out there."""
     solved = 0
     for seed in seeds:
         release, qi = random_problem(seed)
-        found = {name: maxent.estimate(release, qi, backend=name) for name in usable_backends()}
+        found = {name: maxent.estimate(release, qi, backend=name) for name in usable_backends() if name not in without}
         found = {name: answer for name, answer in found.items() if refusal(answer) is None}
         assert {"auto", "ipopt", "newton"} <= set(found)
         best = max(found.values(), key=lambda answer: answer.summary["entropy"])
@@ -54,4 +54,5 @@ def test_random_problems():
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(5, 205, 10))
 def test_many_random_problems(first):
-    assert agree(range(first, first + 10)) > 10 * 3
+    # PySCIPOpt holds Python's lock while Pyomo reads what SCIP says: some of these problems would never end there.
+    assert agree(range(first, first + 10), without={"pyomo:scip_direct"}) > 10 * 3

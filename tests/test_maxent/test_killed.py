@@ -115,7 +115,9 @@ def test_a_sweep_in_one_process_has_no_records_in_files(temporary, tmp_path):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [*(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGTERM, signal.SIGHUP)), signal.SIGKILL]
+)
 def test_a_bench_never_has_records_in_files(temporary, tmp_path, number):
     """Its processes get them through a pipe."""
     code = f"""

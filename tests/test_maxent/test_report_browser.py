@@ -226,6 +226,7 @@ def test_print_shows_all_of_it(opened, compared):
     assert sideways(page) <= 0
 
 
+@pytest.mark.slow
 def test_the_first_page_of_a_print_has_the_verdict_and_the_figures_to_sign(opened, tmp_path):
     """All limits, what would pass, and all of the first page are on one sheet of 210 by 297 mm with its margins."""
     truth = str(ROOT / "examples/d1/truth.csv")

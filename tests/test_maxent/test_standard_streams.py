@@ -66,6 +66,7 @@ def test_all_streams_closed(tmp_path):
     assert (ran.returncode, os.listdir(tmp_path)) == (0, ["out.csv"])
 
 
+@pytest.mark.slow
 def test_no_file_becomes_a_standard_stream(tmp_path):
     """What is opened next would have the number of a stream that is closed, and get what is printed there."""
     code = "import os, sys; from maxent.__main__ import main; main(sys.argv[1:]); os.write(2, b'noise')"

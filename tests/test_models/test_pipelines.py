@@ -190,6 +190,7 @@ def satisfied(release: Release, frame: pd.DataFrame, y: Any) -> None:
 
 @given(tables(), pipelines(), st.booleans())
 @thorough(30)
+@pytest.mark.slow
 def test_a_release_of_a_pipeline_predicts_as_the_pipeline_and_is_true(people: Any, pipeline: Any, some: bool) -> None:
     frame, y = people
     model = fitted(pipeline, frame, y)

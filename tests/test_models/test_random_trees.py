@@ -195,6 +195,7 @@ def crowd(n: int = 20_000, seed: int = 0) -> Training:
 STATED = Domains({"a": ("x", "y", "z"), "c": ("u", "v"), "Y": ("no", "yes")}, {"b": (-1.0, 1.0), "d": (0.0, 8.0)})
 
 
+@pytest.mark.slow
 def test_what_a_node_asks_is_uniform() -> None:
     trees = random_trees(crowd(300), RandomTrees(1600, 2, 1.0, 0, seed=7), STATED).trees
     roots = [question(tree.root) for tree in trees]

@@ -125,6 +125,7 @@ def test_a_query_predicts_as_the_examples_do(path):
 
 @given(cases(), st.integers(0, 99))
 @thorough(25)
+@pytest.mark.slow
 def test_a_query_predicts_as_any_release_does(case, seed):
     assert_same_predictions(case.release, rows(case.release, 20, seed))
 

@@ -70,6 +70,7 @@ def test_table_a1(name: str) -> None:
     assert compared("depth", TABLE_A1[name], rows) in page()
 
 
+@pytest.mark.slow
 def test_table_a1_of_adult_at_depth_7() -> None:
     found = measured(ADULT, forest(ADULT))
     assert (found["people"].mean, found["leaves"].mean) == pytest.approx((1957.4, 35.2))

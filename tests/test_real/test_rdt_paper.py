@@ -145,6 +145,7 @@ def test_ten_trees_of_adult_are_as_good_as_printed(data: None) -> None:
     assert np.mean(found) == pytest.approx(0.816, abs=0.025)
 
 
+@pytest.mark.slow
 def test_noise_in_place_of_suppression_learns_as_well(data: None) -> None:
     noise = import_module("papers.waseda_2025.noise")
     split = protocol.Split.of(protocol.load("mushroom"), 0)

@@ -3,13 +3,28 @@
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from maxent.solvers.copies import Copies, WorkerLost, can_fork, nothing
 from maxent.solvers.solve.dask_cluster import _sharing
+
+
+@pytest.mark.slow
+def test_nothing_is_skipped_here_in_a_process_of_its_own():
+    """Other tests may have left threads to this one, which then makes no copies."""
+    if sys.platform != "linux":
+        pytest.skip("copies of a process are made on Linux")
+    names = [str(Path(__file__).with_name(name)) for name in ("test_copies.py", "test_jobs.py")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", "cop", *names]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+    assert "SKIPPED" not in done.stdout
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ def test_the_likelihood_alone_decides_where_there_are_very_many_draws() -> None:
         assert size > 0
 
 
+@pytest.mark.slow
 def test_it_is_closer_to_the_truth_than_intervals() -> None:
     """Mean divergence of the true classes' shares, over forests of people whose classes depend on what is split."""
     nearer = []

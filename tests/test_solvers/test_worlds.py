@@ -123,6 +123,7 @@ def test_everybody_in_the_examples_is_determined_by_the_choice_of_splits(
     assert found.low.tolist() == found.high.tolist() == people
 
 
+@pytest.mark.slow
 def test_the_level_is_named_where_it_proves() -> None:
     found = maxent.bounds(EXAMPLES / "d2" / "tree.json", EXAMPLES / "d2" / "qi.csv")
     assert found.status == "proved"

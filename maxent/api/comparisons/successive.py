@@ -1,4 +1,4 @@
-"""The difference of two successive releases: what they tell together of those who joined, left or stayed."""
+"""What two successive releases tell together: of those who joined, who left and who stayed."""
 
 from __future__ import annotations
 
