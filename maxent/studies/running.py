@@ -13,7 +13,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.scratch import scratch
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
-from maxent.solvers.copies import WorkerLost, deaf, serve
+from maxent.solvers.copies import WorkerLost, deaf, kill, serve
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
 from maxent.solvers.threads import one_thread
 from maxent.studies.data import Packed
@@ -163,6 +163,6 @@ def _processes(jobs: int) -> Iterator[Callable[..., Future[Row]]]:
     try:
         yield submit
     except BaseException:
-        executor.shutdown(wait=True, kill_workers=True)
+        kill(executor)
         raise
     executor.shutdown(wait=True)

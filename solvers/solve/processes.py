@@ -18,7 +18,7 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, POLL, Clock
-from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, processes_for, serve, started
+from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, serve, started
 from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer
@@ -253,7 +253,7 @@ def pickled(
                 yield i, result
     finally:
         if running:
-            executor.shutdown(wait=True, kill_workers=True)
+            kill(executor)
 
 
 def _on_cluster(

@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from contested import contested
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import ShutdownExecutorError
 
 import maxent
 from maxent.api.adversary import estimate as engine
 from maxent.models.errors import MaxentError
 from maxent.solvers import copies, forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.copies import can_fork, deaf, processes_for
+from maxent.solvers.copies import can_fork, deaf, kill, processes_for
 from maxent.solvers.solve import processes
 from maxent.solvers.solve.processes import forked
 
@@ -234,3 +236,16 @@ def test_no_signal_is_handled_while_a_process_starts(others):
     finally:
         signal.signal(signal.SIGINT, before)
         over.set()
+
+
+@pytest.mark.filterwarnings("error")
+def test_processes_are_killed_while_a_call_waits_to_be_handed_to_them(tmp_path):
+    """The thread of joblib's that hands them out would fail at it, and what it holds would not be given back."""
+    executor = ProcessPoolExecutor(max_workers=1)
+    begun = tmp_path / "begun"
+    executor.submit(lambda: (begun.touch(), time.sleep(600)))
+    calls = [executor.submit(time.sleep, 600) for _ in range(3)]  # three fill the queue that the process takes from
+    while not begun.exists():
+        time.sleep(0.01)
+    kill(executor)
+    assert all(isinstance(call.exception(timeout=60), ShutdownExecutorError) for call in calls)

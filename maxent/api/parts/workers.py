@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole
 from maxent.solvers.clock import POLL
-from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, nothing, processes_for, serve
+from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, kill, nothing, processes_for, serve
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
 from maxent.solvers.threads import one_thread
 
@@ -121,7 +121,7 @@ def _elsewhere(
         raise WorkerLost(text) from error
     finally:
         if running:
-            executor.shutdown(wait=True, kill_workers=True)
+            kill(executor)
 
 
 def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
