@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from strategies import Case, Draw, cases, populations, styles
 
 import maxent
 from maxent.api.parts import estimate as engine
+from maxent.api.parts.by_leaf import opened
 from maxent.models.tables.parts import pieces, runs
 
 OTHER = {"seconds", "parts", "notes"}
@@ -40,6 +43,24 @@ def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, ob
     parquet.write_table(pa.Table.from_pandas(frame[names], preserve_index=False), qi, row_group_size=rows)
     frame.to_csv(known, index=False)
     return {"qi": str(qi), **({"truth": str(known)} if truth else {})}
+
+
+@contextmanager
+def few_rows(draw: Draw, module: Any) -> Iterator[None]:
+    """Calls in parts, which begin in a module, of a few rows at a time: files in pieces, keys of one word or more."""
+    with (
+        mock.patch.object(module, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
+        mock.patch.object(pieces, "SMALLEST", 7),
+        mock.patch.object(runs, "_FITS", draw(st.sampled_from([2**62, 40]))),
+    ):
+        yield
+
+
+def bits(call: Any, *given: Any, **options: Any) -> tuple[Any, list[bytes]]:
+    """The summary and the files of an audit or of bounds in groups of two rows."""
+    with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(opened, "GROUP", 2):
+        found = call(*given, **options)
+    return {**found.summary, "seconds": 0}, [path.read_bytes() for path in found.files]
 
 
 def same(found: Any, expected: Any, place: str = "summary") -> None:
@@ -68,8 +89,7 @@ def by_values(frame: Any, case: Case) -> Any:
 
 def check_numbers(data: Any, case: Case) -> None:
     """Whether an estimate in parts of random releases and people has the numbers of one in one piece."""
-    rows, most = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 20))
-    truth = data.draw(st.booleans())
+    rows, truth = data.draw(st.integers(1, 30)), data.draw(st.booleans())
     knowledge = data.draw(st.sampled_from(["label,rate,counts", None]))
     options: dict[str, Any] = {"knowledge": knowledge, "top": data.draw(st.integers(1, 4))}
     with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
@@ -77,11 +97,7 @@ def check_numbers(data: Any, case: Case) -> None:
         folder = Path(temporary)
         given: dict[str, Any] = written(case, folder, rows=rows, truth=truth)
         whole = maxent.estimate(case.release, **given, **options)
-        with (
-            mock.patch.object(engine, "rows_at_a_time", return_value=most),
-            mock.patch.object(pieces, "SMALLEST", 7),
-            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
-        ):
+        with few_rows(data.draw, engine):
             parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
         assert isinstance(parts, maxent.EstimateInParts)
         same(parts.summary, whole.summary)

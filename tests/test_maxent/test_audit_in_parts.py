@@ -3,20 +3,18 @@
 import json
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import cells, public, same, written
+from parted import bits, cells, few_rows, public, same, written
 from strategies import thorough
 
 import maxent
 from maxent.__main__ import main
 from maxent.api.parts.by_leaf import opened
 from maxent.models.errors import InvalidInput
-from maxent.models.tables.parts import pieces, runs
 from maxent.results.reliability import unwarned
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -56,11 +54,7 @@ def check_numbers(data):
                 options["risk"] = False
         call = {"qi": given["qi"], "control": controls, **options}
         whole = maxent.audit_release(case.release, **call)
-        with (
-            mock.patch.object(opened, "rows_at_a_time", return_value=data.draw(st.integers(1, 20))),
-            mock.patch.object(pieces, "SMALLEST", 7),
-            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
-        ):
+        with few_rows(data.draw, opened):
             parts = maxent.audit_in_parts(case.release, folder=folder / "out", **call)
         assert isinstance(parts, maxent.AuditInParts)
         found = parts.summary
@@ -134,18 +128,12 @@ def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, call, complain
     assert list(tmp_path.iterdir()) == []
 
 
-def made(folder, **options):
-    """An audit in parts of a few rows each: its summary, and its files."""
-    with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(opened, "GROUP", 2):
-        found = maxent.audit_in_parts(D1 / "tree.json", str(D1 / "qi.csv"), folder, **options)
-    return found.summary, [path.read_bytes() for path in found.files]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "local:2"}])
 def test_workers_change_no_bit(tmp_path, options):
     if "dask" in options:
         pytest.importorskip("distributed")
-    here = made(tmp_path / "here")
+    given = D1 / "tree.json", str(D1 / "qi.csv")
+    here = bits(maxent.audit_in_parts, *given, tmp_path / "here")
     assert len(here[1]) > 2
-    assert here == made(tmp_path / "there", **options)
+    assert here == bits(maxent.audit_in_parts, *given, tmp_path / "there", **options)

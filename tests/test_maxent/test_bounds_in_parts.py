@@ -3,21 +3,19 @@
 import json
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import public, same, written
+from parted import bits, few_rows, public, same, written
 from strategies import thorough
 
 import maxent
 from maxent.__main__ import main
 from maxent.api.parts.by_leaf import opened
 from maxent.models.errors import InvalidInput
-from maxent.models.tables.parts import pieces, runs
 from maxent.results.reliability import unwarned
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -51,11 +49,7 @@ def check_bounds(data):
             if options["knowledge"] is not None:
                 options["knowledge"] += ",marginal"
         whole = maxent.bounds(case.release, qi, level="closed", **options)
-        with (
-            mock.patch.object(opened, "rows_at_a_time", return_value=data.draw(st.integers(1, 20))),
-            mock.patch.object(pieces, "SMALLEST", 7),
-            mock.patch.object(runs, "_FITS", data.draw(st.sampled_from([2**62, 40]))),
-        ):
+        with few_rows(data.draw, opened):
             parts = maxent.bounds_in_parts(case.release, qi, folder / "out", **options)
         assert isinstance(parts, maxent.BoundsInParts)
         found, expected = parts.summary, whole.summary
@@ -123,18 +117,12 @@ def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, options, compl
     assert list(tmp_path.iterdir()) == []
 
 
-def made(folder, **options):
-    """Bounds in parts of a few rows each: their summary, and files."""
-    with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(opened, "GROUP", 2):
-        found = maxent.bounds_in_parts(D1 / "tree.json", str(D1 / "qi.csv"), folder, **options)
-    return {**found.summary, "seconds": 0}, [path.read_bytes() for path in found.files]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "local:2"}])
 def test_workers_change_no_bit(tmp_path, options):
     if "dask" in options:
         pytest.importorskip("distributed")
-    here = made(tmp_path / "here")
+    given = D1 / "tree.json", str(D1 / "qi.csv")
+    here = bits(maxent.bounds_in_parts, *given, tmp_path / "here")
     assert len(here[1]) > 2
-    assert here == made(tmp_path / "there", **options)
+    assert here == bits(maxent.bounds_in_parts, *given, tmp_path / "there", **options)

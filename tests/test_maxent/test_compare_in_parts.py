@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parted import public, same, written
+from parted import few_rows, public, same, written
 from strategies import thorough
 
 import maxent
@@ -19,7 +19,6 @@ from maxent.__main__ import main
 from maxent.api.parts import estimate as engine
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Tree
-from maxent.models.tables.parts import pieces
 from maxent.results.reliability import unwarned
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -55,10 +54,7 @@ def check_rows(data):
         releases = {"plain": case.release, "root": coarser(case.release)}
         call = {**given, "test": folder / "test.csv", **options}
         whole = maxent.compare(releases, **call)
-        with (
-            mock.patch.object(engine, "rows_at_a_time", return_value=data.draw(st.integers(1, 20))),
-            mock.patch.object(pieces, "SMALLEST", 7),
-        ):
+        with few_rows(data.draw, engine):
             parts = maxent.compare(releases, **call, memory="1GB")
         found, expected = parts.summary, whole.summary
         for one, other in zip(found["releases"], expected["releases"], strict=True):

@@ -10,28 +10,18 @@ import numpy as np
 
 from maxent.api.adversary.audit import Attacking, audit_read
 from maxent.api.adversary.estimate import Progress, Solving
-from maxent.api.case import Published, Tables, read_case
+from maxent.api.case import Published, Tables
 from maxent.api.parts.by_leaf.audit_result import AuditInParts
-from maxent.api.parts.by_leaf.opened import (
-    case_of_leaves,
-    groups_for,
-    named,
-    opened_and_linked,
-    resources_of,
-    scanned_people,
-    told,
-    written_whole,
-)
-from maxent.api.parts.by_leaf.rows import Writing, row_of_leaf, table_of, write_group
+from maxent.api.parts.by_leaf.opened import Opened, groups_for
+from maxent.api.parts.by_leaf.rows import OfLeaves, row_of_leaf, table_of
 from maxent.api.parts.folder import InParts
-from maxent.api.parts.linked import check_fits, links_of_attacks
-from maxent.api.parts.posteriors import pickled
-from maxent.api.parts.scan import Resources, Scanned
+from maxent.api.parts.linked import links_of_attacks
+from maxent.api.parts.scan import Scanned
 from maxent.attacks.audit import Audit
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.tables import people_table
 from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reading, reader_of
+from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source
 from maxent.models.trees.printed_rates import Rounding
@@ -118,38 +108,31 @@ def audit_tables(
         As there.
     """
     attacks.check(tables.qi, facts=tables.facts, count=tables.count, control=tables.control)
-    tell = progress or (lambda text, done, total: None)
-    reader = reader_of(tables.reading)
-    opened, linked = opened_and_linked(published, tables, links_of_attacks, target, reader)
-    if linked:
-        case = read_case(opened, tables, target, **attacks.of_trees(tables))
-        check_fits(case, linked, where.memory)
-        whole = audit_read(case, attacks)
+    opened = Opened.of(published, tables, links_of_attacks, target, where, progress)
+    if opened.linked:
+        whole = audit_read(opened.together(**attacks.of_trees(tables)), attacks)
         if (frame := whole.individuals) is not None:
-            written_whole(frame, where)
+            opened.write_whole(frame)
         return whole
-    with resources_of(where, how) as with_:
-        scanned = scanned_people(opened, tables, reader, with_, where.memory, tell)
-        case, leaf = case_of_leaves(opened, tables, reader, scanned)
-        found = audit_read(case, attacks)
+    with opened.resources(how) as with_:
+        scanned = opened.scanned(with_)
+        table, leaf = scanned.table()
+        found = audit_read(opened.case(table), attacks)
         assert isinstance(found, Audit)
-        files = () if where.folder is None else _written(found, leaf, scanned, where, with_, tell)
+        files: tuple[Path, ...] = ()
+        if where.folder is not None:
+            names, rows = _people(found, leaf, scanned)
+            files = opened.written("people", names, rows, scanned, groups_for(scanned, with_), with_)
         return AuditInParts.of(found, len(leaf), where.folder, files)
 
 
-def _written(
-    found: Audit, leaf: IntArray, scanned: Scanned, where: InParts, with_: Resources, tell: Progress
-) -> tuple[Path, ...]:
-    """Write what is found of the people of every leaf."""
+def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], OfLeaves]:
+    """What is found of the people of every leaf, and the names of all columns; ``leaf`` is that of each row."""
     frame = people_table(found)
     assert found.people is not None
     assert frame is not None
     in_order = leaf[np.argsort(found.people.lines, kind="stable")]
-    at = row_of_leaf(in_order, len(scanned.people))
     first = len(scanned.coded.attributes) + 1
     kinds = (*OF_TREE * len(found.trees), *OF_PEOPLE)
     columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(kinds))
-    names, levels = tuple(map(str, frame.columns)), scanned.coded.levels
-    job = Writing(scanned.runs, scanned.packing, levels, names, columns, at, with_.folder)
-    path, groups = pickled(job, with_.folder / "found"), groups_for(scanned, with_)
-    return named(with_.workers.map(write_group, [(g, path) for g in groups], told(tell, "writing people")), where)
+    return tuple(map(str, frame.columns)), OfLeaves(columns, row_of_leaf(in_order, len(scanned.people)))

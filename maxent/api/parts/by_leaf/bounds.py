@@ -10,39 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxent.api.adversary.bounds import bounds_case
 from maxent.api.adversary.estimate import Progress, Solving
 from maxent.api.adversary.proving import Proving
-from maxent.api.case import Case, Published, Tables, read_case
+from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.parts.by_leaf.alike import Alike, alike_of, joined
 from maxent.api.parts.by_leaf.bounds_result import BoundsInParts
-from maxent.api.parts.by_leaf.opened import (
-    groups_for,
-    named,
-    opened_and_linked,
-    resources_of,
-    scanned_people,
-    told,
-    written_whole,
-)
-from maxent.api.parts.folder import InParts, PartFile
-from maxent.api.parts.linked import check_fits, links_of
-from maxent.api.parts.posteriors import ROWS, pickled, unpickled
-from maxent.api.parts.scan import Resources, Scanned
+from maxent.api.parts.by_leaf.opened import Opened, groups_for
+from maxent.api.parts.folder import InParts
+from maxent.api.parts.linked import links_of
+from maxent.api.parts.scan import Scanned
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reading, reader_of
+from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import Source
-from maxent.models.tables.parts.groups import Group, read_group
-from maxent.models.tables.parts.runs import Packing
+from maxent.models.tables.parts.runs import Rows
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.bounds import ProvedBounds
@@ -137,33 +126,32 @@ def bounds_tables(
         found = "worlds or witnesses" if how.level == CLOSED else how.level
         raise invalid("options", ARGUMENT, "level", f"{CLOSED}, where people are taken in parts", found)
     known.check()
-    tell = progress or (lambda text, done, total: None)
-    reader = reader_of(tables.reading)
-    opened, linked = opened_and_linked(published, tables, links_of, target, reader)
-    if linked:
+    opened = Opened.of(published, tables, links_of, target, where, progress)
+    if opened.linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
-        case = read_case(opened, tables, target, **options)
-        check_fits(case, linked, where.memory)
-        whole = bounds_case(case, known, how)
-        written_whole(whole.frame(), where)
+        whole = bounds_case(opened.together(**options), known, how)
+        opened.write_whole(whole.frame())
         return whole
-    with resources_of(where, work) as with_:
+    with opened.resources(work) as with_:
         begin = time.perf_counter()
-        scanned = scanned_people(opened, tables, reader, with_, where.memory, tell)
+        scanned = opened.scanned(with_)
         groups = groups_for(scanned, with_)
         calls = [(group, scanned.runs) for group in groups]
-        parts = with_.workers.map(alike_of, calls, told(tell, "counting those who are alike"))
+        parts = with_.workers.map(alike_of, calls, opened.told("counting those who are alike"))
         alike = joined([each for each in parts if each is not None])
         table, order = _table(scanned, alike)
         clock = Clock(how.time_limit)
-        case = tables.with_companions(Case(opened, table), reader)
+        case = opened.case(table)
         program = replace(compile_in_time(case, _without_splits(known, tables), clock), ties=how.ties)
         compiled = time.perf_counter()
         proved = prove_alike(program, alike.times[order], clock)
         seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
         program = replace(program, table=replace(table, counts=alike.people[order]))
         own = ProvedBounds(program, proved.bounds, proved.status, CLOSED, seconds, case.noticed)
-        files = () if where.folder is None else _written(own, alike, order, scanned, groups, where, with_, tell)
+        files: tuple[Path, ...] = ()
+        if where.folder is not None:
+            names, rows = _bounds(own, alike, order)
+            files = opened.written("bounds", names, rows, scanned, groups, with_)
         leaves = int((scanned.people > 0).sum())
         result = BoundsInParts.of(own, alike.times[order], leaves, where.folder, files)
     if not result.reliable:
@@ -193,64 +181,40 @@ def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Writing:
-    """What is written of every group.
+class BoundsOfAlike:
+    """Bounds ``low`` and ``high`` of those ``alike``, and the level ``by`` which they are proved, (n, n_classes)."""
 
-    Bounds ``low`` and ``high`` of those ``alike``, and the level ``by`` which they are proved, (n, n_classes). The
-    rest is as in `maxent.api.parts.by_leaf.rows.Writing`.
-    """
-
-    runs: tuple[str, ...]
-    packing: Packing
-    levels: tuple[npt.NDArray[Any], ...]
-    names: tuple[str, ...]
     classes: tuple[str, ...]
     alike: Alike
     low: FloatArray
     high: FloatArray
     by: IntArray
-    folder: Path
+
+    @property
+    def each(self) -> int:
+        """A row for each class."""
+        return len(self.classes)
+
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+        import pyarrow as pa
+
+        return [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.string()]
+
+    def columns(self, rows: Rows) -> list[Any]:
+        """People, class and bounds of some quasi-identifiers."""
+        import pyarrow as pa
+
+        at = self.alike.rows(rows.leaf.astype(np.int64), rows.count)
+        names = pa.array(self.classes, pa.string()).take(pa.array(np.tile(np.arange(self.each), len(rows))))
+        by = pa.array(level_names()).take(pa.array(self.by[at].ravel()))
+        return [np.repeat(rows.count, self.each), names, self.low[at].ravel(), self.high[at].ravel(), by]
 
 
-def write_bounds(group: Group, path: Path) -> str | None:
-    """Write the bounds of a group as the `Writing` in a file says: the path of the file, None without people."""
-    import pyarrow as pa
-
-    how: Writing = unpickled(path)
-    rows = read_group(how.runs, group)
-    if rows is None or not len(rows):
-        return None
-    kinds = [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.string()]
-    file = PartFile(how.folder, how.names, how.levels, kinds)
-    n_classes, classes, levels = len(how.classes), pa.array(how.classes, pa.string()), pa.array(level_names())
-    many = max(ROWS // n_classes, 1)
-    for begin in range(0, len(rows), many):
-        here = slice(begin, begin + many)
-        count = rows.count[here]
-        at = how.alike.rows(rows.leaf[here].astype(np.int64), count)
-        codes = np.repeat(how.packing.unpack(rows.words[:, here]), n_classes, axis=0)
-        names = classes.take(pa.array(np.tile(np.arange(n_classes), len(count))))
-        by = levels.take(pa.array(how.by[at].ravel()))
-        file.add(codes, [np.repeat(count, n_classes), names, how.low[at].ravel(), how.high[at].ravel(), by])
-    return file.closed()
-
-
-def _written(
-    found: ProvedBounds,
-    alike: Alike,
-    order: IntArray,
-    scanned: Scanned,
-    groups: Iterable[Group],
-    where: InParts,
-    with_: Resources,
-    tell: Progress,
-) -> tuple[Path, ...]:
-    """Write the bounds of everybody; row i of ``found`` is row ``order[i]`` of those alike."""
-    own = [attribute.name for attribute in scanned.coded.attributes]
+def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], BoundsOfAlike]:
+    """The bounds of everybody, and the names of all columns; row i of ``found`` is row ``order[i]`` of those alike."""
+    own = [attribute.name for attribute in found.program.table.attributes]
     names = (*own, *own_names(["count", "class", "low", "high", "proved_by"], own))
     back = np.argsort(order)
-    classes, levels = found.program.release.target.classes, scanned.coded.levels
     bounds = found.low[back], found.high[back], found.proved_by[back]
-    job = Writing(scanned.runs, scanned.packing, levels, names, classes, alike, *bounds, with_.folder)
-    path = pickled(job, with_.folder / "bounds")
-    return named(with_.workers.map(write_bounds, [(g, path) for g in groups], told(tell, "writing bounds")), where)
+    return names, BoundsOfAlike(found.program.release.target.classes, alike, *bounds)

@@ -1,11 +1,11 @@
-"""Rows about people that are those of their leaves: written group by group."""
+"""Rows about people that follow from their leaves: written group by group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,43 +17,78 @@ from maxent.models.tables.parts.groups import Group, read_group
 from maxent.models.tables.parts.runs import Packing, Rows
 
 
+class Found(Protocol):
+    """What is found of people, as columns after those of their attributes; pickled, for workers."""
+
+    @property
+    def each(self) -> int:
+        """Rows of a quasi-identifier."""
+
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+
+    def columns(self, rows: Rows) -> list[Any]:
+        """The columns of some quasi-identifiers, ``each`` rows of one after the other: arrays of numpy or pyarrow."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfLeaves:
+    """The ``count`` of a quasi-identifier, and row ``at[leaf]`` of a pyarrow Table, which is about its leaf."""
+
+    table: Any
+    at: IntArray
+
+    @property
+    def each(self) -> int:
+        """One row."""
+        return 1
+
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+        import pyarrow as pa
+
+        return [pa.int64(), *self.table.schema.types]
+
+    def columns(self, rows: Rows) -> list[Any]:
+        """The columns of some quasi-identifiers."""
+        import pyarrow as pa
+
+        return [rows.count, *self.table.take(pa.array(self.at[rows.leaf])).columns]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Writing:
     """What is written of every group.
 
-    ``names`` are those of all columns: attributes, ``count``, and those of ``found``, a pyarrow Table whose row
-    ``at[leaf]`` is about the people of a leaf. ``levels`` are what the codes of attributes mean; files go to the
-    ``folder``.
+    ``names`` are those of all columns: attributes, and what was ``found``. ``levels`` are what the codes of attributes
+    mean; files go to the ``folder``.
     """
 
     runs: tuple[str, ...]
     packing: Packing
     levels: tuple[npt.NDArray[Any], ...]
     names: tuple[str, ...]
-    found: Any
-    at: IntArray
+    found: Found
     folder: Path
 
 
 def write_group(group: Group, path: Path) -> str | None:
     """Write a group as the `Writing` in a file says: the path of the file, None for a group without people."""
-    import pyarrow as pa
-
     how: Writing = unpickled(path)
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
         return None
-    file = PartFile(how.folder, how.names, how.levels, [pa.int64(), *how.found.schema.types])
-    for block in blocks(rows):
-        own = how.found.take(pa.array(how.at[block.leaf]))
-        file.add(how.packing.unpack(block.words), [block.count, *own.columns])
+    each = how.found.each
+    file = PartFile(how.folder, how.names, how.levels, how.found.kinds())
+    for block in _blocks(rows, max(ROWS // each, 1)):
+        file.add(np.repeat(how.packing.unpack(block.words), each, axis=0), how.found.columns(block))
     return file.closed()
 
 
-def blocks(rows: Rows) -> Iterator[Rows]:
+def _blocks(rows: Rows, most: int) -> Iterator[Rows]:
     """Rows in blocks, each of which becomes a row group of a file."""
-    for begin in range(0, len(rows), ROWS):
-        here = slice(begin, begin + ROWS)
+    for begin in range(0, len(rows), most):
+        here = slice(begin, begin + most)
         yield Rows(rows.leaf[here], rows.words[:, here], rows.count[here])
 
 
