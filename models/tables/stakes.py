@@ -34,8 +34,9 @@ def read_stakes(
     if not problems and not len(frame.lines):
         expected = f"a row for each {decision}"
         problems.append(Problem("rows", decision, expected, f"none among {other_columns(frame.header)}"))
+    advice = f"0 where there is none: each {decision} needs one for each class"
     columns = [
-        np.append(finite(frame, each, problems, expected=f"a {unit} of at least 0", low=0.0), np.nan)[
+        np.append(finite(frame, each, problems, expected=f"a {unit} of at least 0", low=0.0, advice=advice), np.nan)[
             frame.columns[each].codes
         ]
         for each in target.classes

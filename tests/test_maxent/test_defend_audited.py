@@ -233,6 +233,8 @@ def test_time_limits_of_audits() -> None:
             defend(frame, "optimal", time_limit=1e-9, **{how: True}, **asked)
     with pytest.raises(InvalidInput, match="time_limit: expected none without audits"):
         defend(frame, "optimal", time_limit=5, **asked)
+    with pytest.raises(InvalidInput, match="audits: expected none without audits"):
+        defend(frame, "optimal", audits=5, **asked)
     with pytest.raises(InvalidInput, match="time_limit: expected None or a number above 0"):
         defend(frame, "optimal", time_limit=0, audited=True, **asked)
 

@@ -213,6 +213,14 @@ def test_it_is_a_parameter_of_the_estimator() -> None:
     assert leaves[0] > leaves[1] > leaves[2] == 1
 
 
+def test_folds_are_predicted_from_what_is_published() -> None:
+    frame = people()
+    asked: dict[str, Any] = {"target": "y", "qi": QI, "k": 3, "max_depth": 4, "complexity_folds": 4, "seed": 0}
+    asked["objective"] = "impurity"
+    exact, coarse = (defend(frame, "optimal", round_counts=base, **asked).rows[0] for base in (None, 40))
+    assert coarse["folds_loss"] != exact["folds_loss"]  # a Brier score is about shares
+
+
 def test_a_grown_tree_has_leaves_that_are_worth_their_cost() -> None:
     training = trained(people(n=300))
     small = optimal_tree(training, Limits(k=3, complexity=0.02), 2)

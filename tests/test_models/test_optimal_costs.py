@@ -122,6 +122,9 @@ def test_costs_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (row["objective"], row["reached"], row["best_possible"]) == ("cost", pytest.approx(1 / 3), row["reached"])
     with pytest.raises(InvalidInput, match=r"well.*column"):
         defend(frame, "optimal", cost=pd.DataFrame({"ill": [1.0]}), **columns)
+    empty = pd.DataFrame({"decision": ["a"], "ill": [None], "well": ["1"]})
+    with pytest.raises(InvalidInput, match=r"a cost of at least 0 \(0 where there is none: each decision needs one"):
+        defend(frame, "optimal", cost=empty, **columns)
     with pytest.raises(InvalidInput, match="cost: expected a table of costs"):
         defend(frame, "optimal", objective="cost", **columns)
     with pytest.raises(InvalidInput, match="objective"):

@@ -134,3 +134,5 @@ def test_nothing_more_is_inferred_of_people_in_removed_leaves() -> None:
     assert result.disclosure.certain == 0
     with pytest.raises(InvalidInput, match="remove"):
         OptimalSubtree(grow=True, remove=True).fit(frame, y)
+    with pytest.raises(InvalidInput, match="remove: expected True or False, found 'yes'"):
+        OptimalSubtree(remove="yes").fit(frame, y)

@@ -189,7 +189,7 @@ def publish_audited(
 def _passed(method: Any, training: Training, search: BestFirst, clock: Clock, progress: Progress | None) -> Passed:
     """The subtree that passes of those that a method searches."""
     audit = audit_of(training, method.limits, clock)
-    return best_audited(search, audit, method, method.audits, progress, clock)
+    return best_audited(search, audit, method, method.most_audits, progress, clock)
 
 
 def _counted(passed: Sequence[Passed], unanswered: int = 0) -> dict[str, int]:
@@ -246,7 +246,8 @@ def _publish_chosen(
     if release.defense is not None:
         kept = {**release.defense.parameters, **method.limits.as_dict()}  # those that only the audit looked at, too
         release = replace(release, defense=replace(release.defense, parameters=kept))
-    return release, {**row, **_counted(passed, len(late)), **{name: getattr(chosen, name) for name in said}}
+    own = {name: getattr(chosen, name) for name in said}
+    return release, {**row, **_counted(passed, len(late)), **own, "stated_more": own != tried[0]}
 
 
 def _search(method: Any, training: Training, grown: Release) -> BestFirst:

@@ -107,7 +107,7 @@ def publish_forest(
     def judged(release: Release) -> Broken | None:
         return audit(restate(release, method.publish))
 
-    found = greedy_forest(options, judged, training, method.audits, progress, clock)
+    found = greedy_forest(options, judged, training, method.most_audits, progress, clock)
     release = together(found.members)
     published, row = method.row_of(training, forest, Searched(release, found.reached, 1.0))
     own = {"trees": len(found.members), "trees_before": len(forest.trees), "audits": found.audits}

@@ -23,7 +23,7 @@ from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruned_trees import PlainTree
 from maxent.models.errors import Problem, invalid
 from maxent.models.induction.inducers import induce
-from maxent.models.parameters import picked, problems_of
+from maxent.models.parameters import no_flag, picked, problems_of
 from maxent.models.reading import reader_of
 from maxent.models.release import Release
 from maxent.models.rounding.parameters import Rounding
@@ -78,6 +78,8 @@ class OptimalSubtree(PlainTree):
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         yield from problems_of(self._limits())
+        for name in ("grow", "remove"):
+            yield from no_flag(name, getattr(self, name))
         yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
         yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
         yield from rounding_conflicts(self.round_counts, self.cost, self.remove)
@@ -92,11 +94,10 @@ class OptimalSubtree(PlainTree):
         growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
         grown = induce(training, growth)
         limits = self._limits()
-        stated: Any = {"remove": self.remove, "publish": self.publish}
+        stated: Any = {"remove": self.remove, "publish": self.publish, "rounded": picked(Rounding, self).rounded}
         stated["hierarchies"] = read_hierarchies(self.hierarchies, reader_of(self.reading))
         if limits.complexity_folds is not None:
             chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
             limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)
-        rounded = picked(Rounding, self).rounded
-        found = optimal_subtree(grown, limits, training, criterion=self.criterion, rounded=rounded, **stated)
+        found = optimal_subtree(grown, limits, training, criterion=self.criterion, **stated)
         return self._stating(found.release)

@@ -35,6 +35,9 @@ MEASURES: Mapping[Objective, str] = {
 }
 """Objective -> what a better tree would have."""
 
+AUDITS = 20
+"""Subtrees that are audited best first, unless another number is asked for."""
+
 _limit = partial(same, Limits)
 
 
@@ -63,7 +66,12 @@ class BestSubtree(InducedTree):
     audited: bool = parameter(
         False, "Audit the best subtree with all that it states, and go on with the next best until one passes."
     )
-    audits: int = parameter(20, "Most subtrees that are audited best first.", whole(1, "subtrees"), grid=False)
+    audits: int | None = parameter(
+        None,
+        "Most subtrees that are audited best first, with audited, choose or a forest to start from; default: 20.",
+        whole(1, "subtrees"),
+        grid=False,
+    )
     time_limit: float | None = parameter(
         None,
         "Time after which no trial begins, nor goes on, of subtrees that are audited; then the best so far counts.",
@@ -127,6 +135,11 @@ class BestSubtree(InducedTree):
             yield from ({"grow": True, "max_depth": depth, "k": k, **kept} for depth in (2, 3) for k in wanted.ks[:2])
 
     @property
+    def most_audits(self) -> int:
+        """How many subtrees are audited best first at the most."""
+        return AUDITS if self.audits is None else self.audits
+
+    @property
     def limits(self) -> Limits:
         """The limits."""
         found: Limits = picked(Limits, self)
@@ -163,9 +176,10 @@ class BestSubtree(InducedTree):
         return self._searched(training, grown).release
 
     def publish_from(self, training: Training, grown: Any, progress: Progress | None = None) -> tuple[Release, Row]:
-        if self.time_limit is not None:
-            expected = "none without audits (audited, choose, or a forest to start from)"
-            raise invalid("options", ARGUMENT, "time_limit", expected, f"{self.time_limit:g}")
+        for name in ("audits", "time_limit"):
+            if (given := getattr(self, name)) is not None:
+                expected = "none without audits (audited, choose, or a forest to start from)"
+                raise invalid("options", ARGUMENT, name, expected, f"{given:g}")
         settled, row = self.settled(training, progress)
         found = settled._searched(training, grown, progress)
         release, own = settled.row_of(training, found.release if grown is None else grown, found)
@@ -178,8 +192,8 @@ class BestSubtree(InducedTree):
         from maxent.models.defenses.optimal.complexity.folds import validated
 
         found = validated(
-            training, self.origin, self.limits, remove=self.remove, publish=self.publish,
-            hierarchies=self.hierarchies, seed=self.seed or 0, progress=progress,
+            training, self.origin, self.limits, remove=self.remove, publish=self.publish, hierarchies=self.hierarchies,
+            rounded=self.rounding.rounded, seed=self.seed or 0, progress=progress,
         )  # fmt: skip
         row = {"chosen_complexity": found.complexity, "folds_loss": found.loss, "folds_loss_without": found.without}
         return replace(self, complexity=found.complexity, complexity_folds=None), row
@@ -257,8 +271,7 @@ class BestSubtree(InducedTree):
             if "criterion" in row:
                 by = "says" if row["criterion"] == "stated" else "does not say"
                 base = row["round_counts"]
-                most = row["publish"] == "counts" and row["criterion"] == "stated" and base is None
-                more = "" if most else "; of what states more, none that was found passes with a tree as good"
+                more = "; of what states more, none that was found passes with a tree as good" * row["stated_more"]
                 what = row["publish"] + ("" if base is None else f" rounded to multiples of {base}")
                 yield f"chosen: leaves state {what}, and the release {by} what splits were chosen by{more}"
 

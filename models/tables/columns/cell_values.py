@@ -97,8 +97,11 @@ def finite(
     high: float = np.inf,
     whole: bool = False,
     optional: bool = False,
+    advice: str = "impute missing ones or drop their rows, since no tree can route them",
 ) -> FloatArray:
     """Read the values of a column as finite numbers in [low, high], ``whole`` ones if asked for.
+
+    ``advice`` is what to do about cells without a value, unless these are ``optional``.
 
     Returns
     -------
@@ -109,7 +112,6 @@ def finite(
     result = numbers(column, low=low, high=high, whole=whole)
     bad = np.append(np.isnan(result), True)
     if bad[column.codes].any():
-        advice = "impute missing ones or drop their rows, since no tree can route them"
         missing = None if optional else f"{expected} ({advice})"
         problems += refused(frame, name, bad, column.texts(), expected, missing)
     return result

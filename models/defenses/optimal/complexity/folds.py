@@ -27,6 +27,8 @@ from maxent.models.defenses.optimal.places import priced
 from maxent.models.defenses.optimal.subtree import searchable, searched
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release
+from maxent.models.rounding.round_counts import round_counts
+from maxent.models.rounding.rounded import Rounded
 from maxent.models.tables.folds import stratified
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
@@ -59,6 +61,7 @@ def validated(
     remove: bool = False,
     publish: Publish = "counts",
     hierarchies: Mapping[str, HierarchySource] | None = None,
+    rounded: Rounded | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Validated:
@@ -70,10 +73,10 @@ def validated(
     grow : callable
     limits : Limits
         With ``complexity_folds``.
-    remove, publish, hierarchies
-        As for `maxent.models.defenses.optimal.subtree.optimal_subtree`.
+    remove, publish, hierarchies, rounded
+        As for `maxent.models.defenses.optimal.subtree.optimal_subtree`. Predictions are made from rounded counts.
     seed : int
-        Of the folds, which are stratified by the class.
+        Of the folds, which are stratified by the class, and of rounding by chance.
     progress : callable, optional
 
     Raises
@@ -86,7 +89,7 @@ def validated(
         expected = f"at most {len(training)}, the number of records"
         raise invalid("options", ARGUMENT, "complexity_folds", expected, f"{folds}")
     limits = with_costs(replace(limits, complexity_folds=None), training.target)
-    asked: dict[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies}
+    asked: dict[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies, "rounded": rounded}
     whole, _ = searchable(grow(training), limits, training, **asked)
     tried = complexities(whole)
     if len(tried) < 2:
@@ -105,6 +108,7 @@ def validated(
             if chosen is None:  # whatever a leaf costs
                 break
             release = restate(searched(grown, limits, part, chosen, "unstated").release, publish)
+            release = release if rounded is None else round_counts(release, rounded, seed)
             losses[i] += _loss(release, tested, limits)
         else:
             people += len(tested)
