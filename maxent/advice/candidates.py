@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from maxent.models.arrays import FloatArray
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.registry import asked_for, method_names, methods
@@ -33,11 +34,14 @@ class Candidate:
         told = (f"{name}={value}" for name, value in self.options if name not in OF_THE_CALL)
         return " ".join([self.method, *told])
 
-    def asked(self, seed: int) -> Method:
-        """The method with its parameters, and the seed where it takes one."""
-        options = dict(self.options)
-        if "seed" in parameters_of(methods()[self.method]):
+    def asked(self, seed: int, cost: FloatArray | None = None) -> Method:
+        """The method with its parameters, and the seed and the costs where it takes them."""
+        options: dict[str, Any] = dict(self.options)
+        takes = parameters_of(methods()[self.method])
+        if "seed" in takes:
             options["seed"] = seed
+        if "cost" in takes and cost is not None:
+            options["cost"] = cost
         return asked_for(self.method, options)[0]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from maxent.advice.text import number_words
+from maxent.advice.standing import gained
+from maxent.advice.text import amount, number_words
 from maxent.disclosure.limits import NAMES, SHARES
 from maxent.models.text.printable import printable
 
@@ -22,7 +23,7 @@ TICKS = 5
 
 
 def picture(frontier: Row, rows: Sequence[Row]) -> str:
-    """Accuracy against what a limit is about: every candidate that was tested, the frontier, and the limit."""
+    """Accuracy, or cost, against what a limit is about: candidates that were tested, the frontier, and the limit."""
     limit, stated = frontier["limit"], frontier["stated"]
     dots = [
         (check["found"], row["level"], row["candidate"], check["status"] == "pass")
@@ -30,22 +31,23 @@ def picture(frontier: Row, rows: Sequence[Row]) -> str:
         for check in row["checks"]
         if check["id"] == limit and check["found"] is not None and row["level"] is not None
     ]
-    steps = [(point["found"], point["accuracy"]) for point in frontier["points"]]
+    by_cost = any(row["cost"] is not None for row in rows)
+    steps = [(point["found"], abs(gained(point))) for point in frontier["points"]]
     if not dots:
         return ""
     logged = limit not in SHARES
     across = _Axis([x for x, *_ in dots] + [stated], LEFT, WIDTH - RIGHT, logged=logged)
     up = _Axis([y for _, y, *_ in dots], HEIGHT - BOTTOM, TOP)
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_title(limit)}">',
-        *_grid(across, up, limit),
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_title(limit, by_cost)}">',
+        *_grid(across, up, limit, by_cost),
         f'<line class="stated" x1="{across(stated):.1f}" x2="{across(stated):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>',
     ]
     if len(steps) > 1:
         path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in steps)
         parts.append(f'<polyline class="frontier" points="{path}"/>')
     for x, y, name, within in dots:
-        words = f"{name}: {100 * y:.2f} %, {number_words(limit, x)}"
+        words = f"{name}: {amount(y, by_cost)}, {number_words(limit, x)}"
         parts.append(
             f'<circle class="{"within" if within else "beyond"}" cx="{across(x):.1f}" cy="{up(y):.1f}" r="4">'
             f"<title>{escape(printable(words))}</title></circle>"
@@ -53,8 +55,8 @@ def picture(frontier: Row, rows: Sequence[Row]) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def _title(limit: str) -> str:
-    return f"Accuracy against {NAMES[limit]}"
+def _title(limit: str, by_cost: bool) -> str:
+    return f"{'Cost' if by_cost else 'Accuracy'} against {NAMES[limit]}"
 
 
 class _Axis:
@@ -76,14 +78,14 @@ class _Axis:
         return [float(self.back(place)) for place in places]
 
 
-def _grid(across: _Axis, up: _Axis, limit: str) -> list[str]:
+def _grid(across: _Axis, up: _Axis, limit: str, by_cost: bool) -> list[str]:
     """Lines, numbers and the names of both axes."""
     foot, end = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [f'<line class="axis" x1="{LEFT}" x2="{end}" y1="{foot}" y2="{foot}"/>']
     for value in up.ticks():
-        y = up(value)
+        y, shown = up(value), f"{value:.3g}" if by_cost else f"{100 * value:.1f} %"
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="y" x="{LEFT - 6}" y="{y + 4:.1f}">{100 * value:.1f} %</text>')
+        parts.append(f'<text class="y" x="{LEFT - 6}" y="{y + 4:.1f}">{shown}</text>')
     seen = dict.fromkeys(value if limit in SHARES else float(max(round(value), 0)) for value in across.ticks())
     for value in seen:
         x = across(value)

@@ -11,7 +11,19 @@ from typing import Protocol
 from maxent.advice.picture import picture
 from maxent.advice.race import CHANCE
 from maxent.advice.standing import OUTCOMES
-from maxent.advice.text import HEADER, Advice, Row, accuracy_words, cells_of, head, limits_line, number_words, told
+from maxent.advice.text import (
+    Advice,
+    Row,
+    accuracy_words,
+    amount,
+    cells_of,
+    head,
+    header,
+    limits_line,
+    measure,
+    number_words,
+    told,
+)
 from maxent.disclosure.limits import NAMES
 from maxent.html_report.provenance import provenance
 from maxent.models.text.printable import printable
@@ -50,7 +62,8 @@ class Told(Advice, Protocol):
 
 def page(advice: Told, title: str = "", purpose: str = "") -> str:
     """The report as HTML; everything that comes from data or a call is escaped."""
-    name = title or f"The most accurate release of {advice.target} within limits"
+    best = "least costly" if advice.cost else "most accurate"
+    name = title or f"The {best} release of {advice.target} within limits"
     policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; base-uri 'none'; form-action 'none'"
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -63,7 +76,7 @@ def page(advice: Told, title: str = "", purpose: str = "") -> str:
         f'<div class="summary">{_paragraphs(told(advice))}</div>',
         *_frontiers(advice),
         "<h2>All candidates</h2>",
-        _table([*HEADER, "why"], advice.rows),
+        _table(header(advice), advice.rows),
         *_method(advice),
         *_source(advice),
         "</body>\n</html>\n",
@@ -73,6 +86,7 @@ def page(advice: Told, title: str = "", purpose: str = "") -> str:
 
 def _frontiers(advice: Told) -> Iterator[str]:
     """A picture and a table of each limit."""
+    key = measure(advice)
     for each in advice.frontier:
         drawn = picture(each, advice.rows)
         if not drawn:
@@ -85,11 +99,11 @@ def _frontiers(advice: Told) -> Iterator[str]:
         )
         yield drawn
         rows = [
-            [point["candidate"], f"{100 * point['accuracy']:.2f} %", number_words(limit, point["found"])]
+            [point["candidate"], amount(point[key], bool(advice.cost)), number_words(limit, point["found"])]
             for point in each["points"]
         ]
         body = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        yield f"<table><tr><th>candidate</th><th>accuracy</th><th>{NAMES[limit]}</th></tr>{body}</table>"
+        yield f"<table><tr><th>candidate</th><th>{key}</th><th>{NAMES[limit]}</th></tr>{body}</table>"
 
 
 def _table(header: Sequence[str], rows: Sequence[Row]) -> str:
@@ -113,6 +127,11 @@ def _method(advice: Told) -> Iterator[str]:
         "more of the same people that chance alone would do that less than once in "
         f"{1 / CHANCE:,.0f} times (sign test). Of candidates that publish the same only the first was tested.</p>"
     )
+    if advice.cost:
+        yield (
+            "<p>Candidates are compared by what the cheapest decisions cost that are made from them, per person "
+            "of the folds; instead of the sign test it is the t test of the same people.</p>"
+        )
     best = advice.winner
     if best is not None:
         yield f"<p>The best is {_text(accuracy_words(best, advice.model))}.</p>"

@@ -49,8 +49,11 @@ class Advice(Shown):
         The model that all candidates start from, empty where trees were grown.
     notes : tuple of str
         What the best release guarantees, in words.
-    test_accuracy : float or None
-        Accuracy of the best release on people who took no part in anything, where they were given.
+    cost : str
+        The file of costs that candidates are compared by, empty where accuracy counts.
+    test_accuracy, test_cost : float or None
+        Accuracy of the best release on people who took no part in anything, where they were given, and what its
+        decisions cost about them per person.
     cut : str
         Why not every candidate ran to its end; empty where they did.
     interrupted : bool
@@ -69,7 +72,9 @@ class Advice(Shown):
     private: tuple[str, ...] = ()
     model: str = ""
     notes: tuple[str, ...] = ()
+    cost: str = ""
     test_accuracy: float | None = None
+    test_cost: float | None = None
     cut: str = ""
     interrupted: bool = False
     noticed: Noticed = field(default=NOTHING)
@@ -116,8 +121,11 @@ class Advice(Shown):
         if winner is None:
             return ""
         options = {**winner["options"], "private": ",".join(self.private), "from": self.model}
-        if not self.model and "seed" in parameters_of(methods()[winner["method"]]):
+        takes = parameters_of(methods()[winner["method"]])
+        if not self.model and "seed" in takes:
             options["seed"] = self.seed
+        if "cost" in takes:
+            options["cost"] = self.cost
         words = ["defend", winner["method"], "DATA", "--target", self.target, "--qi", ",".join(self.qi)]
         for name, value in options.items():
             if value is not False and value != "":
@@ -130,7 +138,8 @@ class Advice(Shown):
         winner = self.winner
         best = None
         if winner is not None:
-            best = {**winner, "test_accuracy": self.test_accuracy, "defend": self.command, "notes": list(self.notes)}
+            tested = {"test_accuracy": self.test_accuracy, "test_cost": self.test_cost}
+            best = {**winner, **tested, "defend": self.command, "notes": list(self.notes)}
         own = {
             "target": self.target,
             "qi": list(self.qi),
@@ -138,6 +147,7 @@ class Advice(Shown):
             "folds": self.folds,
             "seed": self.seed,
             "model": self.model or None,
+            "cost": self.cost or None,
             "limits": self.limits.as_dict(),
             "outcomes": dict(self.outcomes),
             "best": best,
@@ -188,7 +198,7 @@ class Advice(Shown):
         write_text(path, page(self, title, purpose))
 
     def plot(self, limit: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw accuracy against what a limit is about, and the frontier; needs matplotlib (the extra ``plot``).
+        """Draw accuracy, or cost, against what a limit is about, and the frontier; needs the extra ``plot``.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from maxent.advice.candidates import Candidate
-from maxent.advice.race import Behind, accuracy, behind, deviation
+from maxent.advice.race import Behind, Gains, behind, deviation, mean_gain
 from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Check, Limits, Status, in_words
 from maxent.models.text.display import counted
@@ -16,7 +16,7 @@ Outcome = Literal["best", "beaten", "stopped", "limit", "cannot_tell", "same", "
 
 OUTCOMES: Mapping[Outcome, str] = {
     "best": "the best within the limits",
-    "beaten": "within the limits, and less accurate on all folds",
+    "beaten": "within the limits, and worse on all folds",
     "stopped": "within the limits, and stopped early as the leader was better beyond chance",
     "limit": "beyond a limit",
     "cannot_tell": "not known to be within the limits",
@@ -42,7 +42,13 @@ class Standing:
     same: str = ""
     error: str = ""
     hits: dict[int, Any] = field(default_factory=dict)
+    costs: dict[int, Any] = field(default_factory=dict)
     stopped: Behind | None = None
+
+    @property
+    def gains(self) -> Gains:
+        """What the race is about, by fold: minus costs where there are any, else who is predicted right."""
+        return {fold: -each for fold, each in self.costs.items()} or self.hits
 
     @property
     def passed(self) -> bool:
@@ -77,22 +83,24 @@ def ranked(standings: Sequence[Standing], best: Standing | None, folds: int, cut
 
 def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str, Any]:
     outcome, why = _outcome(one, best, folds, cut)
-    apart = None if best is None else behind(best.hits, one.hits)
+    apart = None if best is None else behind(best.gains, one.gains)
     found = one.audit.get("found", {})
-    shares = [float(hits.mean()) for hits in one.hits.values()]
+    level = _level(one, best, apart)
     return {
         "candidate": one.candidate.name,
         "method": one.candidate.method,
         "options": dict(one.candidate.options),
         "outcome": outcome,
         "why": why,
-        "accuracy": accuracy(one.hits) if one.hits else None,
-        "deviation": deviation(shares),
+        "accuracy": mean_gain(one.hits) if one.hits else None,
+        "cost": -mean_gain(one.gains) if one.costs else None,
+        "deviation": deviation([float(each.mean()) for each in one.gains.values()]),
         "folds": len(one.hits),
-        "level": _level(one, best, apart),
+        "level": level if level is None or not one.costs else -level,
         "behind": None if apart is None else apart.share,
         "behind_deviation": None if apart is None else apart.deviation,
         "train_accuracy": one.audit.get("train_accuracy"),
+        "train_cost": one.audit.get("train_cost"),
         "leaves": one.audit.get("leaves"),
         **{key: found.get(key) for key in MEASURED},
         "excess": None if one.passed or not one.checks else excess(one.checks),
@@ -101,10 +109,10 @@ def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str
 
 
 def _level(one: Standing, best: Standing | None, apart: Behind | None) -> float | None:
-    """The accuracy to compare: that of the best less the difference on the folds of both, which are the same people."""
+    """The gain to compare: that of the best less the difference on the folds of both, which are the same people."""
     if best is None or apart is None:
-        return accuracy(one.hits) if one.hits else None
-    return accuracy(best.hits) - apart.share
+        return mean_gain(one.gains) if one.hits else None
+    return mean_gain(best.gains) - apart.share
 
 
 def _outcome(one: Standing, best: Standing | None, folds: int, cut: str) -> tuple[Outcome, str]:
@@ -121,20 +129,24 @@ def _outcome(one: Standing, best: Standing | None, folds: int, cut: str) -> tupl
     if best is None or not one.hits:
         return "not reached", cut
     if one is best:
-        return "best", f"the most accurate on {counted(len(one.hits), 'fold')} of those within the limits"
-    apart = behind(best.hits, one.hits)
+        how = "least costly" if one.costs else "most accurate"
+        return "best", f"the {how} on {counted(len(one.hits), 'fold')} of those within the limits"
+    apart = behind(best.gains, one.gains)
     assert apart is not None  # whoever was tested at all was tested on the first fold
     if one.stopped is not None:
-        return "stopped", (
-            f"stopped after {len(one.hits)} of {folds} folds: the leader alone was right about "
-            f"{counted(one.stopped.only_leader, 'person', 'people')}, this one alone about {one.stopped.only_other:,}"
-        )
-    return "beaten", f"{points(apart.share, apart.deviation)} behind on the same people"
+        ended, here = f"stopped after {len(one.hits)} of {folds} folds", one.stopped
+        people, others = counted(here.only_leader, "person", "people"), f"{here.only_other:,}"
+        if one.costs:
+            return "stopped", f"{ended}: the leader cost less for {people}, this one for {others}"
+        return "stopped", f"{ended}: the leader alone was right about {people}, this one alone about {others}"
+    return "beaten", f"{apart_words(apart.share, apart.deviation, bool(one.costs))} behind on the same people"
 
 
-def points(share: float, spread: float | None) -> str:
-    """A difference of shares in percentage points: ``0.42 points (± 0.10)``."""
-    return f"{100 * share:.2f} points" + ("" if spread is None else f" (± {100 * spread:.2f})")
+def apart_words(amount: float, spread: float | None, by_cost: bool = False) -> str:
+    """A difference of shares in percentage points, ``0.42 points (± 0.10)``, or of costs per person."""
+    if by_cost:
+        return f"{amount:.4g} per person" + ("" if spread is None else f" (± {spread:.4g})")
+    return f"{100 * amount:.2f} points" + ("" if spread is None else f" (± {100 * spread:.2f})")
 
 
 def _order(row: Mapping[str, Any]) -> tuple[int, float, float]:
@@ -143,7 +155,7 @@ def _order(row: Mapping[str, Any]) -> tuple[int, float, float]:
     if group <= 2:
         return min(group, 1), row["behind"] or 0.0, 0.0
     if row["outcome"] in ("limit", "cannot_tell"):
-        return 2, row["excess"], -(row["accuracy"] or 0.0)
+        return 2, row["excess"], row["cost"] if row["cost"] is not None else -(row["accuracy"] or 0.0)
     return group, 0.0, 0.0
 
 
@@ -167,19 +179,26 @@ def _distance(check: Check) -> float:
 
 
 def frontier(rows: Sequence[Mapping[str, Any]], limits: Limits) -> list[dict[str, Any]]:
-    """For each limit the accuracy that it costs: candidates that keep all others, of which none is better in both.
+    """For each limit what it costs: candidates that keep all others, of which none is better in both.
 
-    Accuracies are levels: of a candidate that was stopped early that of the best less the difference on the same folds.
+    Accuracies, or costs, are levels: of a candidate that was stopped early that of the best less the difference on the
+    same folds.
     """
     found = []
     for limit, stated in limits.as_dict().items():
         higher = limit == "min_k"
-        points = sorted(_points(rows, limit), key=lambda p: (-p["found"] if higher else p["found"], -p["accuracy"]))
+        points = sorted(_points(rows, limit), key=lambda p: (-p["found"] if higher else p["found"], -gained(p)))
         kept: list[dict[str, Any]] = []
         for point in points:
-            if not kept or point["accuracy"] > kept[-1]["accuracy"]:
+            if not kept or gained(point) > gained(kept[-1]):
                 kept.append(point)
         found.append({"limit": limit, "stated": stated, "points": kept})
+    return found
+
+
+def gained(point: Mapping[str, Any]) -> float:
+    """The accuracy of a point, or minus its cost: the more the better."""
+    found: float = point["accuracy"] if point["cost"] is None else -point["cost"]
     return found
 
 
@@ -193,7 +212,8 @@ def _points(rows: Sequence[Mapping[str, Any]], limit: str) -> Iterator[dict[str,
         yield {
             "candidate": row["candidate"],
             "found": own[0]["found"],
-            "accuracy": row["level"],
+            "accuracy": row["level"] if row["cost"] is None else None,
+            "cost": row["level"] if row["cost"] is not None else None,
             "deviation": row["deviation"],
             "within": own[0]["status"] == "pass",
         }

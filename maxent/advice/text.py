@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from maxent.advice.standing import OUTCOMES, points
+from maxent.advice.standing import OUTCOMES, apart_words
 from maxent.disclosure.limits import NAMES, SHARES, Limits
 from maxent.models.text.display import Display, counted
 from maxent.text.bench import aligned
@@ -16,8 +16,8 @@ Row = Mapping[str, Any]
 SHOWN = 12
 """Candidates that a console shows."""
 
-HEADER = ("candidate", "accuracy", "deviation", "behind", "leaves", "smallest group", "largest posterior", "certain")
-"""Columns of the table, before the reason."""
+SHOWN_OF = ("deviation", "behind", "leaves", "smallest group", "largest posterior", "certain")
+"""Columns of the table, after the accuracy or cost and before the reason."""
 
 
 class Advice(Protocol):
@@ -42,7 +42,11 @@ class Advice(Protocol):
     @property
     def test_accuracy(self) -> float | None: ...
     @property
+    def test_cost(self) -> float | None: ...
+    @property
     def model(self) -> str: ...
+    @property
+    def cost(self) -> str: ...
     @property
     def cut(self) -> str: ...
     @property
@@ -52,10 +56,25 @@ class Advice(Protocol):
 def print_advice(advice: Advice) -> None:
     """Print the ranked table, the best release and how the others ended."""
     cells = [[*cells_of(row), row["why"]] for row in advice.rows[:SHOWN]]
-    lines = [head(advice), limits_line(advice.limits), "", *aligned([*HEADER, "why"], cells, left=1)]
+    lines = [head(advice), limits_line(advice.limits), "", *aligned(header(advice), cells, left=1)]
     left = len(advice.rows) - SHOWN
     lines += [f"and {left} more: --table FILE writes all of them"] if left > 0 else []
     print_lines([*lines, "", *told(advice)])
+
+
+def measure(advice: Advice) -> str:
+    """What candidates are compared by, as columns are called."""
+    return "cost" if advice.cost else "accuracy"
+
+
+def header(advice: Advice) -> list[str]:
+    """The columns of the table."""
+    return ["candidate", measure(advice), *SHOWN_OF, "why"]
+
+
+def amount(value: float, by_cost: bool) -> str:
+    """An accuracy in percent, or a cost per person."""
+    return f"{value:.4g}" if by_cost else f"{100 * value:.2f} %"
 
 
 def told(advice: Advice) -> Iterator[str]:
@@ -67,14 +86,18 @@ def told(advice: Advice) -> Iterator[str]:
     else:
         yield f"best: {best['candidate']}, {accuracy_words(best, advice.model)}"
         if advice.model and advice.test_accuracy is None:
+            worse = "its decisions cost more" if advice.cost else "it is right less often"
             yield (
-                "the splits of the model may have been chosen by these people: then it is right less often about "
-                "others (--test FILE measures it)"
+                f"the splits of the model may have been chosen by these people: then {worse} about others "
+                "(--test FILE measures it)"
             )
         if advice.test_accuracy is not None:
-            yield f"test: {100 * advice.test_accuracy:.2f} % of people who took no part in anything above"
+            right = f"{100 * advice.test_accuracy:.2f} % of people who took no part in anything above"
+            cost = "" if advice.test_cost is None else f"; decisions cost {advice.test_cost:.4g} per person"
+            yield f"test: {right}{cost}"
         elif len(advice.rows) > 1 and not advice.model:
-            yield "it was chosen by these folds: expect slightly less of other people (--test FILE measures it)"
+            slightly = "slightly higher costs" if advice.cost else "slightly less"
+            yield f"it was chosen by these folds: expect {slightly} of other people (--test FILE measures it)"
         yield from advice.notes
         yield f"the same release: maxent {advice.command}"
     ends = ", ".join(f"{number} {OUTCOMES[name]}" for name, number in _ends(advice.outcomes))  # type: ignore[index]
@@ -92,7 +115,8 @@ def head(advice: Advice) -> str:
     methods = len({row["method"] for row in advice.rows})
     of = f"{counted(len(advice.rows), 'candidate')} of {counted(methods, 'method')}"
     told = f" that start from {advice.model}" if advice.model else ""
-    return f"advise: {counted(advice.individuals, 'person', 'people')}, {of}{told}, {advice.folds} folds"
+    by = f", by the costs of {advice.cost}" if advice.cost else ""
+    return f"advise: {counted(advice.individuals, 'person', 'people')}, {of}{told}, {advice.folds} folds{by}"
 
 
 def limits_line(limits: Limits) -> str:
@@ -105,18 +129,27 @@ def limits_line(limits: Limits) -> str:
 
 
 def accuracy_words(row: Row, model: str = "") -> str:
-    """``right for 82.79 % of people whom it did not see (± 0.31 over 5 folds)``."""
+    """``right for 82.79 % of people whom it did not see (± 0.31 over 5 folds)``; with costs what decisions cost."""
     if row["accuracy"] is None:
         return "not tested"
-    spread = "" if row["deviation"] is None else f"± {100 * row['deviation']:.2f} over "
     seen = "its counts and its pruning" if model else "it"
+    if row["cost"] is not None:
+        spread = "" if row["deviation"] is None else f"± {row['deviation']:.4g} over "
+        return (
+            f"decisions cost {row['cost']:.4g} per person whom {seen} did not see ({spread}{row['folds']} folds); "
+            f"right for {100 * row['accuracy']:.2f} %"
+        )
+    spread = "" if row["deviation"] is None else f"± {100 * row['deviation']:.2f} over "
     return f"right for {100 * row['accuracy']:.2f} % of people whom {seen} did not see ({spread}{row['folds']} folds)"
 
 
 def cells_of(row: Row) -> list[str]:
     """A row of the table as texts."""
-    shares = [_percent(row["accuracy"]), _percent(row["deviation"])]
-    late = "" if row["behind"] is None or row["outcome"] == "best" else points(row["behind"], row["behind_deviation"])
+    by_cost = row["cost"] is not None
+    main = row["cost"] if by_cost else row["accuracy"]
+    shares = ["" if value is None else amount(value, by_cost) for value in (main, row["deviation"])]
+    near = row["behind"] is None or row["outcome"] == "best"
+    late = "" if near else apart_words(row["behind"], row["behind_deviation"], by_cost)
     counts = [_whole(row[key]) for key in ("leaves", "min_population")]
     posterior = "" if row["max_posterior"] is None else f"{row['max_posterior']:.3f}"
     return [row["candidate"], *shares, late, *counts, posterior, _whole(row["certain"])]
@@ -127,10 +160,6 @@ def number_words(limit: str, value: float) -> str:
     return f"{value:.3f}" if limit in SHARES else f"{value:,.0f}"
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.2f} %"
-
-
 def _whole(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
@@ -139,4 +168,4 @@ def advice_display(advice: Advice) -> Display:
     """An advice in a console and in a notebook."""
     cells = [[*cells_of(row), row["why"]] for row in advice.rows]
     lines = [limits_line(advice.limits), *told(advice)]
-    return Display(head(advice), lines, [*HEADER, "why"], cells, lines)
+    return Display(head(advice), lines, header(advice), cells, lines)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import pickle
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,8 @@ from maxent.advice.candidates import Candidate
 from maxent.advice.people import People
 from maxent.disclosure.judging import ROW_KEYS
 from maxent.disclosure.registry import audited
-from maxent.models.arrays import BoolArray
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.defenses.method import Method
 from maxent.models.errors import MaxentError, NoAnswerInTime
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Release
@@ -84,6 +86,22 @@ def hits_of(row: Mapping[str, Any]) -> BoolArray:
     return np.unpackbits(packed, count=row["records"]).astype(bool)
 
 
+def costs_of(row: Mapping[str, Any]) -> FloatArray | None:
+    """What decisions cost about the people of a fold, shape (n_tested,); None where accuracy counts."""
+    if "costs" not in row:
+        return None
+    return np.frombuffer(zlib.decompress(base64.b64decode(row["costs"])), "<f8")
+
+
+def costs_about(release: Release, asked: Method, cases: Any, costs: FloatArray) -> FloatArray:
+    """What the cheapest decisions by a release cost about people whose classes are known, shape (n,).
+
+    ``cases`` has ``attributes``, ``columns`` and ``y`` of the people, ``costs`` a column for each class of the release.
+    """
+    shares = asked.chances()(release, cases.attributes, cases.columns, len(cases.y))
+    return np.asarray(costs[(shares @ costs.T).argmin(axis=1), cases.y])
+
+
 @lru_cache(maxsize=1)
 def _unpack(packed: Packed) -> People:
     people: People = pickle.loads(packed if isinstance(packed, bytes) else Path(packed).read_bytes())
@@ -95,22 +113,24 @@ def forget() -> None:
     _unpack.cache_clear()
 
 
-def _made(trial: Trial, training: Training, start: Release | None) -> tuple[Any, Mapping[str, Any], Any]:
+def _made(trial: Trial, training: Training, people: People) -> tuple[Any, Mapping[str, Any], Any]:
     """The release of records, what is said of it, and the method as it was asked."""
     from maxent.api.releases.defend import publication
     from maxent.api.releases.start import counted
 
-    asked = _asked(trial, training)
-    grown = asked.origin(training) if start is None else counted(start, training)
+    asked = _asked(trial, training, people)
+    grown = asked.origin(training) if people.start is None else counted(people.start, training)
     release, row = publication(asked, training, grown, None)
     return release, row, asked
 
 
-def _asked(trial: Trial, training: Training) -> Any:
+def _asked(trial: Trial, training: Training, people: People) -> Any:
     from maxent.models.reading import reader_of
 
     names = [attribute.name for attribute in training.attributes]
-    return trial.candidate.asked(trial.seed).read(training.target.name, names, reader_of(None))
+    alone = people.start is None or len(people.start.trees) == 1  # several trees are chosen by their accuracy
+    method = trial.candidate.asked(trial.seed, people.costs_of(training) if alone else None)
+    return method.read(training.target.name, names, reader_of(None))
 
 
 def _training(trial: Trial, people: People) -> Training:
@@ -118,13 +138,19 @@ def _training(trial: Trial, people: People) -> Training:
 
 
 def _test(trial: Trial, people: People, fold: int) -> dict[str, Any]:
-    """Accuracy on the people of a fold, of a release about all others."""
+    """Accuracy on the people of a fold, and what decisions cost, of a release about all others."""
     training = _training(trial, people)
-    release, _, asked = _made(trial, training.take(people.fold != fold), people.start)
+    release, _, asked = _made(trial, training.take(people.fold != fold), people)
     tested = training.take(people.fold == fold)
     hits = asked.predictor()(release, tested.attributes, tested.columns, len(tested)) == tested.y
     text = base64.b64encode(np.packbits(hits).tobytes()).decode()
-    return {"accuracy": float(hits.mean()), "records": len(tested), "hits": text}
+    row = {"accuracy": float(hits.mean()), "records": len(tested), "hits": text}
+    costs = people.costs_of(training)
+    if costs is None:
+        return row
+    each = costs_about(release, asked, tested, costs)
+    packed = base64.b64encode(zlib.compress(each.astype("<f8").tobytes())).decode()
+    return {**row, "cost": float(each.mean()), "costs": packed}
 
 
 def _audit(trial: Trial, people: People) -> dict[str, Any]:
@@ -132,12 +158,14 @@ def _audit(trial: Trial, people: People) -> dict[str, Any]:
     from maxent.models.trees.accuracy import cases_of, score
 
     training = _training(trial, people)
-    release, row, asked = _made(trial, training, people.start)
+    release, row, asked = _made(trial, training, people)
+    costs = people.costs_of(training)
     return {
         "same": mark_of(release),
         "leaves": row.get("leaves"),
         "guarantee": row.get("guarantee"),
         "train_accuracy": score(release, cases_of(training), asked.predictor()).accuracy,
+        "train_cost": None if costs is None else float(costs_about(release, asked, training, costs).mean()),
         "found": numbers_of(release, training, people.sensitive, trial.seed),
     }
 
@@ -203,7 +231,7 @@ def published(candidate: Candidate, people: People, seed: int) -> tuple[Release,
     """
     trial = trial_of(candidate, people, seed)
     training = _training(trial, people)
-    release, row, asked = _made(trial, training, people.start)
+    release, row, asked = _made(trial, training, people)
     if not isinstance(release, Release):
         raise MaxentError(f"{candidate.method} publishes no trees")
     rows = [{"k": getattr(asked, "k", None), **row}]

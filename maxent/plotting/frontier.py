@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def draw_frontier(ax: Axes | None, frontier: Row, rows: Sequence[Row], names: Mapping[str, str]) -> Axes:
-    """Draw the candidates that were tested, within the limit and beyond it, the frontier and the limit."""
+    """Draw the accuracy, or cost, of candidates that were tested, the frontier and the limit."""
     axes = axes_or_new(ax)
     limit = frontier["limit"]
     for within, label in ((True, "within the limit"), (False, "beyond the limit")):
@@ -27,11 +27,11 @@ def draw_frontier(ax: Axes | None, frontier: Row, rows: Sequence[Row], names: Ma
         ]
         face = COLORS[0] if within else "none"
         axes.scatter([x for x, _ in dots], [y for _, y in dots], s=18, color=COLORS[0], facecolors=face, label=label)
-    points = frontier["points"]
-    axes.plot([p["found"] for p in points], [p["accuracy"] for p in points], color=COLORS[1], label="frontier")
+    points, measure = frontier["points"], "accuracy" if all(row["cost"] is None for row in rows) else "cost"
+    axes.plot([p["found"] for p in points], [p[measure] for p in points], color=COLORS[1], label="frontier")
     axes.axvline(frontier["stated"], color="0.5", linestyle="--", label="limit")
     axes.set_xlabel(names[limit])
-    axes.set_ylabel("accuracy on people not seen")
+    axes.set_ylabel(f"{measure} on people not seen")
     tidy(axes, "both")
     axes.legend(frameon=False, fontsize="small")
     return axes

@@ -188,6 +188,12 @@ class Method(ABC):
 
         return predict_columns
 
+    def chances(self) -> Any:
+        """The function that gives the shares of classes that decisions are made from, as `predictor` predicts."""
+        from maxent.models.trees.predict import predict_proba_columns
+
+        return predict_proba_columns
+
     def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterable[str]:
         """Guarantees, and their limits, in words."""
         if self.promise is not None:

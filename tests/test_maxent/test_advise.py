@@ -24,6 +24,7 @@ from maxent.models.defenses.method import Wanted
 from maxent.models.defenses.registry import asked_for, methods
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.tables.folds import stratified
+from maxent.models.trees.predict import predict_proba
 
 ROOT = Path(__file__).parents[2]
 QI = ["age", "sex", "bmi", "bp"]
@@ -269,6 +270,7 @@ def test_limits_about_sensitive_classes(patients):
             {"target": ["progression", "age"], "qi": QI[1:], "model": "tree.json"},
             "one column, for a tree to start from",
         ),
+        ({"cost": [[1, 2]]}, "cost: expected numbers of at least 0, a row for each decision and 3 columns"),
         ({"sensitive": "nobody"}, "sensitive: expected classes of"),
     ],
 )
@@ -310,6 +312,88 @@ def test_the_leader_stops_only_whom_it_beats_beyond_chance():
     assert race.behind(leader, {0: worse}).beaten
     assert race.behind(leader, {1: worse}) is None
     assert race.behind({0: worse}, leader).share == pytest.approx(-10 / 35)
+
+
+def test_costs_are_compared_person_by_person():
+    leader = {0: -np.array([0.0, 0.0, 1.0, 0.0] * 50)}
+    worse = {0: -np.array([0.0, 3.0, 1.0, 0.0] * 50)}
+    found = race.behind(leader, worse)
+    assert (found.share, found.only_leader, found.only_other) == (0.75, 50, 0)
+    assert found.beaten
+    assert not race.behind(worse, leader).beaten
+    assert race.behind(leader, leader).chance == 1.0
+    dearer = {0: leader[0] - 1.0}
+    assert race.behind(leader, dearer).chance == 0.0
+    assert race.behind({0: leader[0][:1]}, {0: dearer[0][:1]}).chance == 1.0
+    assert race.leader_of({0: worse, 1: leader}, [0, 1]) == 1
+
+
+COSTS = {"low": (0, 3), "medium": (2, 1), "high": (9, 0)}
+"""Class -> what it costs to watch somebody of it, and to treat them."""
+
+
+@pytest.fixture(scope="module")
+def costs(patients: Path) -> Path:
+    """The costs as a table."""
+    file = patients.parent / "costs.csv"
+    file.write_text("decision,low,medium,high\nwatch,0,2,9\ntreat,3,1,0\n", encoding="utf-8")
+    return file
+
+
+def test_what_decisions_cost_in_place_of_accuracy(patients, costs, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    how = [*CALL, "--methods", "prune-parent", "--min-k", "100", "--cost", str(costs), "--test", str(patients)]
+    assert main(["advise", str(patients), *how, "--table", "ranked.json", "--report", "report.html"]) == 0
+    printed = capsys.readouterr().out
+    assert f"2 folds, by the costs of {costs}" in printed
+    assert "best: prune-parent max_depth=3 k=100, decisions cost" in printed
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "The least costly release of progression within limits" in page
+    assert "Cost against smallest group" in page
+    found = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
+    best = found["best"]
+    assert best["test_cost"] == pytest.approx(best["train_cost"])
+    assert "--cost" not in best["defend"]  # prune-parent does not know any
+    assert found["frontier"][0]["points"][-1]["cost"] == best["cost"]
+    frame, total = pd.read_csv(patients), 0.0
+    fold = stratified(np.unique(frame["progression"], return_inverse=True)[1], 2, 0)
+    for each in range(2):
+        asked = {"target": "progression", "qi": QI, "max_depth": 3, "k": 100, "seed": 0}
+        release = maxent.defend(frame[fold != each], "prune-parent", **asked).release
+        matrix = np.array([COSTS[name] for name in release.target.classes])
+        decided = (predict_proba(release, frame[fold == each]) @ matrix).argmin(axis=1)
+        total += sum(COSTS[name][w] for name, w in zip(frame["progression"][fold == each], decided, strict=True))
+    assert best["cost"] == pytest.approx(total / len(frame))
+
+
+@pytest.mark.slow
+def test_the_least_cost_of_several_methods(patients, costs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    how: Any = {
+        **HOW,
+        "min_k": 50,
+        "max_certain": None,
+        "methods": ["prune-parent", "optimal", "rdt"],
+        "resume": "kept",
+    }
+    found = maxent.advise(patients, **how, cost=costs)
+    within = [row for row in found.rows if row["outcome"] in ("best", "beaten")]
+    assert found.winner["cost"] == min(row["cost"] for row in within)
+    assert [row["cost"] for row in within] == sorted(row["cost"] for row in within)
+    assert min(within, key=lambda row: row["train_cost"])["method"] == "optimal"  # it knows the costs
+    assert [row for row in found.rows if row["method"] == "rdt" and row["cost"] is not None]
+    points = [point["cost"] for point in found.frontier[0]["points"]]
+    assert points == sorted(points, reverse=True)
+    assert found.winner["method"] == "optimal"
+    again = [{"DATA": str(patients), "FILE": "again.json"}.get(word, word) for word in shlex.split(found.command)]
+    assert main(again) == 0
+    found.save("best.json")
+    assert Path("again.json").read_bytes() == Path("best.json").read_bytes()
+    before = len([*Path("kept/parts").iterdir()])
+    wrong = maxent.advise(patients, **how, cost=1 - np.eye(3))  # trials of other costs are other trials
+    assert len([*Path("kept/parts").iterdir()]) > before
+    for row in wrong.rows:
+        assert row["cost"] is None or row["cost"] == pytest.approx(1 - row["accuracy"])
 
 
 def test_the_grids_ask_for_what_there_is():

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxent.advice.candidates import check_methods, portfolio
-from maxent.advice.kept import Kept, kept_in
+from maxent.advice.kept import kept_in
 from maxent.advice.people import People, read_people
-from maxent.advice.race import behind, leader_of
 from maxent.advice.result import Advice
-from maxent.advice.standing import Standing, frontier, judged, ranked
-from maxent.advice.trials import PEOPLE, Trial, failed, forget, hits_of, mark_of, published, run_trial, trial_of
+from maxent.advice.search import Search, best_of, silent
+from maxent.advice.standing import Standing, frontier, ranked
+from maxent.advice.trials import costs_about, forget, mark_of, published
 from maxent.api.releases.defend import columns_named
 from maxent.api.releases.start import domains_of, private_of, starting_tree
-from maxent.disclosure.limits import Limits, limits_of
+from maxent.disclosure.limits import limits_of
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reading, reader_of
@@ -28,16 +27,15 @@ from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions, is_number, is_whole
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.solve.dask_cluster import check_address
-from maxent.studies.running import check_jobs, run_all
+from maxent.studies.running import check_jobs
 
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress
+    from maxent.models.defenses.method import Method
     from maxent.models.release import Release
     from maxent.models.tables.frame import Source
     from maxent.models.tables.training import Missing
-
-AUDITS = 0.6
-"""Share of a time limit by which audits end: an accuracy is known of what was audited by then."""
+    from maxent.models.trees.accuracy import Cases
 
 INTERRUPTED = "it was interrupted"
 
@@ -54,6 +52,7 @@ def advise(
     folds: int = 5,
     seed: int = 0,
     test: Source | None = None,
+    cost: Any = None,
     model: Any = None,
     sensitive: str | Iterable[str] | None = None,
     jobs: int = 1,
@@ -83,6 +82,9 @@ def advise(
         Makes folds and random methods repeatable.
     test : DataFrame or path, optional
         People who take no part in anything: the accuracy of the best release on them.
+    cost : path, DataFrame, or shape (n_decisions, n_classes); optional
+        What a decision costs about somebody of a class, as for the method ``optimal``: the best release is then the one
+        with the least costly decisions about people whom it was not made from.
     model : path, Release, or fitted model or pipeline of scikit-learn, optional
         A tree or forest to start from, as for `maxent.defend`: candidates are what methods that prune trees make of it.
         Its splits may have been chosen by all records, so that accuracies may be too good; use ``test``.
@@ -144,14 +146,14 @@ def advise(
         columns["private"] = private
         domains = domains_of(start, [*columns_named(qi), *private])
     how: Any = {"folds": folds, "seed": seed, "sensitive": sensitive, "reader": reader}
-    people = read_people(data, columns, **how, start=start, domains=domains)
+    people = read_people(data, columns, **how, start=start, cost=cost, domains=domains)
     cases = None
     if test is not None:
         from maxent.models.trees.accuracy import read_cases
 
         cases = read_cases(test, "test", people.training.target, people.training.attributes, reader=reader)
     found = portfolio(names, people.wanted(stated), seed)
-    search = _Search(people, stated, folds, seed, kept, jobs, dask, time_limit, progress or _silent)
+    search = Search(people, stated, folds, seed, kept, jobs, dask, time_limit, progress or silent)
     standings = [Standing(number, candidate) for number, candidate in enumerate(found)]
     cut = ""
     try:
@@ -164,7 +166,7 @@ def advise(
         cut = INTERRUPTED
     finally:
         forget()
-    best = _best(standings)
+    best = best_of(standings)
     release, notes = (None, ()) if best is None else _release(best, people, seed)
     rows = ranked(standings, best, folds, cut)
     result = Advice(
@@ -178,16 +180,15 @@ def advise(
         target=",".join(targets),
         qi=tuple(qi),
         private=tuple(private),
-        model="" if model is None else fspath(model) if isinstance(model, (str, PathLike)) else "MODEL",
+        model=_called(model, "MODEL"),
+        cost=_called(cost, "COST"),
         notes=notes,
         cut=cut,
         interrupted=cut == INTERRUPTED,
         noticed=reader.noticed,
     )
     if best is not None and release is not None and cases is not None:
-        from maxent.models.trees.accuracy import score
-
-        result = replace(result, test_accuracy=score(release, cases, best.candidate.asked(seed).predictor()).accuracy)
+        result = replace(result, **_tested(release, best.candidate.asked(seed), cases, people))
     if not result.reliable:
         warn_unreliable(f"not to be relied on: {cut} before every candidate was tried")
     return result
@@ -206,15 +207,21 @@ def _check(folds: object, seed: object, time_limit: object) -> None:
         raise InvalidInput("options", problems)
 
 
-def _silent(text: str, done: int, total: int) -> None:
-    """Progress that nobody is told of."""
+def _called(given: object, otherwise: str) -> str:
+    """The name of a file that was given; nothing where nothing was."""
+    return "" if given is None else fspath(given) if isinstance(given, (str, PathLike)) else otherwise
 
 
-def _best(standings: Sequence[Standing]) -> Standing | None:
-    """Who is best of those within the limits."""
-    hits = {each.number: each.hits for each in standings}
-    found = leader_of(hits, (each.number for each in standings if each.passed and each.stopped is None))
-    return None if found is None else standings[found]
+def _tested(release: Release, asked: Method, cases: Cases, people: People) -> dict[str, float]:
+    """Accuracy of a release on other people, and what its decisions cost about those whose class is known."""
+    from maxent.models.trees.accuracy import score
+
+    found = {"test_accuracy": score(release, cases, asked.predictor()).accuracy}
+    known = cases.y >= 0
+    if people.costs is not None and known.any():
+        each = costs_about(release, asked, cases, people.costs)[known]
+        found["test_cost"] = float(np.average(each, weights=cases.counts[known]))
+    return found
 
 
 def _release(best: Standing, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:
@@ -224,107 +231,3 @@ def _release(best: Standing, people: People, seed: int) -> tuple[Release, tuple[
         expected = "audits of the same versions of maxent and its libraries"
         raise invalid("resume", ARGUMENT, "resume", expected, f"another release of {best.candidate.name}")
     return release, notes
-
-
-@dataclass(slots=True)
-class _Search:
-    """Trials of candidates, in their order, within the time that there is."""
-
-    people: People
-    limits: Limits
-    folds: int
-    seed: int
-    kept: Kept
-    jobs: int
-    dask: str | None
-    time_limit: float | None
-    told: Progress
-    begin: float = 0.0
-    packed: bytes = b""
-
-    def __post_init__(self) -> None:
-        self.begin, self.packed = time.monotonic(), pickle.dumps(self.people)
-
-    def audit(self, standings: Sequence[Standing]) -> str:
-        """Audit every candidate; returns why it ended early, nothing where it did not."""
-        trials = {each.number: trial_of(each.candidate, self.people, self.seed) for each in standings}
-        share = AUDITS if self.time_limit is not None else 1.0
-        try:
-            complete = self._run("auditing candidates", list(trials.values()), share)
-        finally:
-            self._judge(standings, trials)
-        return "" if complete else self._late()
-
-    def _judge(self, standings: Sequence[Standing], trials: Mapping[int, Trial]) -> None:
-        """Note what audits have found; of candidates that publish the same the first stays."""
-        first: dict[str, str] = {}
-        for each in standings:
-            row = self.kept.get(trials[each.number].id)
-            if row is None:
-                continue
-            if "error" in row:
-                each.error = row["error"]
-                continue
-            judged(each, row, self.limits)
-            mark = f"{row['same']} {row['found']}"
-            each.same = first.get(mark, "")
-            first.setdefault(mark, each.candidate.name)
-
-    def race(self, standings: Sequence[Standing]) -> str:
-        """Test candidates fold by fold, and stop those that are beaten; returns why it ended early."""
-        alive = sorted((each for each in standings if each.raced), key=lambda each: -each.audit["train_accuracy"])
-        rounds = [range(1), range(1, 2), range(2, self.folds)]
-        for these in rounds:
-            trials = {(e.number, f): trial_of(e.candidate, self.people, self.seed, f) for f in these for e in alive}
-            complete = self._run(f"{_named(these)} of {self.folds}", list(trials.values()), 1.0)
-            # Of a round that was cut short only folds that all were tested on are compared, unless there is no other.
-            noted = [fold for fold in these if not fold or all(self._done(trials[e.number, fold]) for e in alive)]
-            for fold in noted:
-                for each in alive:
-                    self._note(each, fold, self.kept.get(trials[each.number, fold].id))
-            alive = [each for each in alive if not each.error]
-            if not complete:
-                return self._late()
-            leader = _best(standings)
-            if leader is not None and these.stop < self.folds:
-                for each in alive:
-                    apart = behind(leader.hits, each.hits)
-                    each.stopped = apart if apart is not None and apart.beaten else None
-                alive = [each for each in alive if each.stopped is None]
-        return ""
-
-    def _note(self, each: Standing, fold: int, row: Any) -> None:
-        if row is not None and "error" in row:
-            each.error = row["error"]
-        elif row is not None:
-            each.hits[fold] = hits_of(row)
-
-    def _done(self, trial: Trial) -> bool:
-        return self.kept.get(trial.id) is not None
-
-    def _run(self, what: str, trials: Sequence[Trial], share: float) -> bool:
-        """Run the trials that are not done; whether there was time for all of them."""
-        todo = [trial for trial in trials if not self._done(trial)]
-        self.told(what, 0, len(todo))
-        if not todo:
-            return True
-        if self._out(share):
-            return False
-        with closing(run_all(todo, {PEOPLE: self.packed}, run_trial, failed, self.jobs, self.dask)) as rows:
-            for done, row in enumerate(rows, 1):
-                self.kept.put(row)
-                self.told(what, done, len(todo))
-                if done < len(todo) and self._out(share):
-                    return False
-        return True
-
-    def _out(self, share: float) -> bool:
-        """Whether a share of the time is over."""
-        return self.time_limit is not None and time.monotonic() - self.begin > share * self.time_limit
-
-    def _late(self) -> str:
-        return f"{self.time_limit:g} seconds were over"
-
-
-def _named(folds: range) -> str:
-    return f"fold {folds.start + 1}" if len(folds) == 1 else f"folds {folds.start + 1} to {folds.stop}"

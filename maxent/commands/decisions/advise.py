@@ -68,6 +68,13 @@ def command(
             "best on them.",
         ),
     ] = None,
+    cost: Annotated[
+        str | None,
+        panels.measured(
+            metavar="FILE",
+            help="Costs, a table: a row for each decision, a column for each class; the best is then what costs least.",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         panels.read(
@@ -122,6 +129,7 @@ def command(
         "methods": split_names("methods", methods) if methods else None,
         "folds": folds,
         "test": test,
+        "cost": cost,
         "model": model,
         "sensitive": sensitive,
         "seed": seed,
@@ -156,9 +164,8 @@ def _run(
     from maxent.text.terminal import print_json
 
     suffixes = {"-o": TREES, "--table": POSTERIOR, "--report": REPORT}
-    check_outputs(
-        {name: (path, suffixes[name]) for name, path in files.items()}, [data, options["test"], options["model"]]
-    )
+    read = [data, *(options[name] for name in ("test", "model", "cost"))]
+    check_outputs({name: (path, suffixes[name]) for name, path in files.items()}, read)
     with progress() as told:
         found = advise(data, progress=told, interruptible=True, **options)
     tell_noticed(found.noticed)

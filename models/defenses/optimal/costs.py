@@ -38,11 +38,21 @@ def with_costs(limits: Limits, target: Target) -> Limits:
     """
     if limits.cost is None:
         return limits
-    found = limits.cost if isinstance(limits.cost, CostFile) else CostFile(limits.cost, Reader())
+    return replace(limits, cost=read_costs(limits.cost, target), objective="cost")
+
+
+def read_costs(cost: Any, target: Target) -> FloatArray:
+    """A cost matrix from a table, a `CostFile`, an array or rows; shape (n_decisions, n_classes).
+
+    Raises
+    ------
+    InvalidInput
+        As `with_costs`.
+    """
+    found = cost if isinstance(cost, CostFile) else CostFile(cost, Reader())
     if isinstance(found.source, (np.ndarray, list, tuple)):
-        return replace(limits, cost=_checked(found.source, target), objective="cost")
-    costs = read_stakes(found.source, "cost", target, found.reader, decision="decision", unit="cost")
-    return replace(limits, cost=costs, objective="cost")
+        return _checked(found.source, target)
+    return read_stakes(found.source, "cost", target, found.reader, decision="decision", unit="cost")
 
 
 def _checked(stated: Any, target: Target) -> FloatArray:

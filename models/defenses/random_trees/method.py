@@ -95,6 +95,11 @@ class RandomForest(Method):
 
         return predict_votes if self.vote == "trees" else super().predictor()
 
+    def chances(self) -> Any:
+        from maxent.models.defenses.random_trees.votes import vote_shares
+
+        return vote_shares if self.vote == "trees" else super().chances()
+
     def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
         from maxent.models.defenses.random_trees.accounting import smallest_valid_epsilon
         from maxent.models.defenses.random_trees.guarantee import USUAL_DELTA

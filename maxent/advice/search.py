@@ -1,0 +1,147 @@
+"""Trials of candidates, in their order, within the time that there is: audits first, then the race by folds."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maxent.advice.kept import Kept
+from maxent.advice.people import People
+from maxent.advice.race import behind, leader_of
+from maxent.advice.standing import Standing, judged
+from maxent.advice.trials import PEOPLE, Trial, costs_of, failed, hits_of, run_trial, trial_of
+from maxent.disclosure.limits import Limits
+from maxent.studies.running import run_all
+
+if TYPE_CHECKING:
+    from maxent.api.adversary.estimate import Progress
+
+AUDITS = 0.6
+"""Share of a time limit by which audits end: an accuracy is known of what was audited by then."""
+
+
+def best_of(standings: Sequence[Standing]) -> Standing | None:
+    """Who is best of those within the limits."""
+    gains = {each.number: each.gains for each in standings}
+    found = leader_of(gains, (each.number for each in standings if each.passed and each.stopped is None))
+    return None if found is None else standings[found]
+
+
+def silent(text: str, done: int, total: int) -> None:
+    """Progress that nobody is told of."""
+
+
+@dataclass(slots=True)
+class Search:
+    """Trials of candidates, in their order, within the time that there is."""
+
+    people: People
+    limits: Limits
+    folds: int
+    seed: int
+    kept: Kept
+    jobs: int
+    dask: str | None
+    time_limit: float | None
+    told: Progress
+    begin: float = 0.0
+    packed: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.begin, self.packed = time.monotonic(), pickle.dumps(self.people)
+
+    def audit(self, standings: Sequence[Standing]) -> str:
+        """Audit every candidate; returns why it ended early, nothing where it did not."""
+        trials = {each.number: trial_of(each.candidate, self.people, self.seed) for each in standings}
+        share = AUDITS if self.time_limit is not None else 1.0
+        try:
+            complete = self._run("auditing candidates", list(trials.values()), share)
+        finally:
+            self._judge(standings, trials)
+        return "" if complete else self._late()
+
+    def _judge(self, standings: Sequence[Standing], trials: Mapping[int, Trial]) -> None:
+        """Note what audits have found; of candidates that publish the same the first stays."""
+        first: dict[str, str] = {}
+        for each in standings:
+            row = self.kept.get(trials[each.number].id)
+            if row is None:
+                continue
+            if "error" in row:
+                each.error = row["error"]
+                continue
+            judged(each, row, self.limits)
+            mark = f"{row['same']} {row['found']}"
+            each.same = first.get(mark, "")
+            first.setdefault(mark, each.candidate.name)
+
+    def race(self, standings: Sequence[Standing]) -> str:
+        """Test candidates fold by fold, and stop those that are beaten; returns why it ended early."""
+        alive = sorted((each for each in standings if each.raced), key=_promise)
+        rounds = [range(1), range(1, 2), range(2, self.folds)]
+        for these in rounds:
+            trials = {(e.number, f): trial_of(e.candidate, self.people, self.seed, f) for f in these for e in alive}
+            complete = self._run(f"{_named(these)} of {self.folds}", list(trials.values()), 1.0)
+            # Of a round that was cut short only folds that all were tested on are compared, unless there is no other.
+            noted = [fold for fold in these if not fold or all(self._done(trials[e.number, fold]) for e in alive)]
+            for fold in noted:
+                for each in alive:
+                    self._note(each, fold, self.kept.get(trials[each.number, fold].id))
+            alive = [each for each in alive if not each.error]
+            if not complete:
+                return self._late()
+            leader = best_of(standings)
+            if leader is not None and these.stop < self.folds:
+                for each in alive:
+                    apart = behind(leader.gains, each.gains)
+                    each.stopped = apart if apart is not None and apart.beaten else None
+                alive = [each for each in alive if each.stopped is None]
+        return ""
+
+    def _note(self, each: Standing, fold: int, row: Any) -> None:
+        if row is not None and "error" in row:
+            each.error = row["error"]
+        elif row is not None:
+            each.hits[fold] = hits_of(row)
+            if (costs := costs_of(row)) is not None:
+                each.costs[fold] = costs
+
+    def _done(self, trial: Trial) -> bool:
+        return self.kept.get(trial.id) is not None
+
+    def _run(self, what: str, trials: Sequence[Trial], share: float) -> bool:
+        """Run the trials that are not done; whether there was time for all of them."""
+        todo = [trial for trial in trials if not self._done(trial)]
+        self.told(what, 0, len(todo))
+        if not todo:
+            return True
+        if self._out(share):
+            return False
+        with closing(run_all(todo, {PEOPLE: self.packed}, run_trial, failed, self.jobs, self.dask)) as rows:
+            for done, row in enumerate(rows, 1):
+                self.kept.put(row)
+                self.told(what, done, len(todo))
+                if done < len(todo) and self._out(share):
+                    return False
+        return True
+
+    def _out(self, share: float) -> bool:
+        """Whether a share of the time is over."""
+        return self.time_limit is not None and time.monotonic() - self.begin > share * self.time_limit
+
+    def _late(self) -> str:
+        return f"{self.time_limit:g} seconds were over"
+
+
+def _promise(one: Standing) -> float:
+    """What a candidate costs about the people that it is made from, or minus its accuracy: the least comes first."""
+    cost: float | None = one.audit.get("train_cost")
+    return -float(one.audit["train_accuracy"]) if cost is None else cost
+
+
+def _named(folds: range) -> str:
+    return f"fold {folds.start + 1}" if len(folds) == 1 else f"folds {folds.start + 1} to {folds.stop}"
