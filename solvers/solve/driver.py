@@ -30,6 +30,7 @@ from maxent.solvers.clock import LAST, SOON, OutOfTime
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
+from maxent.solvers.solve.fitted_cells import nearer
 from maxent.solvers.solve.pieces import Key, given_up, prepare, split, what_is_needed
 from maxent.solvers.solve.processes import attempt_parts, bounded_parts
 from maxent.solvers.threads import one_thread
@@ -314,6 +315,11 @@ def _outcome(
     run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
     """The answer as it is, and what it is worth; ``bound`` is that of the answer without internal constraints."""
+    bound = min(bound, _bound(run, masses, answers))
+    if run.stopped is not None:
+        masses = nearer(
+            run.program, run.evaluator, masses, run.options.tolerance, lambda: run.options.clock.late() > LAST
+        )
     violation = run.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
@@ -325,7 +331,6 @@ def _outcome(
         status = "inconsistent"  # everything was solved, and yet a statement without a free unknown is missed
     else:
         status = "optimal"
-    bound = min(bound, _bound(run, masses, answers))
     feasible = not inconsistent and violation <= run.options.tolerance
     masses = np.maximum(masses, 0.0)
     return Outcome(

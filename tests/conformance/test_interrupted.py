@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 from brute_force import refusal
 from conformance.answers import random_problem
+from test_solvers.test_small_forests import forest
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
+from maxent.constraints.residuals import Evaluator
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import solve_program
+from maxent.solvers.solve.pieces import uniform_answer
 
 CONTESTED = [seed for seed in range(60) if seed % 18 not in (12, 13, 14, 15, 16, 17)]
 
@@ -64,3 +67,36 @@ def test_no_time_at_all(backend, problem):
     assert not found.reliable
     assert found.summary["certificate"] == "none"
     assert found.probabilities.sum(axis=1) == pytest.approx(1.0)
+
+
+def swept(program, sweeps):
+    """Proportional fitting as anyone would write it: each leaf of each tree in turn, then everybody."""
+    masses = uniform_answer(program)
+    for _ in range(sweeps):
+        for t, tree in enumerate(program.release.trees):
+            for place, node in enumerate(tree.nodes):
+                inside = program.cells.trees[t].at(place)
+                if node.counts is not None and len(inside):
+                    counts = np.array([node.counts[name] for name in program.release.target.classes])
+                    masses[inside] *= counts / np.maximum(masses[inside].sum(axis=0), 1e-300)
+            masses *= (program.weight / masses.sum(axis=1))[:, None]
+    return masses
+
+
+def interrupted_forest(backend, seed, asked):
+    release, people, _ = forest(seed)
+    assert all(node.counts for tree in release.trees for node in tree.nodes if not node.branches)
+    program = compile_release(release, people)
+    outcome = solve_program(program, load_backend(backend), Options(clock=Alarm(asked, Stop.INTERRUPTED)))
+    evaluator = Evaluator(program)
+    assert outcome.status == "interrupted"
+    assert outcome.violation == evaluator.max_violation(outcome.masses)
+    assert outcome.violation <= evaluator.max_violation(swept(program, 5))
+
+
+def test_the_answer_of_a_forest_is_no_worse_than_proportional_fitting(backend):
+    interrupted_forest(backend, 28, 0)
+
+
+def test_neither_is_one_of_a_solver_that_was_on_its_way():
+    interrupted_forest("newton", 26, 10)
