@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Pieces:
     """Pieces of a program.
 
@@ -24,11 +25,15 @@ class Pieces:
     def exchangeable(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Cells and classes of each set of classes that a piece permutes."""
         order = np.argsort(self.of, kind="stable")
-        ends = np.searchsorted(self.of[order], np.arange(len(self.block) + 1))
-        for block, start, stop in zip(self.block, ends[:-1], ends[1:], strict=True):
-            for classes in several(block):
-                if stop > start:
-                    yield order[start:stop], classes
+        ends = np.searchsorted(self.of[order], np.arange(len(self.block) + 1)).tolist()
+        for piece, classes in self._sets:
+            if ends[piece + 1] > ends[piece]:
+                yield order[ends[piece] : ends[piece + 1]], classes
+
+    @cached_property
+    def _sets(self) -> list[tuple[int, IntArray]]:
+        """The sets of classes that are permuted, each with its piece."""
+        return [(i, classes) for i, block in enumerate(self.block) for classes in several(block)]
 
     def mean(self, masses: FloatArray) -> FloatArray:
         """The mean over all permutations, individuals, shape (n_cells, n_classes)."""
@@ -41,9 +46,8 @@ class Pieces:
     def drawn(self, masses: FloatArray, random: np.random.Generator) -> FloatArray:
         """Masses after permutations drawn at random, individuals, shape (n_cells, n_classes)."""
         order = np.tile(np.arange(self.block.shape[1]), (len(self.block) + 1, 1))  # the last one of cells of no piece
-        for here, block in zip(order, self.block, strict=False):
-            for classes in several(block):
-                here[classes] = random.permutation(classes)
+        for piece, classes in self._sets:
+            order[piece, classes] = random.permutation(classes)
         drawn: FloatArray = np.take_along_axis(masses, order[self.of], axis=1)
         return drawn
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from programs import private, public, whole
+from scipy.optimize import nnls
 from test_solvers.test_bound import middle
 from test_solvers.test_priced_bound import IMPURITIES, drawn, random_masses
 
@@ -19,6 +21,7 @@ from maxent.solvers.bounds.divergence import pieces
 from maxent.solvers.bounds.divergence.ball import Ball
 from maxent.solvers.bounds.divergence.curvature import Curved, curved
 from maxent.solvers.bounds.divergence.multipliers import Rows
+from maxent.solvers.bounds.divergence.nonnegative import nonnegative
 from maxent.solvers.bounds.divergence.pieces import lacking_in_pieces
 from maxent.solvers.bounds.divergence.proof import lacking
 from maxent.solvers.bounds.gap import gap, priced_bound
@@ -65,6 +68,25 @@ def test_an_optimum_is_proved_without_a_bound():
         assert not found.outcome.convex
         assert found.certificate == "global"
         assert found.outcome.duality_gap <= 1e-9
+
+
+def test_a_proof_loads_no_optimiser(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    program = whole(*drawn(1))[1].program
+    assert all(lacking(program, point, Clock()) >= 0 for _, point in solved(program, 1))
+
+
+def test_least_squares_with_variables_that_are_at_least_0():
+    rng = np.random.default_rng(0)
+    for number in range(60):
+        matrix = rng.standard_normal((rng.integers(1, 9), number % 6))
+        if number % 3 == 0 and matrix.shape[1] > 1:
+            matrix[:, 1] = 2 * matrix[:, 0]  # several solutions are as good
+        right = rng.standard_normal(len(matrix))
+        found = nonnegative(matrix, right)
+        assert (found >= 0).all()
+        best = nnls(matrix, right)[1] if matrix.size else np.linalg.norm(right)
+        assert np.linalg.norm(matrix @ found - right) == pytest.approx(best, abs=1e-10)
 
 
 def test_where_a_ball_is_too_large_pieces_of_it_do():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.models.arrays import FloatArray
+from maxent.solvers.bounds.divergence.nonnegative import nonnegative
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 TOUCHED = 1e-4
@@ -58,15 +59,13 @@ def balanced(
     ``slopes``, shape (n_rows, n), are the gradients of the rows ``left >= 0`` at the masses, and ``across`` those of
     `Rows.across` there. The tangent is that over all masses that meet the linear rows.
     """
-    from scipy.optimize import nnls
-
     gradient = -(np.log(masses / rows.linear.weight) + 1.0)
     room = rows.unequal @ masses - rows.least
     touched = np.flatnonzero(room <= TOUCHED)
     every = np.vstack([slopes, rows.unequal[touched]])
     found = np.zeros(len(every))
     if len(every) and across.shape[1]:
-        found, _ = nnls(across.T @ every.T, -across.T @ gradient)
+        found = nonnegative(across.T @ every.T, -across.T @ gradient)
     of_rows, of_unequal = np.split(found, [len(slopes)])
     slope, root = gradient + found @ every, np.sqrt(masses)
     y = np.linalg.lstsq((rows.equal * root).T, slope * root, rcond=1e-12)[0]

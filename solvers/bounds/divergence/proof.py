@@ -123,13 +123,14 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
 def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
     """A point with its multipliers, None where it has none, or is too large."""
     sized = any((terms.size_var >= 0).any() for terms in program.terms)
-    if program.draws is not None or sized:
+    open_ = program.lower[: program.n_masses] < program.upper[: program.n_masses]
+    if program.draws is not None or sized or np.count_nonzero(open_) > FEW:
         return None
     relaxed = relax(program)
     linear, elimination = relaxed.linear, relaxed.elimination
     masses = point[elimination.free]
     least = SMALLEST * linear.total[linear.owner]
-    if not 0 < len(masses) <= FEW or np.isnan(elimination.shift).any() or (masses <= least).any():
+    if not len(masses) or np.isnan(elimination.shift).any() or (masses <= least).any():
         return None
     rows, curves = Rows.of_linear(linear), curved(program, elimination)
     a, across = curves.a(masses), rows.across(masses)
