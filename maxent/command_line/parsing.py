@@ -7,6 +7,7 @@ again where Typer refuses them, and states every mistake as all other errors are
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -183,10 +184,21 @@ def _process_quickly(command: Any, ctx: Any) -> None:
 def _processed(param: Any, kind: Any, ctx: Any, value: Any) -> Any:
     absent = not param.required and (value is None or value == ())
     words = kind is str and param.nargs == -1 and value
+    if isinstance(value, str):
+        value = _quick(value, kind)
     each = value if words and isinstance(value, (list, tuple)) else (value,)
     if not absent and not (isinstance(kind, type) and all(isinstance(one, kind) for one in each)):
         return type(param).process_value(param, ctx, value)
     return value if param.callback is None else param.callback(ctx, param, value)
+
+
+def _quick(text: str, kind: Any) -> Any:
+    """A choice, or a number in plain digits, as what it stands for; anything else as it is."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((choice for choice in kind if choice.value == text), text)
+    if kind in _NUMBERS and re.fullmatch(_PLAIN[kind], text, re.ASCII):
+        return kind(text)
+    return text
 
 
 def _kinds(command: Any) -> dict[str, Any]:
@@ -204,6 +216,7 @@ def _kind(hint: Any) -> Any:
 
 
 _NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
+_PLAIN: Mapping[Any, str] = {int: r"-?\d{1,18}", float: r"-?\d{1,15}(\.\d{1,15})?"}
 
 
 def _mistake(text: str, kind: Any) -> tuple[str, str] | None:

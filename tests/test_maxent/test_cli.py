@@ -342,7 +342,7 @@ def test_the_version(capsys):
         (["--help"], ["typer", "rich", "numpy"]),
         (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"]),
         (
-            ["estimate", *D1, "--json"],
+            ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
                 *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
                 *("scipy.sparse.csgraph", "scipy.sparse.linalg", "pydantic"),
