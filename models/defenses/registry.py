@@ -10,34 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.models.defenses.method import Method
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
 from maxent.models.parameters import Parameter, listed, parameters_of, plain, problems_of
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "maxent.defenses"
 
-OWN: Mapping[str, EntryPoint] = {
-    name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP)
-    for name, place in {
-        "none": "pruning_methods:Plain",
-        "prune-leaf": "pruning_methods:PrunedLeaves",
-        "prune-parent": "pruning_methods:PrunedParents",
-        "optimal": "optimal.method:BestSubtree",
-        "kadet": "kadet.method:KadetTree",
-        "erp": "error_risk.method:ErrorRiskPruned",
-        "rdt": "random_trees.method:RandomForest",
-    }.items()
+OWN: Mapping[str, str] = {
+    "none": "pruning_methods:Plain",
+    "prune-leaf": "pruning_methods:PrunedLeaves",
+    "prune-parent": "pruning_methods:PrunedParents",
+    "optimal": "optimal.method:BestSubtree",
+    "kadet": "kadet.method:KadetTree",
+    "erp": "error_risk.method:ErrorRiskPruned",
+    "rdt": "random_trees.method:RandomForest",
 }
-"""The methods of this package, which are there whatever is installed, in the order of the help."""
+"""The methods of this package, which are there whatever is installed, in the order of the help, and where they are."""
 
 
 @cache
 def _entries() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import EntryPoint, entry_points  # which takes longer to load than a small release to read
+
+    own = {name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP) for name, place in OWN.items()}
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return {**OWN, **{entry.name: entry for entry in found if entry.name not in OWN}}
+    return {**own, **{entry.name: entry for entry in found if entry.name not in OWN}}
 
 
 def method_names() -> tuple[str, ...]:

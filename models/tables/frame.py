@@ -15,7 +15,7 @@ import numpy.typing as npt
 from maxent.models.arrays import IntArray
 from maxent.models.errors import Problem, invalid
 from maxent.models.reading import Decimal, Reader
-from maxent.models.tables.sources.arrow_arrays import plain_numbers, whole_places
+from maxent.models.tables.sources.arrow_arrays import plain_numbers, whole_places, with_dictionary
 from maxent.models.tables.sources.csv_dialect import DELIMITERS
 from maxent.models.text.arguments import shown_whole
 from maxent.models.text.hints import HINTED, closest
@@ -28,7 +28,7 @@ Source: TypeAlias = "DataFrame | str | PathLike[str]"
 _NUMBERS = (int, float, np.integer, np.floating)
 
 SHORT = 1_000
-"""Rows up to which text is encoded without `pyarrow.compute`."""
+"""Rows up to which text is encoded without the functions of Arrow."""
 
 LISTED = 10
 """Problems of one kind that are spelled out before the rest is only counted."""
@@ -245,10 +245,10 @@ def from_pandas(source: object, name: str, wanted: Sequence[str], absent: Callab
 def encoded(array: Any) -> Any:
     """Return an Arrow array of text with a dictionary, in the order of first appearance.
 
-    Arrow's own function loads all of `pyarrow.compute`, which takes longer than short arrays are worth.
+    Arrow's own function loads more of Arrow, which takes longer than short arrays are worth.
     """
     if not 0 < len(array) <= SHORT or array.null_count:
-        return array.dictionary_encode()
+        return with_dictionary(array)
     import pyarrow as pa
 
     first: dict[str, int] = {}
@@ -268,8 +268,7 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
 
     if pa.types.is_float16(array.type) and array.num_chunks > 1:
         array = pa.chunked_array([pa.concat_arrays(array.chunks)])  # unifying takes their bits for numbers
-    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    coded = coded.unify_dictionaries().combine_chunks()
+    coded = with_dictionary(array).unify_dictionaries().combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)

@@ -39,6 +39,9 @@ NOISE = 1e-15
 SINGLE = 2.0**-24
 """By how much a share may be off that is held in single precision."""
 
+REMEMBERED = 1 << 14
+"""Rates whose decimals, and what follows from these, are kept: they are asked for again and again."""
+
 _WHOLE = 1e-9
 
 Stated = tuple[float, float | None]
@@ -122,7 +125,7 @@ _Printed = tuple[Rounding, int | None, int | None, _Ratio]
 """What a reader says of how rates were printed: `rounding`, `digits`, `significant` and `units`."""
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=REMEMBERED)
 def _whole(printed: _Printed, rate: float, n: float) -> tuple[int, int]:
     """See `RateReader._whole`: from the whole numbers of which fractions are made, which take a tenth of the time."""
     if printed[0] == "exact":
@@ -138,7 +141,7 @@ def _whole(printed: _Printed, rate: float, n: float) -> tuple[int, int]:
     return first, (c * number * per + slack * d * of) // (d * of * per)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=REMEMBERED)
 def _between(printed: _Printed, rate: float) -> tuple[_Ratio, _Ratio]:
     """The smallest and the largest share of the label that may have been printed so."""
     if printed[0] == "exact":
@@ -260,10 +263,11 @@ def _leading(rate: float) -> int:
     return min(_shortest(rate).adjusted(), -1)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=REMEMBERED)
 def _shortest(rate: float) -> Decimal:
     """The shortest decimal within the noise of a float."""
-    for digits in range(FULL_PRECISION):
+    few = abs(round(float(rate), FULL_PRECISION - 1) - rate) <= NOISE  # else no fewer digits are as near
+    for digits in range(FULL_PRECISION if few else 0):
         short = round(float(rate), digits)
         if abs(short - rate) <= NOISE:
             return Decimal(repr(short)).normalize()

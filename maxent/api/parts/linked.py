@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from maxent.api.case import Case
 from maxent.api.parts.memory import needed
+from maxent.models.columns import NOTHING
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.nodes import attributes_of
+from maxent.models.nodes import links_of as node_links
 from maxent.models.release import Release
 from maxent.models.text.sizes import size_text
 
@@ -19,14 +22,13 @@ def links_of(release: Release) -> Iterator[str]:
     yield from links_of_attacks(release)
     if release.target.of:
         yield "several sensitive columns"
-    branches = (branch for tree in release.trees for node in tree.nodes for branch in node.branches)
-    if release.sampled and any(branch.child is None for branch in branches):
+    if release.sampled and any((node_links(tree.nodes)[1] == NOTHING).any() for tree in release.trees):
         yield "counts of samples with parts of trees left out"
 
 
 def links_of_attacks(release: Release) -> Iterator[str]:
     """The same for attacks alone."""
-    tested = {node.attribute for tree in release.trees for node in tree.nodes}
+    tested = set[str]().union(*(attributes_of(tree.nodes) for tree in release.trees))
     if any(attribute.name in tested for attribute in release.private):
         yield "splits on private attributes"
     if release.boosting is not None:

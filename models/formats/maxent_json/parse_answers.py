@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, get_args
 
+import numpy as np
+
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
 from maxent.models.formats.maxent_json.parse_fast import Names
-from maxent.models.nodes import each
+from maxent.models.nodes import Nodes
 from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts, Tree
 from maxent.models.text.arguments import is_number, listing, listing_of, name, show
 from maxent.models.trees.printed_rates import decimals
@@ -184,7 +186,10 @@ def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
 
 def has_several(tree: Tree) -> bool:
     """Whether some leaf states scores of classes by name."""
-    return any(isinstance(node.value, Mapping) for node in each(tree.nodes))
+    nodes = tree.nodes
+    if isinstance(nodes, Nodes):
+        return nodes.columns.scores is not None and not bool(np.isnan(nodes.columns.scores).all())
+    return any(isinstance(node.value, Mapping) for node in nodes)
 
 
 def score_problems(tree: Tree, places: Sequence[str]) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
+from maxent.models.nodes import nodes_at
 from maxent.models.release import Attribute, Branch, Tree
 from maxent.models.trees.places import Places
 from maxent.models.trees.routing import interval_of, missing_branch
@@ -97,10 +98,9 @@ def descent_of(
     begins: list[Small] = []
     belows: list[Small] = []
     lengths = np.zeros(len(places), np.int64)
-    for place, below in enumerate(places.children):
-        if not below:
-            continue
-        node = tree.nodes[place]
+    nodes = nodes_at(tree.nodes, np.flatnonzero(places.n_branches > 0))
+    for place, node in nodes.items():
+        below = places.children[place]
         j = column[place] = number[node.attribute or ""]
         if attributes[j].values is not None:
             taken = np.full(len(levels[j]), LOST, np.int32)

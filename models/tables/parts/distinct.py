@@ -13,7 +13,14 @@ from maxent.models.arrays import IntArray
 from maxent.models.tables.out_of_core import people_in, stored_in
 from maxent.models.tables.parts.kept import Keeper, Kept, KeptRows
 from maxent.models.tables.parts.pieces import Piece, Wanted, batches_of
-from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_places, plain_numbers, whole_places
+from maxent.models.tables.sources.arrow_arrays import (
+    arrow_numbers,
+    arrow_places,
+    plain_numbers,
+    taken,
+    whole_places,
+    with_dictionary,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,9 +111,7 @@ def merged_cells(tables: Sequence[pa.Table]) -> pa.Table:
 
 def in_dictionary(array: Any) -> tuple[Any, IntArray]:
     """The distinct cells of an Arrow array, and which of them is in each row, -1 for none."""
-    import pyarrow as pa
-
-    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    coded = with_dictionary(array)
     return coded.dictionary, whole_places(coded.indices)
 
 
@@ -142,5 +147,5 @@ def _of_batch(cells: Any, codes: IntArray, sign: IntArray, before: int) -> pa.Ta
 def _known(cells: Any, number: IntArray, first: IntArray) -> pa.Table:
     """A table of cells by the number of their rows, three of each cell, as the sign is; the first are of no cell."""
     there = np.flatnonzero(number)
-    keys = cells.take(arrow_places(there // 3 - 1))
+    keys = taken(cells, arrow_places(there // 3 - 1))
     return _table(keys, there % 3 - 1, number[there], first[there])

@@ -14,7 +14,13 @@ import numpy as np
 from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.tables.frame import shorten
-from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_places, whole_places
+from maxent.models.tables.sources.arrow_arrays import (
+    arrow_numbers,
+    arrow_places,
+    taken,
+    whole_places,
+    with_dictionary,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +110,7 @@ def _as_numbers(array: Any, kind: pa.DataType) -> Any:
 
     decoded = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     try:
-        return decoded.cast(kind)
+        return decoded if decoded.type == kind else decoded.cast(kind)
     except pa.ArrowInvalid:
         for row in range(len(decoded)):
             try:
@@ -124,13 +130,14 @@ def _as_text(array: Any) -> Any:
         return pa.nulls(len(array), pa.dictionary(pa.int32(), pa.string()))
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         array = array.cast(pa.large_string() if _is_text(kind) else pa.large_binary())
-    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    coded = with_dictionary(array)
     indices = whole_places(coded.indices)
     values = coded.dictionary
     if len(values) > len(indices):
         # Where pages stop to use a dictionary it grows from batch to batch.
         used = np.unique(indices[indices >= 0])
-        indices, values = np.where(indices < 0, -1, np.searchsorted(used, indices)), values.take(arrow_numbers(used))
+        indices = np.where(indices < 0, -1, np.searchsorted(used, indices))
+        values = taken(values, arrow_numbers(used))
     texts = _texts(values, indices)
     if texts.null_count:
         absent = np.array([*texts.is_null().to_pylist(), True])
@@ -145,7 +152,7 @@ def _texts(values: Any, indices: IntArray) -> Any:
     if _is_text(values.type):
         try:
             values.validate(full=True)
-            return values.cast(pa.string())
+            return values if values.type == pa.string() else values.cast(pa.string())
         except pa.ArrowInvalid:
             pass  # the loop below finds the row
     found: list[str | None] = []
