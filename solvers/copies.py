@@ -16,23 +16,20 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from maxent.models.errors import MaxentError
 from maxent.solvers.clock import ASKED_TO_END, POLL
 from maxent.solvers.threads import cores, keep_to_one_thread, one_thread
 
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+
 T = TypeVar("T")
-
-AHEAD = 2
-"""Calls that a copy has: one that it makes, and the next one, for when we are busy as it comes to an end.
-
-One more at the beginning, where this process does something else before.
-"""
 
 
 def nothing() -> None:
@@ -96,12 +93,14 @@ def _serving(
 class Copies:
     """Copies of this process that make calls together with it; they are made when there is something to do.
 
-    At the end of ``with`` they are gone.
+    Each takes the next call that nobody has begun, so that none waits for another, nor for this process while that is
+    busy. At the end of ``with`` they are gone.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self._all: dict[Connection, BaseProcess] = {}
+        self._turn: Synchronized[int] | None = None
 
     def __enter__(self) -> Copies:
         return self
@@ -118,7 +117,7 @@ class Copies:
     ) -> Generator[tuple[int, T], None, None]:
         """The results of a function of an installed module for some arguments, as they are done.
 
-        While copies begin, this process does something else ``first``, and then makes calls, too.
+        While copies work, this process does something else ``first``, and then makes calls, too.
 
         Raises
         ------
@@ -127,62 +126,76 @@ class Copies:
         Exception
             What a call raises.
         """
-        given: dict[Connection, int] = {}
-        waiting = iter(arguments)
+        calls = list(arguments.items())
+        busy: set[Connection] = set()
         try:
-            self._all = self._all or started(self.number, _answering)
+            turn = self._begun()
             for pipe in self._all:
-                # All at once, while it listens: what is small cannot wait for a copy that waits for us.
-                pipe.send((function, arguments))
-                given[pipe] = 0
-            for _ in range(AHEAD + (first is not nothing)):
-                for pipe in given:
-                    _give(pipe, waiting, given)
+                pipe.send((function, calls))
+                busy.add(pipe)
             first()
             with one_thread():
-                mine = next(waiting, None)
-                while mine is not None or any(given.values()):
-                    busy = [pipe for pipe, calls in given.items() if calls]
-                    for pipe in cast(list[Connection], wait_for(busy, POLL if mine is None else 0)):
-                        i, found, error = pipe.recv()
-                        given[pipe] -= 1
-                        _give(pipe, waiting, given)
+                mine = _next(turn, len(calls), POLL)
+                while mine is not None or busy:
+                    for pipe in cast(list[Connection], wait_for(list(busy), POLL if mine is None else 0)):
+                        answer = pipe.recv()
+                        if answer is None:
+                            busy.remove(pipe)
+                            continue
+                        i, found, error = answer
                         if error is not None:
                             raise error
                         yield i, found
                     if mine is not None:
-                        yield mine, function(*arguments[mine])
-                        mine = next(waiting, None)
+                        i, given = calls[mine]
+                        yield i, function(*given)
+                        mine = _next(turn, len(calls), POLL)
         except (EOFError, ConnectionError) as error:
-            self._end([*self._all])
+            busy.update(self._all)
             text = "a process was ended from outside, perhaps for want of memory: try fewer processes, or less memory="
             raise WorkerLost(text) from error
         finally:
-            if any(given.values()):
+            if busy:
                 self._end([*self._all])
 
+    def _begun(self) -> Synchronized[int]:
+        """The number of the next call, from 0; the copies are there, and wait for calls."""
+        if self._turn is None or not self._all:
+            self._turn = multiprocessing.get_context("fork").Value("q", 0)
+            self._all = started(self.number, partial(_answering, self._turn))
+        self._turn.value = 0
+        return self._turn
 
-def _give(pipe: Connection, waiting: Iterator[int], given: dict[Connection, int]) -> None:
-    """Have a copy make the next call, if there is one."""
-    if (following := next(waiting, None)) is not None:
-        pipe.send(following)
-        given[pipe] += 1
+
+def _next(turn: Synchronized[int], calls: int, patience: float | None = None) -> int | None:
+    """The number of the next call that nobody has begun, None where there is none.
+
+    A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
+    """
+    lock = turn.get_lock()
+    if not lock.acquire(True, patience):
+        return None
+    try:
+        number = turn.value
+        turn.value = number + 1
+    finally:
+        lock.release()
+    return number if number < calls else None
 
 
-def _answering(pipe: Connection) -> None:
-    """Make the calls that another process asks for: a function and all arguments, then one number after the other."""
-    function, arguments = pipe.recv()
+def _answering(turn: Synchronized[int], pipe: Connection) -> None:
+    """Make calls that another process has: a function with a list of arguments, and again."""
     while True:
-        asked = pipe.recv()
-        if not isinstance(asked, int):
-            function, arguments = asked
-            continue
-        found, failed = None, None
-        try:
-            found = function(*arguments[asked])
-        except Exception as error:
-            failed = error
-        pipe.send((asked, found, failed))
+        function, calls = pipe.recv()
+        while (number := _next(turn, len(calls))) is not None:
+            i, arguments = calls[number]
+            found, failed = None, None
+            try:
+                found = function(*arguments)
+            except Exception as error:
+                failed = error
+            pipe.send((i, found, failed))
+        pipe.send(None)
 
 
 def serve(parent: int) -> None:

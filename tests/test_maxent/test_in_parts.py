@@ -20,8 +20,11 @@ from strategies import thorough
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.adversary.estimate import Solving
+from maxent.api.case import Tables
+from maxent.api.compile import Knowledge
 from maxent.api.parts import estimate as engine
-from maxent.api.parts import workers
+from maxent.api.parts import foreseen, workers
 from maxent.api.parts.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
@@ -216,6 +219,53 @@ def made(release, people, folder, **options):
         found = maxent.estimate_in_parts(release, qi, folder / "out", truth, **options)
     summary = json.dumps({**found.summary, "seconds": 0}).replace(str(folder), "")
     return summary, [path.read_bytes() for path in found.files]
+
+
+def counted(release, people):
+    """The same tree, whose leaves state how many people of each class are in them."""
+    age = people["age"]
+    of_leaf = {"3": age <= 20, "4": ((age > 20) & (age <= 40)) | age.isna(), "5": age > 40}
+    clerk = people["job"] == "clerk"
+    of_leaf = {"2": clerk, **{leaf: ~clerk & here for leaf, here in of_leaf.items()}}
+    size = {leaf: int(people["people"][here].sum()) for leaf, here in of_leaf.items()}
+    counts = {leaf: {"no": n // 3, "yes": n - n // 3} for leaf, n in size.items()}
+    nodes = (
+        replace(node, label=None, error_rate=None, counts=counts[node.id]) if node.id in counts else node
+        for node in release.trees[0].nodes
+    )
+    return replace(release, trees=(Tree(tuple(nodes)),))
+
+
+@pytest.mark.parametrize("states", ["rates", "counts"])
+def test_leaves_are_evaluated_by_others_as_their_posteriors_are_foreseen(
+    release, people, tmp_path, monkeypatch, states
+):
+    people = people.head(20)
+    published = release if states == "rates" else counted(release, people)
+    here = made(published, people, tmp_path / "here")
+    monkeypatch.setattr(Workers, "others", True)  # this process makes the calls of theirs
+    with mock.patch.object(engine, "evaluated", side_effect=AssertionError):
+        assert made(published, people, tmp_path / "ahead") == here
+    monkeypatch.setattr(foreseen, "foreseen", lambda *given: np.full((4, 2), 0.5))
+    assert made(published, people, tmp_path / "again") == here
+
+
+def test_nothing_is_foreseen_where_more_is_stated(release, people):
+    """The places of the tree are a clerk's leaf, two inner nodes, and the three leaves of others."""
+    first, *others = release.trees[0].nodes
+    inner = replace(release, trees=(Tree((replace(first, label="no"), *others)),))
+    counts = counted(release, people)
+
+    def found(published, **known):
+        rank, tables = np.array([-1, -1, 3, 0, 1, 2]), Tables("qi.csv")
+        return foreseen.foreseen(published, tables, Knowledge(**known), Solving(), np.array([2, 0, 4, 8]), rank)
+
+    assert found(release) == pytest.approx(np.array([[0, 1], [np.nan] * 2, [0.75, 0.25], [0.75, 0.25]]), nan_ok=True)
+    assert found(counts, knowledge="counts") is not None
+    assert found(inner) is None
+    assert found(replace(counts, sampling_rate=0.5)) is None
+    assert found(release, knowledge="label") is None
+    assert found(counts, knowledge="rate") is None
 
 
 WAYS = [({"jobs": 2}, True), ({"jobs": 3}, True), ({"jobs": 2}, False), ({"dask": "local:2"}, False)]

@@ -14,10 +14,11 @@ import numpy as np
 from maxent.api.case import Published, Tables
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
+from maxent.api.parts.foreseen import evaluated, evaluated_ahead, look_ahead
 from maxent.api.parts.forests.cells import by_cell
 from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
-from maxent.api.parts.posteriors import Evaluated, Evaluation, evaluate_group, farthest, pickled
+from maxent.api.parts.posteriors import Evaluated, Evaluation, farthest, pickled
 from maxent.api.parts.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
 from maxent.api.parts.surest import first_of
 from maxent.api.parts.workers import Told, workers_of
@@ -36,6 +37,7 @@ from maxent.models.trees.printed_rates import Rounding
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress, Solving
     from maxent.api.compile import Knowledge
+    from maxent.api.parts.leaves import Leaves
     from maxent.api.parts.result import FarFrom
     from maxent.constraints.kinds.context import Noise
     from maxent.models.arrays import FloatArray
@@ -186,7 +188,13 @@ def _in_parts(
 
     people = only(tables.qi)
     files, reading = files_given("qi", people), told("reading the table")
-    scanned = scan_table(files, str(people), release, tables.count, reader, with_, reading, settings)
+
+    def ready() -> None:
+        settings()
+        if with_.workers.others:
+            look_ahead(release)
+
+    scanned = scan_table(files, str(people), release, tables.count, reader, with_, reading, ready)
     known, how = settings()
     from maxent.api.parts.leaves import solve_leaves
     from maxent.api.parts.result import EstimateInParts
@@ -208,12 +216,19 @@ def _in_parts(
     np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
     job = replace(job, surest=surest * how.top)
-    solved = solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
-    found = solved.found
-    np.save(posterior, solved.posterior)
-    single = None if solved.single is None else pickled(solved.single, with_.folder / "single")
-    path = pickled(replace(job, single=single), with_.folder / "evaluation")
-    results = with_.workers.map(evaluate_group, [(group, path) for group in groups], told("evaluating leaves"))
+
+    @cache
+    def solved() -> Leaves:
+        return solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
+
+    evaluating = told("evaluating leaves")
+    results = evaluated_ahead(release, tables, known, how, scanned, job, groups, with_, evaluating, solved)
+    found = solved().found
+    if results is None:
+        np.save(posterior, solved().posterior)
+        single = solved().single
+        job = replace(job, single=None if single is None else pickled(single, with_.folder / "single"))
+        results = evaluated(job, "evaluation", groups, with_, evaluating)
     check_same(scanned.coded, str(tables.truth), results)
     written = moved([each.path for each in results if each.path is not None], where.folder)
     distinct = sum(each.rows for each in results)

@@ -41,6 +41,11 @@ class Workers:
         """How many calls are made at the same time."""
         return self.jobs if self.cluster is None else self.cluster.workers
 
+    @property
+    def others(self) -> bool:
+        """Whether others than this process make calls."""
+        return self.cluster is not None or self.jobs > 1
+
     def map(
         self,
         function: Callable[..., T],
