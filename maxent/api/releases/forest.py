@@ -96,7 +96,7 @@ def publish_forest(
         raise InvalidInput(
             "options", [Problem(ARGUMENT, "complexity", "none, for several trees", f"{method.complexity}")]
         )
-    for name in ("choose", "hierarchies", "round_counts"):
+    for name in ("choose", "hierarchies", "round_counts", "cautious"):
         if getattr(method, name):
             raise InvalidInput("options", [Problem(ARGUMENT, name, "none for several trees", "one")])
     asked: dict[str, Any] = {"criterion": method.criterion, "remove": method.remove, "publish": method.publish}

@@ -15,6 +15,7 @@ from maxent.models.defenses.optimal.growing.grow import optimal_tree
 from maxent.models.defenses.optimal.limits import (
     Criterion,
     Limits,
+    cautious_conflicts,
     grown_conflicts,
     merged_conflicts,
     rounding_conflicts,
@@ -38,7 +39,7 @@ class OptimalSubtree(PlainTree):
     ----------
     k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, max_lift
         See `maxent.models.defenses.optimal.limits.Limits`.
-    objective, cost, complexity, complexity_folds
+    objective, cost, complexity, complexity_folds, cautious
         See `maxent.models.defenses.optimal.limits.Limits`.
     grow : bool
         Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
@@ -81,6 +82,7 @@ class OptimalSubtree(PlainTree):
         for name in ("grow", "remove"):
             yield from no_flag(name, getattr(self, name))
         yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
+        yield from cautious_conflicts(self._limits(), self.remove)
         yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
         yield from rounding_conflicts(self.round_counts, self.cost, self.remove)
 

@@ -53,6 +53,10 @@ class Limits:
     complexity_folds : int, optional
         Folds of cross-validation among the records that choose the complexity instead, see
         `maxent.models.defenses.optimal.complexity.folds`.
+    cautious : bool
+        Whether people of leaves that are too small are counted as right only as far as more of them are than with the
+        predictions of `maxent.models.defenses.leaf_pruning.prune_leaf` beyond chance, see
+        `maxent.models.defenses.optimal.cutting.by_k.by_chance`. For removed leaves, and by accuracy.
     """
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"), alias="min_k")
@@ -89,6 +93,10 @@ class Limits:
         None, "Folds of cross-validation, of the same records, that choose the complexity.", whole(2, "folds")
     )
 
+    cautious: bool = parameter(
+        False, "Depart from what prune-leaf predicts only for what is more than chance in its removed leaves (remove)."
+    )
+
     def conflicts(self) -> Iterator[Problem]:
         """Sensitive classes without a limit that is about them, and what else does not go together."""
         if self.complexity_folds is not None and self.complexity:
@@ -123,6 +131,15 @@ class Limits:
         names = ("k", "max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", *shares)
         found = {name: value for name in names if (value := getattr(self, name)) is not None}
         return found | ({"diversity": self.diversity} if self.l is not None else {})
+
+
+def cautious_conflicts(limits: Limits, remove: bool) -> Iterator[Problem]:
+    """What does not go with counting only what is more than chance."""
+    if limits.cautious is True and remove is not True:
+        yield Problem(ARGUMENT, "cautious", "none without removed leaves (remove)", "one")
+    if limits.cautious is True and (limits.cost is not None or limits.objective != "accuracy"):
+        expected = "none where trees are compared by another objective than accuracy"
+        yield Problem(ARGUMENT, "cautious", expected, "cost" if limits.cost is not None else str(limits.objective))
 
 
 def merged_conflicts(hierarchies: object, grow: bool, criterion: Criterion) -> Iterator[Problem]:

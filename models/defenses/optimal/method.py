@@ -14,6 +14,7 @@ from maxent.models.defenses.optimal.limits import (
     Criterion,
     Limits,
     Objective,
+    cautious_conflicts,
     grown_conflicts,
     merged_conflicts,
     rounding_conflicts,
@@ -59,6 +60,7 @@ class BestSubtree(InducedTree):
     cost: Any = _limit("cost")
     complexity: float = _limit("complexity")
     complexity_folds: int | None = _limit("complexity_folds")
+    cautious: bool = _limit("cautious")
     grow: bool = parameter(
         False, "Grow a tree that is optimal within limits on its leaves, of a depth of 4 unless asked for."
     )
@@ -154,6 +156,7 @@ class BestSubtree(InducedTree):
         yield from super().conflicts()
         yield from self.limits.conflicts()
         yield from grown_conflicts(self.grow, self.limits, self.criterion, self.remove, self.audited, self.choose)
+        yield from cautious_conflicts(self.limits, self.remove)
         yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
         if self.choose is True and (self.publish != "counts" or self.criterion != "unstated"):
             yield Problem(ARGUMENT, "choose", "none where publish or criterion say what is stated", "one")
@@ -294,6 +297,7 @@ class BestSubtree(InducedTree):
         measure = MEASURES[row["objective"]]
         if row.get("chosen_complexity", self.complexity):
             measure += {"accuracy": ", less what its leaves cost"}.get(row["objective"], ", with what its leaves cost")
+        measure += ", counting in small leaves what is more than chance" * self.cautious
         limits, audited = f"the limits (k = {row['k']})", "audits" in row
         others = "subtree of the grown tree" + (", opened along hierarchies," if self.hierarchies else "")
         others += (" with" if self.hierarchies else ", with") + " or without removed leaves," if self.remove else ""

@@ -10,6 +10,7 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.defenses.optimal.costs import least_cost, weights_stated
+from maxent.models.defenses.optimal.cutting.by_k import by_chance, cut_back, otherwise
 from maxent.models.defenses.optimal.limits import Limits, Objective
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release, Target, Tree
@@ -130,13 +131,15 @@ def candidates(
     publish: Publish = "counts",
     merged: Mapping[str, int] | None = None,
     rounded: Rounded | None = None,
+    remove: bool = False,
 ) -> Candidates:
     """The places of a tree whose leaves state their counts.
 
     ``training`` are the records, which a limit on the divergence needs; ``publish`` is what leaves are to state in the
     end. A cost matrix has been read. ``merged`` says of nodes that stand for groups of values, by id, of how many
     branches these are. Counts that are to be ``rounded`` are judged by all that they allow then, and the divergence
-    by what is inferred from them.
+    by what is inferred from them. ``remove`` is whether leaves are to be removed, see
+    `maxent.models.defenses.optimal.removed.with_removed`.
 
     Raises
     ------
@@ -167,7 +170,10 @@ def candidates(
     groups = np.zeros(len(places), np.int64)
     if merged:
         groups[: places.n_nodes] = [merged.get(node.id, 0) for node in places.tree.nodes]
-    record, trifle = _trifles(np.maximum(groups - 1, 0), _otherwise(places, n >= limits.k, labels, counts), int(n[0]))
+    tree = cut_back(places, n >= limits.k, labels, weights if remove else None)
+    record, trifle = _trifles(np.maximum(groups - 1, 0), otherwise(tree, counts.shape[1]), int(n[0]))
+    if limits.cautious and remove:
+        trifle = trifle + record * by_chance(tree, counts)
     return Candidates(
         places,
         counts,
@@ -203,27 +209,6 @@ def _trifles(more: IntArray, otherwise: IntArray, records: int) -> tuple[float, 
     if more.any() or records * record >= 2.0**52:
         record, otherwise = prediction, np.zeros_like(otherwise)
     return record, 1 + branch * more[:, None] + prediction * otherwise[:, :-1]
-
-
-def _otherwise(places: Places, large: BoolArray, label: IntArray, counts: IntArray) -> IntArray:
-    """Leaves at or below each place, of the tree that only k cuts back, that predict another class than each.
-
-    That tree has the splits of which all branches are ``large`` enough, as `prune_parent` leaves them. Shape (n_places,
-    n_classes), and another column: their number.
-    """
-    splits = places.n_branches > 0
-    for level in places.levels[1:]:
-        np.logical_and.at(splits, places.parent[level], large[level])
-    reached = np.ones(len(places), bool)
-    for level in places.levels[1:]:
-        reached[level] = (reached & splits)[places.parent[level]]
-    ends = np.flatnonzero(reached & ~splits)
-    found = np.zeros(counts.shape, np.int64)
-    found[ends, label[ends]] = 1
-    for level in reversed(places.levels[1:]):
-        np.add.at(found, places.parent[level], found[level])
-    many = found.sum(axis=1, keepdims=True)
-    return np.hstack([many - found, many])
 
 
 def priced(found: Candidates, complexity: float) -> Candidates:

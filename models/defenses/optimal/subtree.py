@@ -135,7 +135,7 @@ def searchable(
         raise invalid("options", ARGUMENT, "hierarchies", "records, of which branches are merged", "none")
     if hierarchies and training is not None:
         release, merged = opened(release, hierarchies, training, 1 if remove else limits.k)
-    found = candidates(release, 0, limits, training, publish, merged, rounded)
+    found = candidates(release, 0, limits, training, publish, merged, rounded, remove)
     return priced(with_removed(found, limits) if remove else found, limits.complexity), limits
 
 
