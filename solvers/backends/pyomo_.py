@@ -63,8 +63,7 @@ KNOWN = {
     "baron": Known("baron", time="MaxTime", globally=True),
     "scip": Known("scip", globally=True),
     "knitro_direct": Known("knitro", package=True),
-    # See `maxent.solvers.backends.scip_` for the check that is left out. SCIP holds Python's lock while it solves, so
-    # that Pyomo does not read its log meanwhile: one that is longer than a pipe would wait for ever.
+    # See `maxent.solvers.backends.scip_` for the check that is left out. Nobody reads the log.
     "scip_direct": Known(
         "pyscipopt",
         package=True,
@@ -178,6 +177,8 @@ class PyomoBackend:
         limits: dict[str, float] = {}
         with _quiet():
             solver = SolverFactory(self._solver)
+            if self._solver == "scip_direct":
+                _lets_others_run(solver)
             solver.options.update(self._known.settings)
             if self._known.iterations is not None:
                 solver.options[self._known.iterations] = options.iterations_for(program)
@@ -201,6 +202,34 @@ class PyomoBackend:
         condition = str(results.solver.termination_condition)
         said = [condition, *(text for text in (results.solver.message,) if isinstance(text, str) and text)]
         return bool(len(results.solution)), _STOPS.get(condition, Stop.NUMERICAL), ": ".join([self._solver, *said])
+
+
+def _lets_others_run(solver: Any) -> None:
+    """Have PySCIPOpt release Python's lock while it solves.
+
+    Pyomo reads what SCIP writes in another thread, and SCIP waits where a pipe is full. Not all of it can be kept
+    quiet: its LP solver says on standard error what tolerances it cannot have, again and again.
+    """
+    create = solver._create_solver_model
+
+    def created(*arguments: Any) -> tuple[Any, ...]:
+        model, *others = create(*arguments)
+        return _Unlocked(model), *others
+
+    solver._create_solver_model = created
+
+
+class _Unlocked:
+    """A model of PySCIPOpt that does not hold Python's lock while it is solved."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        self._model.optimizeNogil()
 
 
 def _unsuitable(solver: str) -> str | None:
