@@ -89,7 +89,9 @@ def read_input(path: Path, most: int) -> bytes | None:
 def _at_most(file: BinaryIO, most: int) -> bytes | None:
     """The rest of a file, None when that is more; asked for all at once, it would be given room for ``most``."""
     parts, size = [], 0
-    while part := file.read(_PIECE):
+    # As a rule all of a file is in the first piece, and is not copied again.
+    known = 0 if isinstance(file, io.BytesIO) else min(os.fstat(file.fileno()).st_size, most)
+    while part := file.read(_PIECE if size else max(known + 1, _PIECE)):
         size += len(part)
         if size > most:
             return None

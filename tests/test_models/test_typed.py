@@ -10,12 +10,14 @@ import pytest
 from fuzz import releases
 
 from maxent.api.adversary.audit import audit
+from maxent.models.columns import Columns
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import json_object
 from maxent.models.formats.maxent_json import read
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import parse
 from maxent.models.formats.maxent_json.typed import document as typed
+from maxent.models.formats.maxent_json.typed import nodes as written
 from maxent.models.formats.maxent_json.typed.sound import is_sound
 from maxent.models.formats.packing import packed
 from maxent.models.formats.registry import load_release
@@ -101,10 +103,38 @@ def test_both_readers_accept_the_same_documents_of_very_many():
     assert not list(disagreements(range(300, 20_000)))
 
 
-def test_both_readers_accept_the_same_documents_in_batches(monkeypatch):
+@pytest.mark.parametrize("few", [0, 8])
+def test_both_readers_accept_the_same_documents_in_batches(few, monkeypatch):
     monkeypatch.setattr(typed, "BATCH", 2)
+    monkeypatch.setattr(typed, "PIECE", 40)
     monkeypatch.setattr(typed, "LARGE", 150)
-    assert not list(disagreements(range(100)))
+    monkeypatch.setattr(written, "FEW", few)
+    assert not list(disagreements(range(50 * (few > 0), 50 + 50 * (few > 0))))
+
+
+@pytest.mark.parametrize(
+    ("between", "sound"), [(", ", True), (" ,\n", True), (",", True), (",,", False), (" ", False), (", {},", False)]
+)
+def test_nodes_in_pieces_have_one_comma_between_them(between, sound, monkeypatch):
+    monkeypatch.setattr(typed, "LARGE", 0)
+    for size in range(20, 300, 50):
+        monkeypatch.setattr(typed, "PIECE", size)
+        data = text(between.join((f'{{"id": "N:1", "attribute": {TWO}}}', *LEAVES)))
+        found = typed.read_typed(data)
+        assert (found is not None) == sound
+        assert found == carefully(data)
+
+
+def test_a_class_may_be_called_as_the_key_that_nodes_begin_with(monkeypatch):
+    monkeypatch.setattr(typed, "LARGE", 0)
+    monkeypatch.setattr(typed, "PIECE", 20)
+    leaves = ('{"id": "A:", "counts": {"id": 1}}', '{"id": "B", "counts": {"id": 2, "a": 0}}')
+    assert alike(text(split(TWO, *leaves), classes='["a", "id"]')) is not None
+
+
+def test_no_node_is_made_when_they_are_read(monkeypatch):
+    monkeypatch.setattr(Columns, "nodes", None)
+    assert all(typed.read_typed(data) is not None for data in SOUND.values())
 
 
 def text(nodes, head="", tree="", classes='["a", "b:c"]'):

@@ -7,6 +7,7 @@ keys are counted: a document has a colon for each key, and those in its strings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +20,17 @@ from maxent.models.formats.maxent_json.check_counts import Publication
 from maxent.models.formats.maxent_json.fields import Fields
 from maxent.models.formats.maxent_json.parse import parse_head, parse_tree_head
 from maxent.models.formats.maxent_json.parse_fast import Names
-from maxent.models.formats.maxent_json.typed.nodes import Codes, Doubtful, WrittenNode, batch_of, joined, linked
+from maxent.models.formats.maxent_json.typed.nodes import (
+    Batch,
+    Codes,
+    Doubtful,
+    PlainNode,
+    WrittenNode,
+    batch_of,
+    joined,
+    linked,
+    plain_node,
+)
 from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers
 from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_splits
 from maxent.models.nodes import Nodes
@@ -28,8 +39,11 @@ from maxent.models.release_content import Content, Tree
 BATCH = 2**11
 """Nodes that are objects at the same time: few enough for the caches of a processor."""
 
+PIECE = 2**18
+"""Bytes of about as many nodes."""
+
 LARGE = 2**24
-"""Bytes of the nodes of a tree from which on they are decoded in batches."""
+"""Bytes of the nodes of a tree from which on they are decoded in pieces."""
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -76,9 +90,11 @@ class _Document(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=Tru
 
 
 _DOCUMENT = msgspec.json.Decoder(_Document)
-_NODE = msgspec.json.Decoder(WrittenNode)
 _NODES = msgspec.json.Decoder(list[WrittenNode])
-_TEXTS = msgspec.json.Decoder(list[msgspec.Raw])
+_Nodes = msgspec.json.Decoder[list[PlainNode]] | msgspec.json.Decoder[list[WrittenNode]]
+
+_START = re.compile(rb'\{"id":')
+"""Where a node begins, as most are written; elsewhere only counts do, those of a class of this name."""
 
 
 @uncollected()
@@ -110,7 +126,11 @@ def _release(data: bytes) -> Content:
     heads = [tree.head for tree in document.trees]
     head_of = {head: _tree(head, names) for head in set(heads)}
     codes = Codes.of(content)
-    read = joined([batch_of(nodes, tree_ends, codes) for nodes, tree_ends in _batches(document.trees)])
+    try:
+        plain = msgspec.json.Decoder(list[plain_node(content.target.classes)])  # type: ignore[misc]
+        read = _read(document.trees, codes, plain)
+    except msgspec.ValidationError:
+        read = _read(document.trees, codes, _NODES)
     nodes = linked(content, names, read)
     starts = read.tree_ends[:-1]
     levels = levels_of(nodes, starts)
@@ -156,28 +176,41 @@ def _tree(head: _Head, names: Names) -> Tree:
     return found
 
 
-def _batches(trees: Sequence[_Tree]) -> Iterator[tuple[list[WrittenNode], list[int]]]:
+def _read(trees: Sequence[_Tree], codes: Codes, decoder: _Nodes) -> Batch:
+    """The nodes of all trees as columns."""
+    return joined([batch_of(nodes, tree_ends, codes) for nodes, tree_ends in _batches(trees, codes, decoder)])
+
+
+def _batches(trees: Sequence[_Tree], codes: Codes, decoder: _Nodes) -> Iterator[tuple[list[PlainNode], list[int]]]:
     """The nodes of all trees, in their order, and where trees end among them: not many nodes at a time."""
     if not trees:
         raise Doubtful
-    nodes: list[WrittenNode] = []
+    nodes: list[PlainNode] = []
     ends: list[int] = []
     for tree in trees:
-        if memoryview(tree.nodes).nbytes < LARGE:
-            found = _NODES.decode(tree.nodes)
-            if not found:
+        text = memoryview(tree.nodes)
+        at_once = text.nbytes < LARGE or "id" in codes.classes
+        for part in [decoder.decode(text)] if at_once else _parts(text, decoder):
+            if len(nodes) >= BATCH:
+                yield nodes, ends
+                nodes, ends = [], []
+            if not part:
                 raise Doubtful
-            nodes += found
-        else:
-            texts = _TEXTS.decode(tree.nodes)
-            for begin in range(0, len(texts), BATCH):
-                nodes += map(_NODE.decode, texts[begin : begin + BATCH])
-                if begin + BATCH < len(texts):
-                    yield nodes, ends
-                    nodes, ends = [], []
+            nodes += part
         ends.append(len(nodes))
-        if len(nodes) >= BATCH:
-            yield nodes, ends
-            nodes, ends = [], []
-    if nodes:
-        yield nodes, ends
+    yield nodes, ends
+
+
+def _parts(text: memoryview, decoder: _Nodes) -> Iterator[Sequence[PlainNode]]:
+    """The nodes of a tree, which are a list with commas between them, not many at a time."""
+    begin, end = 0, 0
+    while end < len(text):
+        found = _START.search(text, begin + PIECE)
+        end = found.start() if found else len(text)
+        part, comma = bytes(text[begin:end]), b""
+        if found:
+            part, comma = part.rstrip(b" \t\r\n,"), part[len(part.rstrip(b" \t\r\n,")) :].strip()
+            if comma != b",":
+                raise Doubtful
+        yield decoder.decode(b"".join((b"[" * (begin > 0), part, b"]" * (end < len(text)))))
+        begin = end

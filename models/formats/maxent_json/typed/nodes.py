@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, cast
 
 import msgspec
 import numpy as np
@@ -16,6 +17,9 @@ from maxent.models.formats.maxent_json.parse_fast import Names
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 
+FEW = 8
+"""Classes up to which counts are quicker read into a field for each than into a dictionary."""
+
 _NAN = float("nan")
 
 _Id = Annotated[str, msgspec.Meta(min_length=1)]
@@ -24,26 +28,48 @@ _Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 # A key that is not there has a default that no sound document states; one that states it has more colons than keys.
-class _WrittenBranch(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A branch as it is written."""
+class _PlainBranch(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A branch as most are written."""
 
     child: str | None
     values: tuple[str, ...] = msgspec.field(default=(), name="in")
     le: float = _NAN
     gt: float = _NAN
+
+
+class _WrittenBranch(_PlainBranch, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A branch as it is written."""
+
     missing: bool = NOTHING  # type: ignore[assignment]
 
 
-class WrittenNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A node as it is written."""
+class PlainNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A node as it is written in a release of counts."""
 
     id: _Id
     attribute: str = ""
+    branches: tuple[_PlainBranch, ...] = ()
+    n: _Whole = NOTHING
+    counts: dict[str, _Whole] | None = None
+
+
+def plain_node(classes: Sequence[str]) -> type[PlainNode]:
+    """`PlainNode`, with counts that have a field for each class where these are few."""
+    if len(classes) > FEW:
+        return PlainNode
+    keys = {f"count{x}": name for x, name in enumerate(classes)}
+    options: dict[str, Any] = {"gc": False, "frozen": True, "forbid_unknown_fields": True}
+    fields = [(key, _Whole, NOTHING) for key in keys]
+    counts = msgspec.defstruct("Counts", fields, rename=keys, **options)
+    return msgspec.defstruct("PlainNode", [("counts", counts | None, None)], bases=(PlainNode,), **options)
+
+
+class WrittenNode(PlainNode, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A node as it is written."""
+
     branches: tuple[_WrittenBranch, ...] = ()
     label: str = ""
     error_rate: _Rate = _NAN
-    n: _Whole = NOTHING
-    counts: dict[str, _Whole] | None = None
     distinct: _Whole = NOTHING
     value: float = _NAN
 
@@ -122,34 +148,48 @@ def _codes(names: Iterable[str], codes: Mapping[str, int], size: int) -> IntArra
     return np.fromiter(map(codes.__getitem__, names), np.int64, size)
 
 
-def _wholes(values: Sequence[int]) -> IntArray:
-    """Whole numbers, most often `NOTHING` everywhere."""
+def _wholes(values: Sequence[int], size: int) -> IntArray:
+    """Whole numbers, most often `NOTHING` everywhere: none at all stand for so many of it."""
     if values.count(NOTHING) == len(values):
-        return np.full(len(values), NOTHING)
-    return np.fromiter(values, np.int64, len(values))
+        return np.broadcast_to(np.int64(NOTHING), (size,))
+    return np.fromiter(values, np.int64, size)
 
 
-def _reals(values: Sequence[float]) -> FloatArray:
-    """Numbers, often NaN everywhere: the default of what is written, one and the same object."""
+def _reals(values: Sequence[float], size: int) -> FloatArray:
+    """Numbers, often NaN everywhere, as `_wholes`: the default of what is written, one and the same object."""
     if values.count(_NAN) == len(values):
-        return np.full(len(values), np.nan)
-    return np.fromiter(values, np.float64, len(values))
+        return np.broadcast_to(np.nan, (size,))
+    return np.fromiter(values, np.float64, size)
 
 
 def _lengths(lists: Sequence[Sequence[object] | Mapping[str, int]]) -> IntArray:
     return np.fromiter(map(len, lists), np.int64, len(lists))
 
 
-def batch_of(nodes: list[WrittenNode], tree_ends: list[int], codes: Codes) -> Batch:
+def _counts(held: Sequence[Any], codes: Codes) -> tuple[IntArray, IntArray, IntArray]:
+    """How many counts nodes state that state some, shape (n_held,), and their classes and values, node by node."""
+    if held and not isinstance(held[0], dict):
+        columns = [np.fromiter(map(attrgetter(key), held), np.int64, len(held)) for key in held[0].__struct_fields__]
+        table = np.stack(columns, axis=1)
+        stated = table != NOTHING
+        return stated.sum(axis=1), np.nonzero(stated)[1], table[stated]
+    lengths = _lengths(held)
+    size = int(lengths.sum())
+    classes = _codes(chain.from_iterable(held), codes.classes, size)
+    return lengths, classes, np.fromiter(chain.from_iterable(map(dict.values, held)), np.int64, size)
+
+
+def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list[int], codes: Codes) -> Batch:
     """Nodes as columns, when nothing is wrong with any of them by itself."""
     size = len(nodes)
     attribute = _codes([node.attribute for node in nodes], codes.attributes, size)
-    labels = [node.label for node in nodes]
+    full: Sequence[WrittenNode] = cast("Sequence[WrittenNode]", nodes) if isinstance(nodes[0], WrittenNode) else ()
+    labels = [node.label for node in full]
     label = _codes(labels, codes.classes, size) if any(labels) else np.full(size, NOTHING)
-    rate = _reals([node.error_rate for node in nodes])
-    n = _wholes([node.n for node in nodes])
-    distinct = _wholes([node.distinct for node in nodes])
-    value = _reals([node.value for node in nodes])
+    n = _wholes([node.n for node in nodes], size)
+    rate = _reals([node.error_rate for node in full], size)
+    distinct = _wholes([node.distinct for node in full], size)
+    value = _reals([node.value for node in full], size)
     below = [node.branches for node in nodes]
     branches = list(chain.from_iterable(below))
     n_branches = _lengths(below)
@@ -157,13 +197,12 @@ def batch_of(nodes: list[WrittenNode], tree_ends: list[int], codes: Codes) -> Ba
     held = [each for each in counts if each is not None]
     counted = np.array([each is not None for each in counts], bool)
     n_counts = np.zeros(size, np.int64)
-    n_counts[counted] = _lengths(held)
-    stated = int(n_counts.sum())
-    count_class = _codes(chain.from_iterable(held), codes.classes, stated)
-    count = np.fromiter(chain.from_iterable(map(dict.values, held)), np.int64, stated)
-    le = _reals([branch.le for branch in branches])
-    gt = _reals([branch.gt for branch in branches])
-    missing = _wholes([branch.missing for branch in branches])
+    n_counts[counted], count_class, count = _counts(held, codes)
+    stated = len(count)
+    le = _reals([branch.le for branch in branches], len(branches))
+    gt = _reals([branch.gt for branch in branches], len(branches))
+    takes = [branch.missing for branch in cast("list[_WrittenBranch]", branches)] if full else []
+    missing = _wholes(takes, len(branches))
     lists = [branch.values for branch in branches]
     n_values = _lengths(lists)
     tested = np.repeat(attribute, n_branches)
@@ -247,12 +286,13 @@ def _positions(ids: list[str], children: list[str | None]) -> IntArray:
     By the order of hashes: a dictionary of millions of texts, in no order, takes four times as long.
     """
     hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
-    order = np.argsort(hashes)
-    hashes = hashes[order]
+    in_order = children == ids[1:]  # level by level, as many tools write them
+    order = np.arange(len(ids)) if in_order else np.argsort(hashes)
+    hashes = np.sort(hashes) if in_order else hashes[order]
     if (hashes[1:] == hashes[:-1]).any():
         raise Doubtful
-    if children == ids[1:]:  # level by level, as many tools write them
-        return np.arange(1, len(ids))
+    if in_order:
+        return order[1:]
     found = np.full(len(children), NOTHING)
     led = np.flatnonzero([child is not None for child in children])
     kids = [child for child in children if child is not None]
