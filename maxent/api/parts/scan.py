@@ -236,7 +236,9 @@ def _routed(
     """What became of all rows, some at a time, and the number of the first of these; nothing is kept of them."""
     plan = Plan(tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
     path = pickled(plan, with_.folder / f"plan-{len(codes)}")
-    most = rows_for(sum(each.stop - each.start for each in rows), with_.workers.number)
+    workers = with_.workers.number
+    # In smaller shares than pieces: where two processes have five shares, one of them waits.
+    most = rows_for(sum(each.stop - each.start for each in rows), workers if workers == 1 else 2 * workers)
     shares = [share for each in rows for share in each.shares(most)]
     found = with_.workers.map(_route, [(share, path) for share in shares], told)
     for each in rows:
