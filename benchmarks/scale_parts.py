@@ -145,7 +145,7 @@ def write_instance(n: int, call: argparse.Namespace, folder: Path) -> tuple[Path
 
 
 def processor_seconds(process: int) -> float:
-    """Those that a process has taken so far."""
+    """Processor seconds, of the user and the system, that a process has taken so far, without those below it."""
     text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     return sum(map(int, text.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,13 +1,24 @@
-"""Threads of linear algebra, and processors to run on."""
+"""Threads of linear algebra, processors to run on, and memory that a process keeps for its next array."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 """What libraries of linear algebra read their number of threads from, as they are loaded."""
+
+KEEPING = "MALLOC_TRIM_THRESHOLD_"
+"""The variable from which the GNU C library reads, when a process starts, how many bytes it keeps for later."""
+
+_TRIM, _MAP = -1, -3
+"""Parameters of ``mallopt``: bytes that are kept, and those from which an array is mapped by itself."""
+
+_KEPT, _MAPPED, _MAPPED_BEFORE = 1 << 30, 1 << 25, 1 << 17
+"""Bytes for these two, and for the second one otherwise, as the library has it."""
 
 
 def cores() -> int:
@@ -43,3 +54,38 @@ def keep_to_one_thread() -> None:
 
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     threadpool_limits(1)
+
+
+@cache
+def _library() -> Any:
+    """The GNU C library, where this process has been told to keep no memory; None elsewhere."""
+    if not os.environ.get(KEEPING, "").isdecimal():
+        return None
+    import ctypes
+
+    try:
+        found = ctypes.CDLL(None)
+    except (OSError, TypeError):  # not Linux
+        return None
+    return found if hasattr(found, "mallopt") and hasattr(found, "malloc_trim") else None
+
+
+@contextmanager
+def memory_kept() -> Iterator[None]:
+    """Keep memory for what follows, and give it back at the end, where the C library gives it back at once.
+
+    Dask has it do so in workers. Every array of more than 128 KB is then mapped anew, and cleared by the system page by
+    page, which takes longer than much that is done with it.
+    """
+    library = _library()
+    if library is None:
+        yield
+        return
+    library.mallopt(_TRIM, _KEPT)
+    library.mallopt(_MAP, _MAPPED)
+    try:
+        yield
+    finally:
+        library.mallopt(_TRIM, int(os.environ[KEEPING]))
+        library.mallopt(_MAP, _MAPPED_BEFORE)
+        library.malloc_trim(0)

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
 from maxent.models.packages import need
 from maxent.models.tables.frame import shorten
-from maxent.solvers.threads import one_thread
+from maxent.solvers.threads import memory_kept, one_thread
 
 CONNECT, POLL = 10.0, 0.2
 """Seconds to wait for the scheduler, and for its first worker; and between looks at whether to give up."""
@@ -120,7 +120,7 @@ def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
     function, arguments = pickle.loads(call)
     for place, data in zip(places, shared, strict=True):
         arguments[place] = data
-    with _ONE, one_thread():
+    with _ONE, one_thread(), memory_kept():
         return pickle.dumps(function(*arguments))
 
 
@@ -211,6 +211,23 @@ def _local(address: object) -> re.Match[str] | None:
 
 
 @contextmanager
+def running(address: str | None) -> Iterator[str | None]:
+    """The address of a cluster that runs meanwhile: for ``local:N`` of one that is started, else the one given.
+
+    Raises
+    ------
+    MissingExtra, InvalidInput, ClusterLost
+        As `connected`, of ``local:N``.
+    """
+    if address is None or not (local := _local(address)):
+        yield address
+        return
+    check_address(address)
+    with _started(int(local[1])) as started:
+        yield started
+
+
+@contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
 
@@ -226,8 +243,8 @@ def connected(address: str) -> Iterator[Cluster]:
     check_address(address)
     from distributed import Client
 
-    if local := _local(address):
-        with _started(int(local[1])) as started, connected(started) as cluster:
+    if _local(address):
+        with running(address) as started, connected(str(started)) as cluster:
             yield cluster
         return
     try:

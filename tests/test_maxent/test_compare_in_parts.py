@@ -20,6 +20,7 @@ from maxent.api.parts import estimate as engine
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Tree
 from maxent.results.reliability import unwarned
+from maxent.solvers.solve import dask_cluster
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
@@ -119,6 +120,10 @@ def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, options, compl
 def test_workers_change_no_bit(options):
     if "dask" in options:
         pytest.importorskip("distributed")
-    with mock.patch.object(engine, "rows_at_a_time", return_value=3):
+    with (
+        mock.patch.object(engine, "rows_at_a_time", return_value=3),
+        mock.patch.object(dask_cluster, "_started", wraps=dask_cluster._started) as started,
+    ):
         here, there = (maxent.compare([TREE, TREE], QI, TRUTH, memory="1GB", **more) for more in ({}, options))
+    assert started.call_count == ("dask" in options)  # one cluster for all releases
     assert here.summary == there.summary

@@ -1,5 +1,6 @@
 """Parts and points on a Dask cluster: the same answers bit for bit, whatever becomes of its workers."""
 
+import ctypes
 import os
 import re
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,11 +20,30 @@ import maxent
 from maxent.__main__ import main
 from maxent.api.adversary import estimate as engine
 from maxent.models.errors import InvalidInput, MissingExtra
+from maxent.solvers import threads
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solve import dask_cluster as cluster
 from maxent.studies.points import TIMES
 
 distributed = pytest.importorskip("distributed")
+
+
+def test_memory_is_kept_during_a_call_where_the_library_gives_it_back_at_once(monkeypatch):
+    done = []
+    library = SimpleNamespace(mallopt=lambda *given: done.append(given), malloc_trim=lambda pad: done.append(pad))
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    told = [(-1, 1 << 30), (-3, 1 << 25), "call", (-1, 65536), (-3, 1 << 17), 0]
+    for kept, expected in ((None, ["call"]), ("65536", told)):
+        threads._library.cache_clear()
+        monkeypatch.delenv(threads.KEEPING, raising=False)
+        if kept is not None:
+            monkeypatch.setenv(threads.KEEPING, kept)
+        with threads.memory_kept():
+            done.append("call")
+        assert done == expected
+        done.clear()
+    threads._library.cache_clear()
+
 
 POINTS = (
     STUDY

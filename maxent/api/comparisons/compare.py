@@ -35,6 +35,7 @@ from maxent.models.text.arguments import check_flags, check_functions
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import described
+from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
     from maxent.api.parts.by_leaf.compare import Compared
@@ -167,31 +168,32 @@ def compare(
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
     interrupted = False
-    for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
-        within, most = _within(told, f"{name} ({i + 1} of {len(found)})"), None
-        try:
-            if known_quickly is not None:
-                case, attacks, scores = known_quickly
-                with unwarned():
-                    result = estimate_case(case, known, how, progress=within)
-            else:
-                compared = _in_parts(bare.release, tables, known, how, where, within)
-                result, most = compared.result, compared.most_disclosed
-                case, attacks, scores = quick(name, compared.case, compared)
-        except KeyboardInterrupt:
-            if not interruptible or not rows:
-                raise
-            interrupted = True
-            break
-        bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
-        more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
-        rows.append(comparison_row(name, case.release, result, attacks, scores, top, **more))
-        if each is not None:
-            each(result, rows[-1])
-        people.append(Individuals.of(result))
-        mended.append(result.mended)
-        noticed = noticed.joined(result.noticed)
-        notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
+    with running(None if where is None else dask) as address:
+        for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
+            within, most = _within(told, f"{name} ({i + 1} of {len(found)})"), None
+            try:
+                if known_quickly is not None:
+                    case, attacks, scores = known_quickly
+                    with unwarned():
+                        result = estimate_case(case, known, how, progress=within)
+                else:
+                    compared = _in_parts(bare.release, tables, known, replace(how, dask=address), where, within)
+                    result, most = compared.result, compared.most_disclosed
+                    case, attacks, scores = quick(name, compared.case, compared)
+            except KeyboardInterrupt:
+                if not interruptible or not rows:
+                    raise
+                interrupted = True
+                break
+            bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
+            more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
+            rows.append(comparison_row(name, case.release, result, attacks, scores, top, **more))
+            if each is not None:
+                each(result, rows[-1])
+            people.append(Individuals.of(result))
+            mended.append(result.mended)
+            noticed = noticed.joined(result.noticed)
+            notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
