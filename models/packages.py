@@ -8,6 +8,7 @@ from maxent.models.errors import MissingExtra
 
 EXTRAS = {
     "distributed": "dask",
+    "fsspec": "dask",
     "matplotlib": "plot",
     "mlflow": "mlflow",
     "openpyxl": "excel",

@@ -14,6 +14,7 @@ from maxent.api.opening import open_published
 from maxent.constraints.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
+from maxent.models.files.addresses import Address, located
 from maxent.models.formats.published_records import PublishedRecords, read_published
 from maxent.models.formats.release_reader import Records
 from maxent.models.looking import Check, unchecked
@@ -117,6 +118,14 @@ class Case:
         return self._covering[0]
 
 
+_FILES = ("qi", "truth", "facts", "marginal", "control", "gain")
+"""The tables among what goes with a release."""
+
+
+def _located(source: Any) -> Any:
+    return [located(each) for each in source] if isinstance(source, (list, tuple)) else located(source)
+
+
 def no_table() -> InvalidInput:
     """The error of a call that needs an adversary's table and has none."""
     return invalid("options", ARGUMENT, "qi", "the adversary's table: a pandas DataFrame or the path of a file", "None")
@@ -143,6 +152,24 @@ class Tables:
     proved: bool = False
     who: str | None = None
     _read: list[Case] = field(default_factory=list, init=False)
+
+    def located(self) -> Tables:
+        """The same, where names of files that look like addresses are `maxent.models.files.addresses.Address`.
+
+        Raises
+        ------
+        InvalidInput
+            For an address that has a password in it.
+        MissingExtra
+            When there is an address, and fsspec is not installed.
+        """
+        return replace(self, **{name: _located(getattr(self, name)) for name in _FILES})
+
+    @property
+    def at_addresses(self) -> bool:
+        """Whether a table is at an `maxent.models.files.addresses.Address`."""
+        given = [getattr(self, name) for name in _FILES]
+        return any(isinstance(one, Address) for each in given for one in (each if isinstance(each, list) else [each]))
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
         """The case of a release, or of generalised records whose class is in the column ``target``.

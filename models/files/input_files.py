@@ -1,20 +1,18 @@
-"""Files that are read: regular ones alone, as devices and pipes have no end, or standard input, which is bounded."""
+"""Files that are read: regular ones, as devices and pipes have no end; standard input, which is bounded; addresses."""
 
 from __future__ import annotations
 
 import errno
 import io
 import os
-import re
 import stat
 import sys
 from typing import BinaryIO
 
+from maxent.models.files.addresses import Address, is_address, open_address
+
 STANDARD_INPUT = "-"
 """In place of the name of a file."""
-
-_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How addresses such as ``s3://bucket/file`` begin, also after `pathlib` made one slash of two; no drive of Windows."""
 
 _PIECE = 2**20
 """Bytes that are read at a time."""
@@ -28,9 +26,15 @@ class TooLarge(ValueError):
 
 def not_opened(path: Path) -> str:
     """What to add where there is no such file: that addresses are not opened, for what is one (``s3://...``)."""
-    text = os.fspath(path)
-    address = isinstance(text, str) and _ADDRESS.match(text) is not None
-    return " (addresses are not opened: mount the store, or copy the file here)" * address
+    if isinstance(path, Address) or not is_address(path):
+        return ""
+    return " (addresses are not opened: mount the store, or copy the file here)"
+
+
+def table_not_opened(path: Path) -> str:
+    """The same for a table."""
+    said = "addresses are opened where people are taken in parts: docs/scale.md; else mount the store, or copy the file"
+    return f" ({said})" if not_opened(path) else ""
 
 
 def is_standard_input(path: Path) -> bool:
@@ -44,12 +48,12 @@ def shown_path(path: Path) -> str:
 
 
 def open_input(path: Path, most: int) -> BinaryIO:
-    """Open a regular file, or standard input.
+    """Open a regular file, standard input, or a file of a store.
 
     Parameters
     ----------
     path : path
-        A file, or ``-`` for standard input, which is read once, and kept for whoever opens it again.
+        A file, an `Address`, or ``-`` for standard input, which is read once, and kept for whoever opens it again.
     most : int
         The bytes that standard input may have. Files are as large as they are.
 
@@ -60,6 +64,8 @@ def open_input(path: Path, most: int) -> BinaryIO:
     TooLarge
         When standard input has more bytes.
     """
+    if isinstance(path, Address):
+        return open_address(path)
     if is_standard_input(path):
         return io.BytesIO(_standard_input(most))
     _check_regular(os.stat(path))

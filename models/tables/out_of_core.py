@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.files.addresses import FilePath
 from maxent.models.reading import Decimal, Reader, Reading
 from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.columns.decimal_commas import with_decimal_points, with_points
@@ -49,7 +49,7 @@ class Groups:
 
 
 def aggregate(
-    files: Sequence[Path],
+    files: Sequence[FilePath],
     source: str,
     names: Sequence[str],
     count: str | None,
@@ -60,7 +60,7 @@ def aggregate(
 
     Parameters
     ----------
-    files : sequence of Path
+    files : sequence of Path or Address
         One or more, in the order of their rows. Columns are found by name in each of them.
     source : str
         What to call several files in messages; one goes by its own name. Rows of several are numbered through all.

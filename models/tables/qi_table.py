@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.addresses import FilePath
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
@@ -293,7 +293,7 @@ def read_counted(
     return frame, counts
 
 
-def _merged(groups: Groups, files: Sequence[Path], count: str, problems: list[Problem]) -> IntArray:
+def _merged(groups: Groups, files: Sequence[FilePath], count: str, problems: list[Problem]) -> IntArray:
     """Return the individuals of merged rows; when some were refused, the files are read again to say which."""
     counts = groups.individuals
     if (counts < 0).any() or counts.sum(dtype=np.float64) >= 2**53:

@@ -12,6 +12,7 @@ import numpy as np
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.addresses import Address, FilePath, file_path
 from maxent.models.reading import USUAL, Decimal, Reader
 from maxent.models.tables.columns.decimal_commas import with_decimal_points
 from maxent.models.tables.columns.missing_values import understood
@@ -105,7 +106,7 @@ def read_frame(
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
         return understood(from_pandas(source, name, names, reader.reading.absent), reader, declared)
-    path, most = Path(source), reader.reading.max_memory
+    path, most = file_path(source), reader.reading.max_memory
     with readable(path, most):
         table = _open(table_input(path, most).kept(), reader)
         frame = _whole(table, names, most)
@@ -152,7 +153,7 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
     )
 
 
-def large_files(source: Source, reader: Reader | None = None) -> tuple[Path, ...]:
+def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath, ...]:
     """Return the files that a source names and that are not to be read into memory.
 
     Those are the files that match a pattern (``*``, ``?``, ``[...]``, and ``**`` for any folders), in the order of
@@ -166,12 +167,12 @@ def large_files(source: Source, reader: Reader | None = None) -> tuple[Path, ...
     if not isinstance(source, (str, PathLike)):
         return ()
     files = files_of(source)
-    if len(files) > 1 or files[0] != Path(source):
+    if len(files) > 1 or files[0] != file_path(source):
         return files
     return files if _is_large(files[0], _max_memory(reader)) else ()
 
 
-def files_of(source: str | PathLike[str]) -> tuple[Path, ...]:
+def files_of(source: str | PathLike[str]) -> tuple[FilePath, ...]:
     """Return the files that a path or a pattern names, as `large_files` does, however large they are.
 
     Raises
@@ -179,12 +180,14 @@ def files_of(source: str | PathLike[str]) -> tuple[Path, ...]:
     InvalidInput
         When no file matches the pattern, or files of several formats do.
     """
+    if isinstance(source, Address):
+        return matching_files(source) if source.is_pattern else (source,)
     if any(mark in fspath(source) for mark in "*?[") and not os.path.exists(source):
         return matching_files(fspath(source))
     return (Path(source),)
 
 
-def _is_large(path: Path, max_memory: int) -> bool:
+def _is_large(path: FilePath, max_memory: int) -> bool:
     """Say whether a file is too large to be read into memory; what cannot be read is left to be refused."""
     try:
         with readable(path, max_memory):
@@ -200,7 +203,7 @@ def _is_large(path: Path, max_memory: int) -> bool:
         return False
 
 
-def open_file(path: Path, reader: Reader | None = None) -> TableFile:
+def open_file(path: FilePath, reader: Reader | None = None) -> TableFile:
     """Open a file as `read_frame` does, but in bounded memory.
 
     Raises

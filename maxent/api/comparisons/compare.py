@@ -26,6 +26,7 @@ from maxent.disclosure.individuals import Individuals
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.addresses import located
 from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, Reading, reader_of
@@ -140,10 +141,12 @@ def compare(
     reader = reader_of(reading)
     tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
     where = None if memory is None else InParts.of(None, memory)
+    if where is not None:
+        tables, test = tables.located(), located(test)
     loaded = _load(releases, tables, target, reader)
     notes: list[str] = []
     trees = [case.release for case in loaded.values() if case.records is None]
-    accuracies = Accuracies(trees, truth, test, count, reader)
+    accuracies = Accuracies(trees, tables.truth, test, count, reader)
     mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
 
     def quick(name: str, case: Case, compared: Compared | None = None) -> tuple[Case, dict[str, Any], Scores]:

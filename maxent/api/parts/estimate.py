@@ -151,7 +151,7 @@ def estimate_tables(
         As there, and as ``settings``.
     """
     settings = cache(settings)
-    reader = reader_of(tables.reading)
+    reader, tables = reader_of(tables.reading), tables.located()
     several = isinstance(published, (list, tuple)) and len(published) != 1
     opened = published if several else open_published(only(published), reader)
     if isinstance(opened, Release):
@@ -165,7 +165,8 @@ def estimate_tables(
         return _together(opened, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
     check_unused("records, and this is a tree", target=target)
     check_unused("several releases, each with a table of its own", who=tables.who)
-    with made(where.folder) as folder, scratch(folder) as kept, workers_of(jobs, dask) as workers:
+    others = workers_of(jobs, dask, copied=not tables.at_addresses)
+    with made(where.folder) as folder, scratch(folder) as kept, others as workers:
         with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
         return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell, surest=surest)
 

@@ -15,6 +15,7 @@ from maxent.api.parts.posteriors import Evaluated, pickled, unpickled
 from maxent.api.parts.workers import Told, Workers
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.addresses import FilePath
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.reading import Reader
 from maxent.models.release import Release
@@ -85,7 +86,7 @@ class Scanned:
 
 
 def scan_table(
-    files: Sequence[Path],
+    files: Sequence[FilePath],
     source: str,
     release: Release,
     count: str | None,
@@ -115,7 +116,7 @@ def scan_table(
 
 
 def scan_truth(
-    files: Sequence[Path],
+    files: Sequence[FilePath],
     source: str,
     release: Release,
     count: str | None,
@@ -159,7 +160,7 @@ def scan_truth(
     return _runs(routed), people
 
 
-def files_given(name: str, source: object) -> tuple[Path, ...]:
+def files_given(name: str, source: object) -> tuple[FilePath, ...]:
     """The files of the table of an argument, which is read in parts.
 
     Raises
@@ -203,7 +204,7 @@ def _described(own: Coded, codes: IntArray) -> list[str]:
 
 
 def _coded(
-    files: Sequence[Path],
+    files: Sequence[FilePath],
     source: str,
     release: Release,
     count: str | None,

@@ -135,15 +135,18 @@ def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
 
 
 @contextmanager
-def workers_of(jobs: int | None, dask: str | None) -> Iterator[Workers]:
-    """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster."""
+def workers_of(jobs: int | None, dask: str | None, *, copied: bool = True) -> Iterator[Workers]:
+    """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster.
+
+    Processes are not ``copied`` from this one where it may have begun threads by then.
+    """
     if dask is not None:
         with connected(dask) as cluster:
             yield Workers(1, cluster)
         return
     # None is one, and what is no number is refused where solving begins.
     number = processes_for(jobs) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
-    if number > 1 and can_fork():
+    if number > 1 and copied and can_fork():
         with Copies(number - 1) as copies:
             yield Workers(number, copies=copies)
         return

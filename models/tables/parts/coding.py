@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.addresses import FilePath
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import categorical, whole
@@ -99,7 +99,7 @@ class Opened:
     """The files of a table, opened, before any of their rows is read."""
 
     source: str
-    files: tuple[Path, ...]
+    files: tuple[FilePath, ...]
     tables: tuple[TableFile, ...]
     wanted: Wanted
     needed: tuple[str, ...]
@@ -108,7 +108,7 @@ class Opened:
 
 
 def open_table(
-    files: Sequence[Path], source: str, release: Release, count: str | None, reader: Reader, *, target: bool
+    files: Sequence[FilePath], source: str, release: Release, count: str | None, reader: Reader, *, target: bool
 ) -> Opened:
     """Open the files of a table, with the column of the target if asked for.
 

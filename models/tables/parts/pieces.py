@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maxent.models.files.addresses import FilePath
 from maxent.models.reading import Decimal, Reader, Reading
 from maxent.models.tables.out_of_core import Form
 from maxent.models.tables.sources.parquet_file import ParquetFile
@@ -28,7 +28,7 @@ class Piece:
     as a whole. ``columns`` are places in `Wanted.names`.
     """
 
-    path: Path
+    path: FilePath
     file: int
     columns: tuple[int, ...]
     groups: tuple[int, ...] | None = None
@@ -50,7 +50,7 @@ class Wanted:
 
 
 def pieces_of(
-    tables: Sequence[TableFile], files: Sequence[Path], columns: int, workers: int
+    tables: Sequence[TableFile], files: Sequence[FilePath], columns: int, workers: int
 ) -> tuple[tuple[Piece, ...], ...]:
     """Divide the files of a table into at least two pieces for each worker, where they are large and can be divided.
 
@@ -79,7 +79,7 @@ def rows_for(rows: int, workers: int) -> int:
     return min(max(rows // (2 * workers), SMALLEST), LARGEST)
 
 
-def _of_groups(path: Path, number: int, columns: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
+def _of_groups(path: FilePath, number: int, columns: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
     """Pieces of up to about ``most`` rows: small row groups together, large ones by themselves."""
     first, taken, held, every = 0, 0, list[int](), tuple(range(columns))
     for group, size in enumerate(sizes):

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.files.input_files import TooLarge, is_standard_input, not_opened, open_input, shown_path
+from maxent.models.files.addresses import Address, FilePath, matching
+from maxent.models.files.input_files import (
+    TooLarge,
+    is_standard_input,
+    open_input,
+    shown_path,
+    table_not_opened,
+)
 from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.sources.memory import too_large
 
@@ -79,7 +86,7 @@ class TableInput:
             return file.read(size)
 
 
-def table_input(path: Path, max_memory: int) -> TableInput:
+def table_input(path: FilePath, max_memory: int) -> TableInput:
     """Find out what a file, or standard input (``-``), is.
 
     Files are known by the suffixes of their names, standard input by its first bytes. It may have ``max_memory`` bytes.
@@ -100,32 +107,37 @@ def table_input(path: Path, max_memory: int) -> TableInput:
     return TableInput(shown_path(path), opener, size, kind, packed)
 
 
-def matching_files(pattern: str) -> tuple[Path, ...]:
+def matching_files(pattern: str | Address) -> tuple[FilePath, ...]:
     """Return the files that match a pattern, in the order of their names.
 
     Raises
     ------
     InvalidInput
-        When there is none, or they have several formats.
+        When there is none, they have several formats, or their store cannot be read.
     """
-    files = sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir())
+    files: tuple[FilePath, ...]
+    if isinstance(pattern, Address):
+        with readable(pattern, 0):
+            files = matching(pattern)
+    else:
+        files = tuple(sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir()))
     if not files:
-        found = f"no file that does{not_opened(pattern)}"
-        raise invalid(pattern, "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
+        found = f"no file that does{table_not_opened(pattern)}"
+        raise invalid(str(pattern), "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
     formats = sorted({_suffix(path) for path in files})
     if len(formats) > 1:
-        raise invalid(pattern, "file", "path", "a pattern of files of one format", shorten_list(formats))
-    return tuple(files)
+        raise invalid(str(pattern), "file", "path", "a pattern of files of one format", shorten_list(formats))
+    return files
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: FilePath) -> str:
     """Return the suffix that says how to read a file."""
     suffix = (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
     return f".{FORMATS[suffix]}" if suffix in FORMATS else suffix
 
 
 @contextmanager
-def readable(path: Path, max_memory: int) -> Iterator[None]:
+def readable(path: FilePath, max_memory: int) -> Iterator[None]:
     """Turn what goes wrong when a file is opened into a refusal of it."""
     source = shown_path(path)
     try:
@@ -138,15 +150,22 @@ def readable(path: Path, max_memory: int) -> Iterator[None]:
         found = "one that ends too early" if isinstance(error, EOFError) else "a damaged one, or another file"
         raise invalid(source, "file", "format", "CSV text in a gzip archive", found) from error
     except IsADirectoryError as error:
-        inside = next((s for s in (".parquet", ".pq", ".csv", ".csv.gz", ".xlsx") if any(path.glob(f"*{s}"))), None)
-        advice = f" (to read all files in it, give the pattern '{path / '*'}{inside}')" if inside else ""
-        raise invalid(source, "file", "path", _EXPECTED, f"a directory{advice}") from error
+        raise invalid(source, "file", "path", _EXPECTED, f"a directory{_pattern_for(path)}") from error
     except FileNotFoundError as error:
-        raise invalid(source, "file", "path", _EXPECTED, f"no such file{not_opened(path)}") from error
+        raise invalid(source, "file", "path", _EXPECTED, f"no such file{table_not_opened(path)}") from error
     except PermissionError as error:
         raise invalid(source, "file", "path", _EXPECTED, "a file you may not read") from error
     except (OSError, ValueError) as error:
         raise invalid(source, "file", "path", _EXPECTED, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _pattern_for(folder: FilePath) -> str:
+    """How to name the tables in a folder."""
+    suffixes = (".parquet", ".pq", ".csv", ".csv.gz", ".xlsx")
+    if isinstance(folder, Address):
+        return ""
+    inside = next((s for s in suffixes if any(folder.glob(f"*{s}"))), None)
+    return "" if inside is None else f" (to read all files in it, give the pattern '{folder / '*'}{inside}')"
 
 
 class _Unpacked(gzip.GzipFile):

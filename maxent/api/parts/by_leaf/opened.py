@@ -70,7 +70,7 @@ class Opened:
         InvalidInput
             For a release that cannot be read, without a table, and for options that it does not have.
         """
-        reader = reader_of(tables.reading)
+        reader, tables = reader_of(tables.reading), tables.located()
         if tables.qi is None:
             raise no_table()
         several = isinstance(published, (list, tuple)) and len(published) != 1
@@ -103,7 +103,8 @@ class Opened:
     @contextmanager
     def resources(self, how: Solving) -> Iterator[Resources]:
         """Workers, rows at a time, and a folder for what does not fit into memory, which is gone at the end."""
-        with made(self.where.folder) as folder, scratch(folder) as kept, workers_of(how.jobs, how.dask) as workers:
+        others = workers_of(how.jobs, how.dask, copied=not self.tables.at_addresses)
+        with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
     def scanned(self, with_: Resources) -> Scanned:
