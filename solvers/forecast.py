@@ -1,20 +1,25 @@
-"""A word ahead: a solve that will take minutes says so early, to whoever wants to hear it.
+"""A word ahead: what will take minutes says so early, to whoever wants to hear it.
 
-Solvers call `foretell` where they know enough. It reaches the one who listens by the context that they run in, which
-threads of `maxent.solvers.clock.in_time` share; other processes have nobody who listens.
+Solvers call `foretell` where they know enough, and what cannot know is `watched`. The word reaches the one who listens
+by the context that they run in, which threads of `maxent.solvers.clock.in_time` share; other processes have nobody who
+listens.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 
 from maxent.solvers.clock import Clock
 
 LONG = 60.0
 """Seconds that are worth a word."""
+
+PATIENCE = 20.0
+"""Seconds after which what nobody foretold is worth one."""
 
 
 @dataclass(slots=True)
@@ -41,10 +46,36 @@ def foretell(seconds: float, what: str, shorter: str, clock: Clock) -> None:
 
     ``what`` there is to solve, and what would be ``shorter``, are words without a capital.
     """
-    listener, left = _LISTENER.get(), clock.left()
-    if listener is None or listener.told or seconds < LONG or (left is not None and left < LONG):
+    if seconds < LONG:
         return
-    listener.told = True
     minutes = round(seconds / 60)
     time = "a minute" if minutes == 1 else f"{minutes} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
-    listener.hear(f"solving will take about {time}: {what}; {shorter}")
+    _tell(f"solving will take about {time}: {what}; {shorter}", clock)
+
+
+@contextmanager
+def watched(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> Iterator[None]:
+    """Say that what goes on meanwhile takes long, once it does; ``what`` says then how far it came."""
+    if _LISTENER.get() is None:
+        yield
+        return
+
+    def late() -> None:
+        _tell(f"{doing} has taken {PATIENCE:.0f} s, and may take minutes: {what()}; {shorter}", clock)
+
+    timer = threading.Timer(PATIENCE, copy_context().run, (late,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell(text: str, clock: Clock) -> None:
+    """Let the listener hear a text, unless it heard one, or the clock ends the work soon."""
+    listener, left = _LISTENER.get(), clock.left()
+    if listener is None or listener.told or (left is not None and left < LONG):
+        return
+    listener.told = True
+    listener.hear(text)

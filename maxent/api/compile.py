@@ -19,6 +19,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.trees.printed_rates import Rounding
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time
+from maxent.solvers.forecast import watched
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
@@ -97,7 +98,8 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     def compiled() -> Program:
         return compile_case(case, known, lambda: clock.late() > SOON, watch)
 
-    with suppress(OutOfTime):
+    shorter = "fewer trees, or less --knowledge, take less"
+    with suppress(OutOfTime), watched("compiling", lambda: watch.far, shorter, clock):
         program = in_time(clock, compiled, LAST)
         if program is not None:
             return program

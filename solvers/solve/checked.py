@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +12,11 @@ from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
+from maxent.solvers.apart import may_be_ended
 from maxent.solvers.backend import Backend, Keeps, Options
 from maxent.solvers.clock import in_time
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.forecast import watched
 from maxent.solvers.so_far import keeping
 from maxent.solvers.solution import Solution, Stop
 
@@ -41,7 +44,7 @@ class Solver:
         """
         backend, program = self.backend, self.program
         try:
-            with keeping() as so_far:
+            with keeping() as so_far, self._watched(options):
                 found = in_time(options.clock, lambda: self._solve(start, options))
         except (MaxentError, MemoryError):
             raise
@@ -69,6 +72,16 @@ class Solver:
             iterations=int(found.iterations),
             by=found.by or backend.name,
         )
+
+    def _watched(self, options: Options) -> AbstractContextManager[None]:
+        """What says that a large program takes long, whatever solves it."""
+        program = self.program
+        if not may_be_ended(program, options.clock):
+            return nullcontext()
+        what = f"{program.n:,} unknowns in {len(program.row_lower):,} statements, by {self.backend.name}"
+        own = self.backend.name in ("auto", "newton")
+        shorter = f"fewer trees or private attributes{'' if own else ', or the back end auto,'} take less"
+        return watched("solving", lambda: what, shorter, options.clock)
 
     def _solve(self, start: FloatArray, options: Options) -> Solution:
         if not isinstance(self.backend, Keeps):

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from test_solvers.test_small_forests import forest
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import compile as compile_module
+from maxent.api.adversary import estimate as engine
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
+from maxent.solvers import forecast
+from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual import linear_entropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
+from maxent.solvers.dual.overlapping import face as face_module
 from maxent.solvers.dual.overlapping import minimise as overlapping
 from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.forecast import hearing
 from maxent.solvers.solution import Stop
+from maxent.solvers.solve import checked
 
 CLASSES = 3
 
@@ -151,6 +160,55 @@ def test_what_will_take_minutes_says_so_once(monkeypatch: pytest.MonkeyPatch) ->
         minimise_overlapping(problem, 1e-10, Clock(30.0))  # which ends it soon
     minimise_overlapping(problem, 1e-10, Clock())
     assert len(heard) == 1
+
+
+def test_the_steps_to_the_face_foretell_it_where_fitting_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(face_module, "SEEN", 1)
+    monkeypatch.setattr(face_module, "WORTH", 1e9)
+    heard: list[str] = []
+    with hearing(heard.append):
+        minimise_overlapping(counted(0, trees=3)[0], 1e-10, Clock(1e6))
+    assert [re.sub(r"\d+", "N", text) for text in heard] == [
+        "solving will take about N hours: N unknowns in N sums that overlap; fewer trees take less"
+    ]
+
+
+def test_what_nobody_foretold_says_so_once_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "PATIENCE", 0.0)
+    heard, said = list[str](), threading.Event()
+
+    def hear(text: str) -> None:
+        heard.append(text)
+        said.set()
+
+    with hearing(hear):
+        for _ in range(2):
+            with forecast.watched("waiting", lambda: "for this", "less is shorter", Clock()):
+                assert said.wait(60.0)
+    assert heard == ["waiting has taken 0 s, and may take minutes: for this; less is shorter"]
+
+
+@pytest.mark.parametrize(("name", "or_auto"), [("newton", ""), ("other", ", or the back end auto,")])
+def test_compiling_and_solving_are_watched(monkeypatch: pytest.MonkeyPatch, name: str, or_auto: str) -> None:
+    seen: list[str] = []
+
+    def watching(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> AbstractContextManager[None]:
+        seen.append(re.sub(r"\d[\d,]*", "N", f"{doing}: {what()}; {shorter}"))
+        return nullcontext()
+
+    for module in (checked, compile_module):
+        monkeypatch.setattr(module, "watched", watching)
+    monkeypatch.setattr(checked, "may_be_ended", lambda program, clock: True)
+    monkeypatch.setattr(engine, "load_backend", lambda name: backend)
+    backend = NewtonBackend()
+    backend.name = name
+    release, people, known = forest(28)
+    assert not known
+    maxent.estimate(release, people)
+    assert seen == [
+        "compiling: nobody was placed yet; fewer trees, or less --knowledge, take less",
+        f"solving: N unknowns in N statements, by {name}; fewer trees or private attributes{or_auto} take less",
+    ]
 
 
 def test_the_command_says_so_on_standard_error_and_how_far_it_came(
