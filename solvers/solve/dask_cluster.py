@@ -177,6 +177,9 @@ def _started(workers: int) -> Iterator[str]:
                 n_workers=workers,
                 threads_per_worker=1,
                 dashboard_address=None,
+                scheduler_kwargs={
+                    "dashboard_address": "localhost:0"
+                },  # what else it serves is not for the world, on any port
                 memory_limit=0,
                 silence_logs=logging.CRITICAL,
             )

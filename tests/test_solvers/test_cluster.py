@@ -4,10 +4,12 @@ import ctypes
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -166,6 +168,17 @@ def test_processes_that_do_not_start_are_told_of_in_words(monkeypatch):
     said = "a script needs if __name__ == '__main__', and a file; or try jobs= (Nanny failed to start.)"
     with pytest.raises(cluster.ClusterLost, match=re.escape(said)), cluster.connected("local:1"):
         pass
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_cluster_is_started_beside_another_one():
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # somebody has it already
+            taken.bind(("", 8787))
+            taken.listen()
+        with cluster._started(0) as address:
+            assert address.startswith("tcp://127.0.0.1:")
 
 
 def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
