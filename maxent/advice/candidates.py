@@ -80,6 +80,12 @@ def portfolio(names: Sequence[str], wanted: Wanted, seed: int) -> tuple[Candidat
     return tuple(each for each in dict.fromkeys(found) if each.asked(seed).predicts)
 
 
+def untried(names: Sequence[str], wanted: Wanted) -> tuple[dict[str, str], ...]:
+    """What some methods can publish that is no candidate: ``candidate`` and ``why``."""
+    found = (each for name in names for each in methods()[name].untried(wanted))
+    return tuple({"candidate": name, "why": why} for name, why in found)
+
+
 def _grid(name: str, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
     """The grid of a method; of a model to start from without what grows a tree."""
     kind = methods()[name]

@@ -54,6 +54,8 @@ class Advice(Shown):
     test_accuracy, test_cost : float or None
         Accuracy of the best release on people who took no part in anything, where they were given, and what its
         decisions cost about them per person.
+    untried : sequence of mapping
+        What methods can publish that is no candidate, and why: ``candidate`` and ``why``.
     cut : str
         Why not every candidate ran to its end; empty where they did.
     interrupted : bool
@@ -75,6 +77,7 @@ class Advice(Shown):
     cost: str = ""
     test_accuracy: float | None = None
     test_cost: float | None = None
+    untried: Sequence[Row] = ()
     cut: str = ""
     interrupted: bool = False
     noticed: Noticed = field(default=NOTHING)
@@ -153,6 +156,7 @@ class Advice(Shown):
             "best": best,
             "nearest": [row["candidate"] for row in self.nearest],
             "candidates": list(self.rows),
+            "untried": list(self.untried),
             "frontier": list(self.frontier),
             "reliable": self.reliable,
             "interrupted": self.interrupted,

@@ -48,6 +48,8 @@ class Advice(Protocol):
     @property
     def cost(self) -> str: ...
     @property
+    def untried(self) -> Sequence[Row]: ...
+    @property
     def cut(self) -> str: ...
     @property
     def command(self) -> str: ...
@@ -102,6 +104,7 @@ def told(advice: Advice) -> Iterator[str]:
         yield f"the same release: maxent {advice.command}"
     ends = ", ".join(f"{number} {OUTCOMES[name]}" for name, number in _ends(advice.outcomes))  # type: ignore[index]
     yield f"others: {ends}" if ends else "there were no others"
+    yield from (f"not tried: {each['candidate']}: {each['why']}" for each in advice.untried)
     if advice.cut:
         yield f"not all was tried: {advice.cut}"
 

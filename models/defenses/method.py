@@ -144,6 +144,11 @@ class Method(ABC):
         """
         yield from ({"k": k} for k in wanted.ks) if "k" in parameters_of(cls) else ({},)
 
+    @classmethod
+    def untried(cls, wanted: Wanted) -> Iterator[tuple[str, str]]:
+        """What the method can publish that its grid leaves out, by a name, and why; for reports."""
+        yield from ()
+
     @property
     def domain_order(self) -> Order:
         """The order of domains for `maxent.models.tables.training.read_training`."""

@@ -107,6 +107,14 @@ def test_the_frontier_has_nothing_that_another_beats(advised):
     assert best["accuracy"] == pytest.approx(advised.winner["accuracy"])
 
 
+def test_what_is_not_tried_is_told_with_its_reason(patients, advised):
+    assert advised.untried == ()  # neither of its methods leaves anything out
+    with pytest.warns(UnreliableResult):
+        found = maxent.advise(patients, **HOW, methods=["erp", "optimal"], time_limit=1e-9)
+    assert [each["candidate"] for each in found.summary["untried"]] == ["erp publish=records", "optimal of a forest"]
+    assert "not tried: erp publish=records: generalised records make no predictions" in found._repr_html_()
+
+
 def test_a_call_writes_the_best_the_table_and_the_report(advised, patients, kept, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     files = ["-o", "best.json", "--table", "ranked.csv", "--report", "report.html"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.advice.candidates import check_methods, portfolio
+from maxent.advice.candidates import check_methods, portfolio, untried
 from maxent.advice.kept import kept_in
 from maxent.advice.people import People, read_people
 from maxent.advice.result import Advice
@@ -152,7 +152,8 @@ def advise(
         from maxent.models.trees.accuracy import read_cases
 
         cases = read_cases(test, "test", people.training.target, people.training.attributes, reader=reader)
-    found = portfolio(names, people.wanted(stated), seed)
+    wanted = people.wanted(stated)
+    found = portfolio(names, wanted, seed)
     search = Search(people, stated, folds, seed, kept, jobs, dask, time_limit, progress or silent)
     standings = [Standing(number, candidate) for number, candidate in enumerate(found)]
     cut = ""
@@ -183,6 +184,7 @@ def advise(
         model=_called(model, "MODEL"),
         cost=_called(cost, "COST"),
         notes=notes,
+        untried=untried(names, wanted),
         cut=cut,
         interrupted=cut == INTERRUPTED,
         noticed=reader.noticed,

@@ -62,6 +62,14 @@ class ErrorRiskPruned(PrunedLeaves):
         yield from trees
         yield from ({**each, "rule": "literal"} for each in trees)
 
+    @classmethod
+    def untried(cls, wanted: Wanted) -> Iterator[tuple[str, str]]:
+        yield (
+            "erp publish=records",
+            "generalised records make no predictions, so that there is no accuracy to compare: it would be that of "
+            "whatever is learned from them (maxent audit and maxent estimate tell what they disclose)",
+        )
+
     @property
     def predicts(self) -> bool:
         return self.publish != "records"

@@ -19,6 +19,7 @@ from maxent.models.defenses.optimal.limits import (
     merged_conflicts,
     rounding_conflicts,
 )
+from maxent.models.defenses.optimal.merging.words import merged_words
 from maxent.models.defenses.pruning_methods import COLUMNS
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.parameters import number, parameter, picked, same, whole
@@ -136,6 +137,14 @@ class BestSubtree(InducedTree):
             # A depth of 4 takes a minute of tens of thousands of people, or where many columns are numeric.
             yield from ({"grow": True, "max_depth": depth, "k": k, **kept} for depth in (2, 3) for k in wanted.ks[:2])
 
+    @classmethod
+    def untried(cls, wanted: Wanted) -> Iterator[tuple[str, str]]:
+        if not wanted.start:
+            yield (
+                "optimal of a forest",
+                "forests are not grown here: --from FOREST tries the trees of one that is there",
+            )
+
     @property
     def most_audits(self) -> int:
         """How many subtrees are audited best first at the most."""
@@ -239,7 +248,7 @@ class BestSubtree(InducedTree):
             if "chosen_complexity" in row:
                 yield self._chosen(row)
             if "branches" in row:
-                yield from _merged(row, self.inducer)
+                yield from merged_words(row, self.inducer)
         more = []
         if self.criterion == "stated":
             more.append("what splits were chosen by is stated")
@@ -330,18 +339,3 @@ class BestSubtree(InducedTree):
         if limits.max_lift is not None:
             told.append(f"right guesses are at most a share of {limits.max_lift:g} above the most frequent class")
         return "".join(f"; {each}" for each in told)
-
-
-def _merged(row: Row, inducer: str) -> Iterator[str]:
-    """What was merged, in words."""
-    before, now = row["branches_before"], row["branches"]
-    of_k = f"of the splits that are kept (k = {row['k']})"
-    if before != now:
-        yield f"merged along hierarchies: {before} branches {of_k} are {now}"
-    else:
-        more = (
-            "; splits of cart are in two, those of id3 and c45 in one branch for each value"
-            if inducer == "cart"
-            else ""
-        )
-        yield f"nothing was merged along hierarchies, {of_k}{more}"
