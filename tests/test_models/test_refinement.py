@@ -10,7 +10,7 @@ from strategies import cases, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
 from maxent.models.tables.parts import forest, refinement
-from maxent.models.tables.parts.descent import LOST, descent_of
+from maxent.models.tables.parts.descent import LOST, descent_of, numbered
 from maxent.models.tables.parts.forest import steps_of
 from maxent.models.tables.parts.refinement import Lost, cells_of, columns_of
 from maxent.models.tables.parts.runs import packing_of
@@ -23,7 +23,7 @@ def compiled(trees, attributes, levels):
     found = []
     for tree in trees:
         places = number_places(tree)
-        descent = descent_of(tree, places, attributes, levels)
+        descent = descent_of(numbered(tree, places), attributes, levels)
         found.append((descent, steps_of(descent, places, list(map(len, levels)))))
     return found
 

@@ -114,7 +114,8 @@ def evaluated_ahead(
     if not with_.workers.others or splits_compared(release, known.kinds):
         return None
     with uncollected():
-        expected = foreseen(release, tables, known, how, scanned.people, scanned.descent.rank)
+        rank = scanned.descent.rank.astype(np.int64)
+        expected = foreseen(release, tables, known, how, scanned.people, rank)
     if expected is None:
         return None
     posterior = with_.folder / "foreseen.npy"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Release
 from maxent.models.tables.frame import listed, shorten
 from maxent.models.tables.parts.coding import Coded, Codes, coded, open_table
-from maxent.models.tables.parts.descent import Descent, descent_of
+from maxent.models.tables.parts.descent import Descent, Numbered, descent_of, numbered
 from maxent.models.tables.parts.distinct import distinct_cells, together
 from maxent.models.tables.parts.kept import KeptRows
 from maxent.models.tables.parts.pieces import pieces_of, rows_for
@@ -104,9 +105,17 @@ def scan_table(
     InvalidInput
         As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.cells.build_cells`.
     """
-    found, rows = _coded(files, source, release, count, reader, with_, told, first, target=False)
-    tree = release.trees[0]
-    descent = descent_of(tree, number_places(tree), found.attributes, found.levels)
+
+    @cache
+    def tree() -> Numbered:
+        return numbered(release.trees[0], number_places(release.trees[0]))
+
+    def begin() -> None:
+        first()
+        tree()
+
+    found, rows = _coded(files, source, release, count, reader, with_, told, begin, target=False)
+    descent = descent_of(tree(), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
     routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)

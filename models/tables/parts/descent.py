@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.nodes import nodes_at
-from maxent.models.release import Attribute, Branch, Tree
+from maxent.models.release import Attribute, Branch, Node, Tree
 from maxent.models.trees.places import Places
 from maxent.models.trees.routing import interval_of, missing_branch
 
@@ -84,23 +84,39 @@ class Descent:
         return low
 
 
-def descent_of(
-    tree: Tree, places: Places, attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]]
-) -> Descent:
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbered:
+    """A tree whose places are numbered, whatever the table.
+
+    ``nodes`` are those that test an attribute, ``below`` the places below, by place; ``rank`` is that of `Descent`.
+    """
+
+    nodes: Mapping[int, Node]
+    below: Sequence[Sequence[int]]
+    rank: Small
+
+
+def numbered(tree: Tree, places: Places) -> Numbered:
+    """A tree with the numbers of its places."""
+    rank = np.full(len(places), -1, np.int32)
+    rank[places.leaves] = places.first[places.leaves]
+    return Numbered(nodes_at(tree.nodes, np.flatnonzero(places.n_branches > 0)), places.children, rank)
+
+
+def descent_of(tree: Numbered, attributes: Sequence[Attribute], levels: Sequence[npt.NDArray[Any]]) -> Descent:
     """A tree over the codes of public attributes; ``levels`` are what these mean, as in a `QITable`."""
     number = {attribute.name: j for j, attribute in enumerate(attributes)}
     codes = [
         {} if attribute.values is None else {value: i for i, value in enumerate(level)}
         for attribute, level in zip(attributes, levels, strict=True)
     ]
-    column = np.full(len(places), -1, np.int32)
-    direct = np.zeros(len(places), bool)
+    column = np.full(len(tree.rank), -1, np.int32)
+    direct = np.zeros(len(column), bool)
     begins: list[Small] = []
     belows: list[Small] = []
-    lengths = np.zeros(len(places), np.int64)
-    nodes = nodes_at(tree.nodes, np.flatnonzero(places.n_branches > 0))
-    for place, node in nodes.items():
-        below = places.children[place]
+    lengths = np.zeros(len(column), np.int64)
+    for place, node in tree.nodes.items():
+        below = tree.below[place]
         j = column[place] = number[node.attribute or ""]
         if attributes[j].values is not None:
             taken = np.full(len(levels[j]), LOST, np.int32)
@@ -112,8 +128,6 @@ def descent_of(
         lengths[place] = len(begin)
         begins.append(begin)
         belows.append(taken)
-    rank = np.full(len(places), -1, np.int32)
-    rank[places.leaves] = places.first[places.leaves]
     none = np.zeros(0, np.int32)
     return Descent(
         column,
@@ -122,7 +136,7 @@ def descent_of(
         np.concatenate([none, *belows]),
         direct,
         int(lengths[~direct].max(initial=1)),
-        rank,
+        tree.rank,
     )
 
 

@@ -16,7 +16,7 @@ from maxent.api.parts.workers import Told
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release
-from maxent.models.tables.parts.descent import descent_of
+from maxent.models.tables.parts.descent import descent_of, numbered
 from maxent.models.tables.parts.forest import Steps, steps_of
 from maxent.models.tables.parts.groups import Group
 from maxent.models.tables.parts.refinement import Lost, cells_of
@@ -96,7 +96,8 @@ def _steps(release: Release, scanned: Scanned) -> tuple[Steps, ...]:
     sizes = [len(level) for level in table.levels]
     for tree in release.trees:
         places = number_places(tree)
-        found.append(steps_of(descent_of(tree, places, table.attributes, table.levels), places, sizes))
+        descent = descent_of(numbered(tree, places), table.attributes, table.levels)
+        found.append(steps_of(descent, places, sizes))
     return tuple(found)
 
 
