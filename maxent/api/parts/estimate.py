@@ -155,7 +155,7 @@ def estimate_tables(
     several = isinstance(published, (list, tuple)) and len(published) != 1
     opened = published if several else open_published(only(published), reader)
     if isinstance(opened, Release):
-        linked = list(links_of(opened))
+        linked = list(links_of(opened, truth=tables.truth is not None))
     else:
         linked = ["several releases about overlapping people" if several else "generalised records"]
     linked += ["known classes of some people"] * (tables.facts is not None)

@@ -14,14 +14,14 @@ from maxent.models.release import Release
 from maxent.models.text.sizes import size_text
 
 
-def links_of(release: Release) -> Iterator[str]:
+def links_of(release: Release, *, truth: bool = False) -> Iterator[str]:
     """What of a release needs more of its people than their cells, in words; nothing where cells will do.
 
-    A cell is the leaf, of several trees those of all of them.
+    A cell is the leaf, of several trees those of all of them. With the ``truth`` divergences are measured, too.
     """
     yield from links_of_attacks(release)
-    if release.target.of:
-        yield "several sensitive columns"
+    if release.target.of and truth:
+        yield "the true classes of several sensitive columns"
     if release.sampled and any((node_links(tree.nodes)[1] == NOTHING).any() for tree in release.trees):
         yield "counts of samples with parts of trees left out"
 

@@ -65,10 +65,11 @@ class EstimateInParts(Estimate):
 
     Its ``program`` has one quasi-identifier for each leaf, or a few, standing for all people in it, and so has
     ``probabilities``: whatever an adversary infers about somebody follows from the leaf. All numbers are those of
-    `maxent.estimate`. ``distinct`` are the distinct quasi-identifiers of the table, in so many ``leaves`` (or cells);
-    ``folder`` has their posteriors in ``files``, if one was asked for; ``far`` are the divergences, with a truth.
-    ``table`` has one quasi-identifier of each leaf with people, standing for all in it, ``truth`` their classes, shape
-    (n_leaves, n_classes), and ``most_disclosed`` are those whom the adversary is surest of: all three for comparisons.
+    `maxent.estimate`, those of each of several sensitive columns (``targets``) included. ``distinct`` are the
+    distinct quasi-identifiers of the table, in so many ``leaves`` (or cells); ``folder`` has their posteriors in
+    ``files``, if one was asked for; ``far`` are the divergences, with a truth. ``table`` has one quasi-identifier
+    of each leaf with people, standing for all in it, ``truth`` their classes, shape (n_leaves, n_classes), and
+    ``most_disclosed`` are those whom the adversary is surest of: all three for comparisons.
     """
 
     distinct: int = 0
