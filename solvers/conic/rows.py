@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +21,25 @@ TOUCH = 1e-9
 
 def cvxpy_module() -> Any:
     """CVXPY, imported when it is needed; its own types leave out most of what it exports."""
-    import cvxpy
+    with no_word_of_missing_solvers():
+        import cvxpy
 
     return cvxpy
+
+
+@contextmanager
+def no_word_of_missing_solvers() -> Iterator[None]:
+    """Keep CVXPY from warning of installed solvers that it cannot load, such as a newer OR-Tools: none is asked."""
+    log = logging.getLogger("__cvxpy__")
+
+    def told(record: logging.LogRecord) -> bool:
+        return "importing solver" not in record.getMessage()
+
+    log.addFilter(told)
+    try:
+        yield
+    finally:
+        log.removeFilter(told)
 
 
 class Shares:

@@ -1,5 +1,6 @@
 """The CVXPY back end: agreement with Ipopt, the convex-concave procedure, and what it says when it fails."""
 
+import logging
 import warnings
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock
 from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
 from maxent.solvers.conic.model import ConicModel
-from maxent.solvers.conic.rows import cvxpy_module
+from maxent.solvers.conic.rows import cvxpy_module, no_word_of_missing_solvers
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
 
@@ -361,3 +362,16 @@ def test_masses_that_statements_force_to_zero_go_there():
     solution = CvxpyBackend().solve(forced, np.full(4, 2.0), OPTIONS)
     assert solution.violation <= OPTIONS.tolerance
     np.testing.assert_allclose(solution.point, [0.0, 4.0, 0.0, 6.0], atol=1e-8)
+
+
+def test_cvxpy_has_no_word_for_solvers_that_it_cannot_load():
+    heard, log = [], logging.getLogger("__cvxpy__")
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    log.addHandler(handler)
+    with no_word_of_missing_solvers():
+        log.error("Encountered unexpected exception importing solver %s", "GLOP")
+        log.error("something else")
+    log.error("Encountered unexpected exception importing solver %s", "PDLP")
+    log.removeHandler(handler)
+    assert heard == ["something else", "Encountered unexpected exception importing solver PDLP"]
