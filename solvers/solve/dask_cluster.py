@@ -18,7 +18,6 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Any, TypeVar
 
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
@@ -136,6 +135,13 @@ def _result(future: Future[bytes]) -> Any:
         if type(error).__name__ != "KilledWorker":
             raise
         raise ClusterLost("several workers of the cluster did not survive it, perhaps for want of memory") from error
+
+
+def version(name: str) -> str:
+    """The version of an installed package."""
+    from importlib import metadata  # longer to load than all the rest, which every process of --jobs loads
+
+    return metadata.version(name)
 
 
 def _is_address(text: object) -> bool:

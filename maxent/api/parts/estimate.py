@@ -15,7 +15,6 @@ from maxent.api.case import Published, Tables
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
 from maxent.api.parts.foreseen import evaluated, evaluated_ahead, look_ahead
-from maxent.api.parts.forests.cells import by_cell
 from maxent.api.parts.linked import check_fits, links_of
 from maxent.api.parts.memory import rows_at_a_time
 from maxent.api.parts.posteriors import Evaluated, Evaluation, farthest, pickled
@@ -208,6 +207,8 @@ def _in_parts(
         )
     groups = _groups(scanned, with_)
     if len(release.trees) > 1:
+        from maxent.api.parts.forests.cells import by_cell
+
         name = str(tables.truth)
         scanned, truth_runs, truth = by_cell(release, scanned, truth_runs, groups, name, where.memory, with_, told)
         groups = _groups(scanned, with_)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from maxent.api.parts.folder import PartFile
 from maxent.api.parts.surest import Surest, first_of, surest_of
-from maxent.disclosure.divergence import individual_divergence
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.tables.parts.groups import Group, positions, read_group
 from maxent.models.tables.parts.runs import Packing, Rows
@@ -108,7 +107,7 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
     sums = _Sums(rows, how.top)
     written, surest = None, list[Surest]()
     for begin, codes, p, people in _blocks(rows, truth, how, posterior):
-        divergence = None if people is None else individual_divergence(people, p)
+        divergence = None if people is None else _divergence(people, p)
         if divergence is not None:
             sums.add(begin, codes, divergence)
         here = rows.count[begin : begin + len(p)]
@@ -120,6 +119,12 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
     path_of = None if written is None else written.closed()
     far = None if truth is None else sums.found()
     return Evaluated(len(rows), path_of, far, surest=tuple(surest))
+
+
+def _divergence(people: FloatArray, posterior: FloatArray) -> FloatArray:
+    from maxent.disclosure.divergence import individual_divergence  # with a truth only
+
+    return individual_divergence(people, posterior)
 
 
 def _kinds(how: Evaluation) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from maxent.command_line.options import inputs
@@ -36,13 +37,16 @@ def run(
     trees, people = split_files(files)
     _check_refused(refused)
     where = in_parts(output, memory, [*files, *inputs(options)])
-    limits = asked.limits()
+    limits = cache(asked.limits)
+
+    def settings() -> tuple[Knowledge, Solving]:
+        limits()  # refused before hours of work, but not before others can begin
+        return _settings(options)
+
     tables, jobs, dask = taken(Tables, {**options, "qi": people}), options["jobs"], options["dask"]
     with progress() as told, hearing(tell):
-        result = estimate_tables(
-            trees, tables, lambda: _settings(options), jobs, dask, where, target=options["target"], progress=told
-        )
-    return _told(result, trees, as_json, limits, asked)
+        result = estimate_tables(trees, tables, settings, jobs, dask, where, target=options["target"], progress=told)
+    return _told(result, trees, as_json, limits(), asked)
 
 
 def _settings(options: dict[str, Any]) -> tuple[Knowledge, Solving]:
