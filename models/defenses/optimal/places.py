@@ -170,10 +170,10 @@ def candidates(
     groups = np.zeros(len(places), np.int64)
     if merged:
         groups[: places.n_nodes] = [merged.get(node.id, 0) for node in places.tree.nodes]
-    tree = cut_back(places, n >= limits.k, labels, weights if remove else None)
-    record, trifle = _trifles(np.maximum(groups - 1, 0), otherwise(tree, counts.shape[1]), int(n[0]))
+    usual = cut_back(places, n >= limits.k, labels, weights if remove else None)
+    record, trifle = _trifles(np.maximum(groups - 1, 0), otherwise(usual, counts.shape[1]), int(n[0]))
     if limits.cautious and remove:
-        trifle = trifle + record * by_chance(tree, counts)
+        trifle = trifle + record * by_chance(usual, counts)
     return Candidates(
         places,
         counts,
