@@ -43,7 +43,7 @@ class Address:
     text: str = field(repr=False)
 
     def __str__(self) -> str:
-        return _without_query(self.text) if _protocol(self.text) in _WEB else self.text
+        return without_secrets(self.text)
 
     def __fspath__(self) -> str:
         return str(self)
@@ -80,6 +80,17 @@ def is_address(path: object) -> bool:
     """Whether the name of a file looks like an address."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     return isinstance(text, str) and _ADDRESS.match(text) is not None
+
+
+def without_secrets(name: str) -> str:
+    """The name of a file for messages: an address has no password and, on the web, nothing after a question mark."""
+    if (found := _ADDRESS.match(name)) is None:
+        return name
+    rest = name[found.end() :].lstrip("/")
+    start, web = name[: len(name) - len(rest)], found[1] in _WEB
+    if password := (_WEB_PASSWORD if web else _PASSWORD).match(rest):
+        rest = f"...@{rest[password.end() :]}"
+    return start + (_without_query(rest) if web else rest)
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:

@@ -28,6 +28,23 @@ def test_an_address_is_refused_in_words(tmp_path, monkeypatch, capsys, call, sai
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("s3://KEY:SEC/RET@people/qi.parquet", "s3:/...@people/qi.parquet: file:"),
+        ("s3://KEY:SEC/RET@people/qi-*.parquet", "s3://...@people/qi-*.parquet: file:"),
+        ("https://me@host:80/qi.csv?sig=SECRET", "https://...@host:80/qi.csv?...: file:"),
+        ("hdfs://host:9000/a@b/SECTION.csv", "hdfs:/host:9000/a@b/SECTION.csv: file:"),
+    ],
+)
+def test_no_message_has_the_secrets_of_an_address(tmp_path, monkeypatch, capsys, address, shown):
+    monkeypatch.chdir(tmp_path)
+    assert main(["estimate", TREE, address]) == 2
+    said = capsys.readouterr().err
+    assert f"maxent: {shown}" in said
+    assert not any(secret in said for secret in ("SEC/", "SECRET"))
+
+
 def test_a_file_that_is_not_there_is_no_address(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("qi.parquet", "C:/qi.parquet", "folder/qi.csv"):

@@ -123,10 +123,10 @@ def matching_files(pattern: str | Address) -> tuple[FilePath, ...]:
         files = tuple(sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir()))
     if not files:
         found = f"no file that does{table_not_opened(pattern)}"
-        raise invalid(str(pattern), "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
+        raise invalid(shown_path(pattern), "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
     formats = sorted({_suffix(path) for path in files})
     if len(formats) > 1:
-        raise invalid(str(pattern), "file", "path", "a pattern of files of one format", shorten_list(formats))
+        raise invalid(shown_path(pattern), "file", "path", "a pattern of files of one format", shorten_list(formats))
     return files
 
 
