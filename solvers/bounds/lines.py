@@ -70,8 +70,7 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
     further, above_further = np.full(len(count), np.inf), np.full(len(count), np.inf)
     tried = np.flatnonzero(above > CLOSE)
     low[above <= CLOSE] = high[above <= CLOSE]
-    if len(tried):
-        tilt[tried], most[tried], _ = _lines(share[tried], time[tried], low[tried])
+    tilt[tried], most[tried] = np.log(share[tried]), 0.0  # the line without a slope
     for _ in range(TRIES):
         if not len(tried):
             break
@@ -96,23 +95,37 @@ def _lines(share: FloatArray, times: FloatArray, steep: FloatArray) -> tuple[Flo
     ``share`` and ``times``, shape (n_lines, n_classes), of which those without ``times`` are none.
     """
     price = FARTHEST * np.linspace(0.0, 1.0, POINTS) ** 2
-    double = 2.0 * steep[:, None, None]
+    double, half = 2.0 * steep[:, None, None], (0.5 * 2.0) * steep[:, None, None]
     tilt = (np.log(share) - 2.0 * steep[:, None] * share)[:, :, None]
     goal = tilt - price
     u = np.log(share)[:, :, None] - price
+    s, step = np.empty_like(u), np.empty_like(u)  # in place: these arrays are most of the work
     for _ in range(NEWTON):
-        s = double * np.exp(u)
-        u -= (u - s - goal) / (1.0 - s)
-    s = np.exp(u)
-    value = s * (0.5 * double * s - u + tilt)
+        np.multiply(np.exp(u, out=s), double, out=s)
+        np.subtract(np.subtract(u, s, out=step), goal, out=step)
+        u -= np.divide(step, np.subtract(1.0, s, out=s), out=step)
+    np.exp(u, out=s)
+    value = np.multiply(s, half, out=goal)
+    value -= u
+    value += tilt
+    value *= s
     weight = times[:, None, :]
-    rest = np.maximum(1.0 - weight @ s + s, s)
-    curve = weight @ value - value + rest * (0.5 * double * rest - np.log(rest) + tilt)
+    rest = np.subtract(s, weight @ s, out=u)
+    rest += 1.0
+    np.maximum(rest, s, out=rest)
+    curve = np.multiply(rest, half, out=step)
+    curve -= np.log(rest, out=s)
+    curve += tilt
+    curve *= rest
+    curve -= value
+    curve += weight @ value
     at = (times * value[:, :, 0]).sum(axis=1)
-    bend = np.abs(np.diff(curve, 2, axis=2))
-    between = np.maximum(bend[:, :, :-1], bend[:, :, 1:]) / 8.0
-    highest = np.maximum(curve[:, :, 1:-2], curve[:, :, 2:-1]) + between
+    bend = np.diff(curve, 2, axis=2)
+    np.abs(bend, out=bend)
+    highest = np.maximum(bend[:, :, :-1], bend[:, :, 1:])
+    highest /= 8.0
+    highest += np.maximum(curve[:, :, 1:-2], curve[:, :, 2:-1])
     # Where no class is large f is concave, and the touching point its maximum.
     large = (double * rest[:, :, 2:-1] > 1.0) & (times[:, :, None] > 0)
-    above = np.where(large, highest, -np.inf).max(axis=(1, 2)) - at
+    above = highest.max(axis=(1, 2), initial=-np.inf, where=large) - at
     return tilt[:, :, 0], at + np.maximum(above, 0.0), above
