@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,11 +15,16 @@ CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 SPINNING = "20"
 """Clock ticks, as a power of 2, that threads of OpenBLAS wait in a loop for more work, 0.4 ms; 26 by default, 25 ms."""
 
+COLLECTED = (50_000, 10, 10)
+"""New objects after which Python looks for those that nothing refers to, and looks after which older ones have their
+turn. By default it looks after 700 objects, and libraries take a tenth longer to load."""
+
 
 def command() -> NoReturn:
     """The process of the shell's command: `main`, and the end of it."""
     # Before NumPy is loaded. Small problems have no work for those threads: waiting is most of what they would do.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", SPINNING)
+    gc.set_threshold(*COLLECTED)
     status = main()
     if not sys.modules.keys().isdisjoint(("pyarrow", "maxent.solvers.clock")):  # which have threads
         from maxent.solvers.clock import end_process

@@ -5,6 +5,8 @@ The method names are those of cyipopt's callback object. Rows are ordered: linea
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from maxent.constraints.impurity_numpy import PHI
@@ -19,19 +21,29 @@ class Derivatives:
         self.program = program
         self.n_linear = program.matrix.shape[0]
         self.n_rows = self.n_linear + len(program.nl_const)
-        linear = program.matrix.tocoo()
-        rows, columns = [linear.row.astype(np.int64)], [linear.col.astype(np.int64)]
-        diagonal = np.arange(program.n)
-        h_rows, h_columns = [diagonal], [diagonal]
-        for terms in program.terms:
+
+    # Structures wait until they are asked for: often the objective or the violation is all that is.
+
+    @cached_property
+    def _jacobian(self) -> tuple[IntArray, IntArray]:
+        matrix = self.program.matrix
+        rows = [np.repeat(np.arange(self.n_linear), np.diff(matrix.indptr))]
+        columns = [matrix.indices.astype(np.int64)]
+        for terms in self.program.terms:
             sized = terms.size_var >= 0
             rows += [self.n_linear + terms.row, self.n_linear + terms.row[sized]]
             columns += [terms.var, terms.size_var[sized]]
-            h_rows.append(np.maximum(terms.var[sized], terms.size_var[sized]))
-            h_columns.append(np.minimum(terms.var[sized], terms.size_var[sized]))
-        self._jacobian = (np.concatenate(rows), np.concatenate(columns))
-        self._hessian = (np.concatenate(h_rows), np.concatenate(h_columns))
-        self._linear = linear.data
+        return np.concatenate(rows), np.concatenate(columns)
+
+    @cached_property
+    def _hessian(self) -> tuple[IntArray, IntArray]:
+        diagonal = np.arange(self.program.n)
+        rows, columns = [diagonal], [diagonal]
+        for terms in self.program.terms:
+            sized = terms.size_var >= 0
+            rows.append(np.maximum(terms.var[sized], terms.size_var[sized]))
+            columns.append(np.minimum(terms.var[sized], terms.size_var[sized]))
+        return np.concatenate(rows), np.concatenate(columns)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds of all rows."""
@@ -68,7 +80,7 @@ class Derivatives:
         return self._jacobian
 
     def jacobian(self, z: FloatArray) -> FloatArray:
-        values = [self._linear]
+        values = [self.program.matrix.data]
         for terms in self.program.terms:
             a, w = _arguments(terms, z)
             sized = terms.size_var >= 0

@@ -47,7 +47,7 @@ class Elimination:
     def over_free(self, matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, FloatArray]:
         """Linear expressions in all variables, one per row, as expressions in the free masses and constants."""
         over, constant = self.variables
-        found = sparse.csr_matrix(matrix @ over)
+        found = (matrix @ over).tocsr()
         found.eliminate_zeros()
         found.sort_indices()
         return found, matrix @ constant
@@ -56,12 +56,16 @@ class Elimination:
     def variables(self) -> tuple[sparse.csr_matrix, FloatArray]:
         """Every variable as an expression in the free masses, shape (n, n_free), and its constant."""
         constant, more = self.shift, self.definitions
-        found = sparse.identity(len(constant), format="csr")[:, self.free]
+        n, n_free = len(constant), len(self.free)
+        ends = np.zeros(n + 1, np.int32)
+        ends[self.free + 1] = 1
+        at = np.arange(n_free, dtype=np.int32), np.cumsum(ends, dtype=np.int32)
+        found = sparse.csr_matrix((np.ones(n_free), *at), shape=(n, n_free))
         while more.nnz:
             found, constant = found + more[:, self.free], constant + more @ self.shift
-            more = sparse.csr_matrix(more @ self.definitions)
+            more = more @ self.definitions
             more.eliminate_zeros()
-        return sparse.csr_matrix(found), constant
+        return found, constant
 
 
 def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, IntArray]:

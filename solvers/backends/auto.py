@@ -100,5 +100,5 @@ def overlapping(program: LiftedProgram) -> bool:
         return True
     said = np.array([origin is not None for origin in program.origins], bool)
     rows = program.matrix[said & (program.row_lower == program.row_upper)].tocoo()
-    pairs = np.unique(np.column_stack([program.owner[rows.col], rows.row]), axis=0)
-    return bool(len(np.unique(pairs[:, 0])) < len(pairs))
+    pairs = np.unique(program.owner[rows.col] * rows.shape[0] + rows.row)
+    return bool(len(np.unique(pairs // max(rows.shape[0], 1))) < len(pairs))

@@ -79,13 +79,16 @@ def priced_bound(
     from maxent.solvers.bounds.certificate import proved
     from maxent.solvers.bounds.interior_point import BOLD, CAREFUL, solve
     from maxent.solvers.bounds.priced import between, priced
+    from maxent.solvers.dual.relaxation import relaxed_once
 
     if program.draws is not None:
         return np.inf
     small = program.n <= FEW
-    if not small:
+    if small:
+        elimination = relaxed_once(program).elimination
+    else:
         program = equations_alone(program)
-    elimination, _ = eliminate(program, program.lower >= program.upper)
+        elimination, _ = eliminate(program, program.lower >= program.upper)
     program, times, sums = alike_as_one(program, elimination)
     answer = None if point is None else sums @ point
     most, touched = np.inf, between(program, answer, BETWEEN, clock)

@@ -35,12 +35,13 @@ from scipy import sparse
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.backend import FEW
 from maxent.solvers.bounds.interior_point import Iterate
 from maxent.solvers.bounds.prices import Lined, Prices, prices
 from maxent.solvers.bounds.problem import Curves, Problem
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.relaxation import Relaxation, relax
+from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
 
 ROOM = 1e-6
 """Share of the room between its bounds that a mass keeps to each of them at the start."""
@@ -100,7 +101,7 @@ def between(
     """
     if any((terms.size_var >= 0).any() for terms in program.terms):
         return None
-    relaxed = relax(program)
+    relaxed = relaxed_once(program) if program.n <= FEW else relax(program)
     elimination = relaxed.elimination
     if np.isnan(elimination.shift).any():
         return None

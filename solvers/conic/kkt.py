@@ -180,7 +180,10 @@ def _scaled(matrix: Matrix, left: FloatArray, right: FloatArray) -> Matrix:
     """``diag(left) matrix diag(right)``."""
     if isinstance(matrix, np.ndarray):
         return left[:, None] * matrix * right
-    return sparse.diags(left) @ matrix @ sparse.diags(right)
+    by_row = np.repeat(left, np.diff(matrix.indptr))
+    return sparse.csr_matrix(
+        (by_row * matrix.data * right[matrix.indices], matrix.indices, matrix.indptr), matrix.shape
+    )
 
 
 def _solve(

@@ -164,9 +164,12 @@ class LinearEntropy:
             root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
             dense: FloatArray = root @ root.T
             return dense
-        weighted = chosen @ sparse.diags_array(masses)
+        shape = chosen.shape
+        weighted = sparse.csr_matrix((chosen.data * masses[chosen.indices], chosen.indices, chosen.indptr), shape)
         pooled = weighted @ self.membership
-        product = weighted @ chosen.T - pooled @ sparse.diags_array(1 / self._positive_total) @ pooled.T
+        per_owner = pooled.data / self._positive_total[pooled.indices]
+        shared = sparse.csr_matrix((per_owner, pooled.indices, pooled.indptr), pooled.shape)
+        product = weighted @ chosen.T - shared @ pooled.T
         dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
         return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
 

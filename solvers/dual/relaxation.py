@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -102,6 +103,12 @@ def relax(program: LiftedProgram) -> Relaxation:
     constant = -(known * np.log(np.where(known > 0, known / weight, 1.0))).sum()
     linear = _linear(program, elimination, defining, np.maximum(total, 0.0))
     return Relaxation(linear, _convex(program, elimination), float(constant), elimination)
+
+
+@lru_cache(maxsize=1)
+def relaxed_once(program: LiftedProgram) -> Relaxation:
+    """`relax`, once for a small program that several proofs look at."""
+    return relax(program)
 
 
 def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, float]:

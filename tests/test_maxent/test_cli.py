@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.__main__ import command, main
+from maxent.__main__ import COLLECTED, command, main
 from maxent.commands import main as cli
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
@@ -383,6 +383,8 @@ sys.exit(status)
 
 @pytest.mark.parametrize("given", [None, "26"])
 def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so(monkeypatch, given):
+    looks = []
+
     def end(status):
         raise SystemExit(status)
 
@@ -391,10 +393,12 @@ def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so
     if given is None:
         monkeypatch.delenv(name)
     monkeypatch.setattr("maxent.__main__.main", lambda: 0)
+    monkeypatch.setattr("gc.set_threshold", lambda *least: looks.append(least))
     monkeypatch.setattr("maxent.solvers.clock.end_process", end)
     with pytest.raises(SystemExit):
         command()
     assert os.environ[name] == (given or "20")
+    assert looks == [COLLECTED]  # libraries load faster
 
 
 def test_json_knows_no_infinity():

@@ -167,6 +167,16 @@ def test_casadi_reads_and_differentiates_the_nl_file_alike(case, tmp_path):
     np.testing.assert_allclose(both[np.ix_(columns, columns)], hessian, rtol=1e-9, atol=1e-12)
 
 
+def test_structures_wait_until_they_are_asked_for():
+    program = whole(*CASES["gini"]())[1].program
+    own = Derivatives(program)
+    own.objective(interior(program, np.random.default_rng(0)))
+    assert not {"_jacobian", "_hessian"} & vars(own).keys()
+    jacobian, rows = own.jacobianstructure(), np.diff(program.matrix.indptr)
+    np.testing.assert_array_equal(jacobian[0][: program.matrix.nnz], np.repeat(np.arange(len(rows)), rows))
+    np.testing.assert_array_equal(jacobian[1][: program.matrix.nnz], program.matrix.indices)
+
+
 @pytest.mark.parametrize("case", ["gini", "entropy", "private entropy"])
 def test_own_derivatives_equal_finite_differences(case):
     _, part = whole(*CASES[case]())

@@ -28,7 +28,7 @@ from maxent.solvers.bounds.gap import gap, priced_bound
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.relaxation import relax
+from maxent.solvers.dual.relaxation import relax, relaxed_once
 from maxent.solvers.solve.finish import finished
 
 
@@ -74,6 +74,12 @@ def test_a_proof_loads_no_optimiser(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     program = whole(*drawn(1))[1].program
     assert all(lacking(program, point, Clock()) >= 0 for _, point in solved(program, 1))
+
+
+def test_the_linear_rows_of_a_small_program_are_worked_out_once():
+    program = whole(*drawn(1))[1].program
+    assert relaxed_once(program) is relaxed_once(program)
+    np.testing.assert_array_equal(relaxed_once(program).linear.lower, relax(program).linear.lower)
 
 
 def test_least_squares_with_variables_that_are_at_least_0():

@@ -20,7 +20,7 @@ from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.bounds import gap as bounds
-from maxent.solvers.bounds import interior_point, prices, systems
+from maxent.solvers.bounds import interior_point, lines, prices, systems
 from maxent.solvers.bounds.alike import alike_as_one, equations_alone
 from maxent.solvers.bounds.certificate import proved
 from maxent.solvers.bounds.gap import gap, priced_bound
@@ -159,6 +159,23 @@ def test_lines_at_equal_shares_are_the_steepest(q):
     assert line.steep == pytest.approx(c, rel=1e-2)
     assert line.steep <= c
     assert line.most - line.tilt[0] == pytest.approx(np.log(q) + line.steep / q, abs=1e-9)
+
+
+def test_the_line_without_a_slope_is_known(monkeypatch):
+    tried, evaluate = [], lines._lines
+
+    def watched(share, times, steep):
+        tried.extend(steep.tolist())
+        return evaluate(share, times, steep)
+
+    monkeypatch.setattr(lines, "_lines", watched)
+    monkeypatch.setattr(lines, "TRIES", 0)
+    share = np.full(3, 1 / 3)  # shares of the first line that is tried are above it
+    [line] = touching([share], [np.ones(3)])
+    assert len(tried) == 1
+    assert tried[0] > 0
+    assert line.steep == line.most == 0
+    np.testing.assert_allclose(line.tilt, np.log(share))
 
 
 @pytest.mark.parametrize("seed", range(12))

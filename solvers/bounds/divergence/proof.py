@@ -36,7 +36,7 @@ from maxent.solvers.bounds.divergence.ball import Ball, ball
 from maxent.solvers.bounds.divergence.curvature import Curved, curved
 from maxent.solvers.bounds.divergence.multipliers import TOUCHED, Rows, balanced
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.relaxation import relax
+from maxent.solvers.dual.relaxation import relaxed_once
 
 FEW = 250
 """Free masses up to which a proof is tried."""
@@ -126,7 +126,7 @@ def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
     open_ = program.lower[: program.n_masses] < program.upper[: program.n_masses]
     if program.draws is not None or sized or np.count_nonzero(open_) > FEW:
         return None
-    relaxed = relax(program)
+    relaxed = relaxed_once(program)
     linear, elimination = relaxed.linear, relaxed.elimination
     masses = point[elimination.free]
     least = SMALLEST * linear.total[linear.owner]
