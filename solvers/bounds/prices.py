@@ -81,18 +81,40 @@ def prices(
     ``times``, shape (n_classes,), is how many classes each stands for. Lines touch at equal shares and ``near`` points,
     each of shape (n,), those of sets with lines that are ``kept`` there alone.
     """
-    number = {origin: i for i, origin in enumerate(dict.fromkeys(program.nl_origins))}
-    node = np.array([number[origin] for origin in program.nl_origins], np.int64)
-    trees = len({origin.tree for origin in number})
+    node, trees = _nodes(program)
     found = _by_leaf(program, elimination, times, near, kept) if trees == 1 else None
     return _by_node(program, node, trees) if found is None else found
 
 
-def _by_node(program: LiftedProgram, node: IntArray, trees: int) -> Prices:
-    """One slack for each node; a comparison's counts as often as it has the gain of the chosen split."""
-    tau = np.zeros(len(node))
+def affordable(program: LiftedProgram, multipliers: FloatArray) -> FloatArray:
+    """Multipliers of comparisons with which the Lagrangian is concave, shape (n_rows,): those of a node made smaller.
+
+    All that counts is what nodes may miss their comparisons for.
+    """
+    node, trees = _nodes(program)
+    asked = trees * np.bincount(node, _times(program) * multipliers)
+    found: FloatArray = multipliers / np.maximum(asked, 1.0)[node]
+    return found
+
+
+def _nodes(program: LiftedProgram) -> tuple[IntArray, int]:
+    """The node of each comparison, numbered, and how many trees there are."""
+    number = {origin: i for i, origin in enumerate(dict.fromkeys(program.nl_origins))}
+    node = np.array([number[origin] for origin in program.nl_origins], np.int64)
+    return node, len({origin.tree for origin in number})
+
+
+def _times(program: LiftedProgram) -> FloatArray:
+    """How often each comparison has the gain of the chosen split."""
+    tau = np.zeros(len(program.nl_const))
     for terms in program.terms:
         np.maximum.at(tau, terms.row, terms.coef * program.nl_size[terms.row])
+    return tau
+
+
+def _by_node(program: LiftedProgram, node: IntArray, trees: int) -> Prices:
+    """One slack for each node; a comparison's counts as often as it has the gain of the chosen split."""
+    tau = _times(program)
     n_nodes = int(node.max(initial=-1)) + 1
     slack = sparse.csr_matrix((tau, (np.arange(len(node)), node)), shape=(len(node), n_nodes))
     nothing = Bent(np.empty((0, 0)), sparse.csr_matrix((0, 0)))

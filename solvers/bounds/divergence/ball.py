@@ -11,6 +11,7 @@ where D is the relative entropy of m to m0 (Donsker and Varadhan; Bernstein). Th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +29,7 @@ STEPS = 30
 """Newton steps towards a centre, at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Ball:
     """Masses that meet linear rows, with a relative entropy to the ``centre`` of at most a ``radius``, nats."""
 
@@ -38,20 +39,26 @@ class Ball:
 
     def furthest(self, functions: FloatArray, start: FloatArray) -> FloatArray:
         """The most that linear functions, shape (n_functions, n), can be above what they are at some masses."""
-        owner, total, equal = self.rows.linear.owner, self.rows.linear.total, self.rows.equal
+        reduced, corrected = self._reduced
+        p = functions @ reduced
+        varies = np.sqrt(2.0 * self.radius * ((p * p) @ self.centre))
+        moved = functions @ (self.centre - start + corrected)
+        found: FloatArray = moved + varies + np.maximum(p.max(axis=1), 0.0) * self.radius / 3.0
+        return found
+
+    @cached_property
+    def _reduced(self) -> tuple[FloatArray, FloatArray]:
+        """What takes equations and owners' means from functions, shape (n, n), and how far the centre misses."""
+        owner, equal, n = self.rows.linear.owner, self.rows.equal, len(self.centre)
         weighed = equal * self.centre
         products = weighed @ equal.T
         products += RIDGE * np.trace(products) / len(products) * np.eye(len(products))
-        y = np.linalg.solve(products, weighed @ functions.T).T
-        p = functions - y @ equal
-        n = len(owner)
-        of = np.zeros((n, len(total)))
+        by_equal = np.linalg.solve(products, np.column_stack([equal, self.rows.value - equal @ self.centre]))
+        reduced = np.eye(n) - weighed.T @ by_equal[:, :-1]
+        of = np.zeros((n, len(self.rows.linear.total)))
         of[np.arange(n), owner] = 1.0
-        p = p - ((p * self.centre) @ of / np.maximum((self.centre @ of), TINY))[:, owner]
-        varies = np.sqrt(2.0 * self.radius * ((p * p) @ self.centre))
-        moved = functions @ (self.centre - start) + y @ (self.rows.value - equal @ self.centre)
-        found: FloatArray = moved + varies + np.maximum(p.max(axis=1), 0.0) * self.radius / 3.0
-        return found
+        mean = (reduced * self.centre) @ of / np.maximum(self.centre @ of, TINY)
+        return reduced - mean[:, owner], weighed.T @ by_equal[:, -1]
 
 
 def ball(rows: Rows, linear: LinearEntropy, entropy: float, tolerance: float, clock: Clock) -> Ball | None:

@@ -21,34 +21,29 @@ entropy is largest without comparisons, at m0, ``H(m) <= H(m0) - D(m | m0)``. Th
 
 f has to be as large only as Q asks for in each direction, so that rho is small: where Q has few large eigenvalues the
 proof succeeds in large balls.
+
+All of it holds with other masses in the place of the answer, other multipliers, and with squares taken off Q: that is
+how `maxent.solvers.bounds.divergence.pieces` bounds the Lagrangian in a part of the ball.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.divergence.ball import Ball, ball
-from maxent.solvers.bounds.divergence.curvature import Curved, curved
-from maxent.solvers.bounds.divergence.multipliers import TOUCHED, Rows, balanced
+from maxent.solvers.bounds.divergence.answer import answer
+from maxent.solvers.bounds.divergence.ball import ball
+from maxent.solvers.bounds.divergence.region import Region
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.relaxation import relaxed_once
-
-FEW = 250
-"""Free masses up to which a proof is tried."""
-
-SMALLEST = 1e-9
-"""Share of its owner's total that a mass of an answer has at least: elsewhere relative entropies are not finite."""
 
 MET = 1e-12
 """Individuals, per individual, with which the masses without comparisons meet the equations."""
 
-RANK = 1e-9
-"""Singular values below this share of the largest one are none."""
+POSITIVE = 1e-9
+"""Eigenvalues of Q below this one ask for no function."""
 
 BENT, LEAST = (1.04, 1.1, 1.25, 1.6), 0.02
 """What b is taken to be where functions are chosen, one after the other; and the least factor k."""
@@ -56,46 +51,8 @@ BENT, LEAST = (1.04, 1.1, 1.25, 1.6), 0.02
 LARGE, FLAT = 20.0, 1e-4
 """The largest values of a function of use, and those below which b counts as what it is there."""
 
-ROUNDING = 1e-12
-"""What rounding adds at most, nats per individual."""
-
 CLEAR = 1e-9
 """By how much one form has to be above the other."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """Free ``masses`` of an answer, the sums ``a`` there, and the multipliers ``mu`` of the comparisons.
-
-    ``more`` is what the Lagrangian's tangent gains from there, ``entropy`` that of the free masses, nats; ``across``
-    are directions that keep the equations.
-    """
-
-    rows: Rows
-    curves: Curved
-    masses: FloatArray
-    across: FloatArray
-    a: FloatArray
-    mu: FloatArray
-    entropy: float
-    more: float
-
-    @property
-    def people(self) -> float:
-        """Individuals whose class is open."""
-        return float(self.rows.linear.total.sum())
-
-    def ends(self, balls: Sequence[Ball]) -> tuple[FloatArray, FloatArray]:
-        """The least and the most that the sums are in balls."""
-        sums = self.curves.sums
-        far = furthest(balls, np.vstack([sums, -sums]), self.masses)
-        return np.maximum(self.a - far[len(sums) :], self.curves.shift), self.a + far[: len(sums)]
-
-
-def furthest(balls: Sequence[Ball], functions: FloatArray, start: FloatArray) -> FloatArray:
-    """The most that linear functions can be above what they are at some masses, where balls meet."""
-    found: FloatArray = np.min([ball.furthest(functions, start) for ball in balls], axis=0)
-    return found
 
 
 def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
@@ -116,64 +73,57 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     whole = ball(at.rows, at.rows.linear, at.entropy, MET * at.people, clock)
     if whole is None or clock.stop() is not None:
         return np.inf
-    whole = replace(whole, radius=max(whole.radius, 0.0))
-    return at.more if outgrown(at, [whole], *at.ends([whole])) else np.inf
+    region = Region.of_ball(at, replace(whole, radius=max(whole.radius, 0.0)))
+    return at.more if proved_there(region) else np.inf
 
 
-def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
-    """A point with its multipliers, None where it has none, or is too large."""
-    sized = any((terms.size_var >= 0).any() for terms in program.terms)
-    open_ = program.lower[: program.n_masses] < program.upper[: program.n_masses]
-    if program.draws is not None or sized or np.count_nonzero(open_) > FEW:
-        return None
-    relaxed = relaxed_once(program)
-    linear, elimination = relaxed.linear, relaxed.elimination
-    masses = point[elimination.free]
-    least = SMALLEST * linear.total[linear.owner]
-    if not len(masses) or np.isnan(elimination.shift).any() or (masses <= least).any():
-        return None
-    rows, curves = Rows.of_linear(linear), curved(program, elimination)
-    a, across = curves.a(masses), rows.across(masses)
-    if (a <= 0).any() or not across.shape[1]:
-        return None
-    left, slopes = curves.rows(a)
-    bound = np.flatnonzero(left <= TOUCHED)
-    found, more = balanced(rows, masses, across, slopes[bound], left[bound])
-    mu = np.zeros(len(left))
-    mu[bound] = found
-    more = max(more, 0.0) + ROUNDING * float(linear.total.sum())
-    entropy = -float(masses @ np.log(masses / linear.weight))
-    return Answer(rows, curves, masses, across, a, mu, entropy, more)
+def proved_there(region: Region) -> bool:
+    """Whether no masses of a region that are feasible have more entropy than the answer, but for what it lacks."""
+    at = region.at
+    return share_left(region, at.masses, at.mu, np.zeros(len(region.directions))) is not None
 
 
-def outgrown(at: Answer, balls: Sequence[Ball], low: FloatArray, high: FloatArray) -> bool:
-    """Whether relative entropies to an answer are at least what comparisons bend, all over where balls meet.
+def bending(region: Region, masses: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Directions from some masses, orthonormal in the metric ``sum d^2 / masses``, and Q for multipliers there."""
+    at, curves = region.at, region.at.curves
+    across = at.across if masses is at.masses else at.rows.across(masses)
+    a, gamma = curves.a(masses), mu @ curves.coef
+    bent = gamma * curves.bent(a, np.where(gamma > 0, region.least, region.most) - a)
+    by_z = curves.sums @ across
+    return across, 2.0 * (by_z.T * bent) @ by_z
 
-    There the sums are between two ends.
+
+def share_left(
+    region: Region, masses: FloatArray, mu: FloatArray, flat: FloatArray, shares: tuple[float, ...] = (0.0,)
+) -> float | None:
+    """The first of some shares of relative entropies that is left when the others make up for what comparisons bend.
+
+    These are to ``masses``, all over the region, for the multipliers ``mu`` of comparisons, shape (n_rows,). A square
+    ``flat / 2 (directions (m - masses))^2`` is taken off for each direction. None where no share is left.
     """
-    curves, a, masses = at.curves, at.a, at.masses
-    gamma = at.mu @ curves.coef
-    some = np.flatnonzero(gamma)
-    sums = curves.sums[some]
-    by_direction = sums @ at.across
-    _, size, found = np.linalg.svd(by_direction, full_matrices=False)
-    found = found[size > RANK * size.max(initial=0.0)].T
-    if not found.shape[1]:
-        return True
-    bent = (gamma * curves.bent(a, np.where(gamma > 0, low, high) - a))[some]
-    by_z = by_direction @ found
-    size, turned = np.linalg.eigh(2.0 * (by_z.T * bent) @ by_z)
-    functions = (at.across @ found @ turned) / masses[:, None]
-    owner, n_owners = at.rows.linear.owner, len(at.rows.linear.total)
+    across, form = bending(region, masses, mu)
+    by_direction = region.directions @ across
+    size, turned = np.linalg.eigh(form - (by_direction.T * flat) @ by_direction)
+    some = size > POSITIVE
+    if not some.any():
+        return shares[0]
+    functions = (across @ turned[:, some]) / masses[:, None]
+    return next((share for share in shares if _makes_up(region, masses, functions, size[some] / (1.0 - share))), None)
+
+
+def _makes_up(region: Region, masses: FloatArray, functions: FloatArray, size: FloatArray) -> bool:
+    """Whether relative entropies to masses are at least what bends by some sizes along some functions."""
+    linear = region.at.rows.linear
     for b in BENT:
         if size[-1] > 1.0 / b:
             break
-        k = np.maximum((1.0 - np.sqrt(1.0 - b * np.maximum(size, 0.0))) / b, LEAST)
-        rho = np.zeros(n_owners)
-        np.maximum.at(rho, owner, furthest(balls, (functions * k) @ functions.T, masses))
+        k = np.maximum((1.0 - np.sqrt(1.0 - b * size)) / b, LEAST)
+        chosen = (functions * k) @ functions.T
+        rho = np.zeros(len(linear.total))
+        np.maximum.at(rho, linear.owner, region.furthest(chosen) + chosen @ (region.at.masses - masses))
         if rho.max() > LARGE:
             continue
-        m = (functions.T * (masses * _bennett(rho)[owner])) @ functions
+        m = (functions.T * (masses * _bennett(rho)[linear.owner])) @ functions
         form = np.diag(size - 2.0 * k) + k[:, None] * m * k
         if np.linalg.eigvalsh(form)[-1] <= -CLEAR:
             return True
