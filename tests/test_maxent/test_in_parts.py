@@ -236,11 +236,11 @@ def counted(release, people):
     return replace(release, trees=(Tree(tuple(nodes)),))
 
 
-@pytest.mark.parametrize("states", ["rates", "counts"])
+@pytest.mark.parametrize("states", ["rates", pytest.param("counts", marks=pytest.mark.slow)])
 def test_leaves_are_evaluated_by_others_as_their_posteriors_are_foreseen(
     release, people, tmp_path, monkeypatch, states
 ):
-    people = people.head(20)
+    people = people.head(8)
     published = release if states == "rates" else counted(release, people)
     here = made(published, people, tmp_path / "here")
     monkeypatch.setattr(Workers, "others", True)  # this process makes the calls of theirs
