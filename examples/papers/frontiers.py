@@ -54,6 +54,7 @@ TREE: Options = {"max_depth": DEPTH}
 METHODS: Mapping[str, tuple[str, Options]] = {
     "optimal": ("optimal", TREE),
     "optimal, --remove": ("optimal", {**TREE, "remove": True}),
+    "optimal, --remove, cautious": ("optimal", {**TREE, "remove": True, "cautious": True}),
     "optimal, validated": ("optimal", {**TREE, "complexity_folds": 5}),
     "optimal, --remove, validated": ("optimal", {**TREE, "remove": True, "complexity_folds": 5}),
     "optimal, --grow, depth 3": ("optimal", {"grow": True, "max_depth": 3}),
@@ -68,13 +69,25 @@ METHODS: Mapping[str, tuple[str, Options]] = {
 }
 """Defense -> its method and parameters."""
 
+C45: Options = {**TREE, "inducer": "c45"}
+HIERARCHIES = {name: ROOT / "examples" / "hierarchies" / f"{name}.csv" for name in ADULT_QI if name != "age"}
+MERGED: Mapping[str, tuple[str, Options]] = {
+    "optimal, C4.5": ("optimal", C45),
+    "optimal, C4.5, merged": ("optimal", {**C45, "hierarchies": HIERARCHIES}),
+}
+"""Defenses of Adult alone, for whose columns there are hierarchies."""
+
 LIMITED = {"optimal": "max_posterior", "kadet": "alpha"}
 """Methods that know a limit on posteriors -> its name."""
 
-BETTER = (("prune-parent", "optimal"), ("erp", "optimal"), ("prune-leaf", "optimal, --remove"))
+REMOVED = "prune-leaf", "optimal, --remove"
+BETTER = (("prune-parent", "optimal"), ("erp", "optimal"), REMOVED, ("optimal, C4.5", "optimal, C4.5, merged"))
 """A defense, and the search for the best subtree of the same tree that is never worse on the people of the tree."""
 
-VALIDATED = tuple((other, f"{best}, validated") for other, best in BETTER)
+CAUTIOUS = ("prune-leaf", "optimal, --remove, cautious")
+"""The same, which departs from the other's predictions only for what is more than chance."""
+
+VALIDATED = tuple((other, f"{best}, validated") for other, best in BETTER[:3])
 """The same with complexities chosen by folds, which is for other people."""
 
 Measured = dict[str, Any]
@@ -95,18 +108,25 @@ def people(name: str, folder: Path) -> tuple[DataFrame, str, list[str]]:
     return found, target, qi
 
 
-def measured(name: str, folder: Path, defenses: Sequence[str] = (*METHODS,)) -> Measured:
-    """The accuracies of every defense within each limit, on the same folds."""
+def defenses_of(name: str) -> Mapping[str, tuple[str, Options]]:
+    """The defenses of a data set."""
+    return {**METHODS, **(MERGED if name == "adult" else {})}
+
+
+def measured(name: str, folder: Path, defenses: Sequence[str] = ()) -> Measured:
+    """The accuracies of every defense within each limit, on the same folds; of all of them by default."""
+    known = defenses_of(name)
+    defenses = defenses or (*known,)
     frame, target, qi = people(name, folder)
     fold = stratified(np.unique(frame[target], return_inverse=True)[1], FOLDS, SEED)
     by_k = {k: {each: {**_empty(), "k": k} for each in defenses} for k in KS}
-    by_posterior = {p: {each: _chosen(each, frame, target, qi, p) for each in defenses} for p in POSTERIORS}
+    by_posterior = {p: {each: _chosen(known[each], frame, target, qi, p) for each in defenses} for p in POSTERIORS}
     plain = _empty()
     for here in range(FOLDS):
         parts = {"data": frame[fold != here], "test": frame[fold == here], "target": target, "qi": qi}
         _note(plain, _rows(parts, "none", TREE)[0])
         for each in defenses:
-            method, options = METHODS[each][0], _seeded(METHODS[each], here)
+            method, options = known[each][0], _seeded(known[each], here)
             for row in _rows(parts, method, {**options, "k": list(KS)}):
                 _note(by_k[row["k"]][each], row)
             for p in POSTERIORS:
@@ -151,9 +171,9 @@ def _rows(parts: Mapping[str, Any], method: str, options: Options) -> list[Mappi
         return []
 
 
-def _chosen(defense: str, frame: DataFrame, target: str, qi: list[str], p: float) -> dict[str, Any]:
+def _chosen(defense: tuple[str, Options], frame: DataFrame, target: str, qi: list[str], p: float) -> dict[str, Any]:
     """The smallest k with which a defense of all people keeps a limit on posteriors, as the engine finds them."""
-    method, options = METHODS[defense][0], _seeded(METHODS[defense], SEED)
+    method, options = defense[0], _seeded(defense, SEED)
     for k in LADDER[:1] if method in LIMITED else LADDER:
         try:
             asked = {**options, **_limit(method, p), "k": k}
@@ -206,7 +226,9 @@ def gains(found: Mapping[str, Measured], side: str) -> str:
     """
     rows = []
     for name, data in found.items():
-        for other, best in (*BETTER, *VALIDATED):
+        for other, best in (*BETTER, CAUTIOUS, *VALIDATED):
+            if best not in data[limits()[0]]:
+                continue
             cells = []
             for limit in limits():
                 ours, theirs = data[limit][best][side], data[limit][other][side]
@@ -236,8 +258,8 @@ def worst(found: Mapping[str, Measured]) -> float:
         np.subtract(data[limit][best]["train"], data[limit][other]["train"]).min()
         for data in found.values()
         for limit in limits()
-        for other, best in BETTER
-        if data[limit][best]["train"] and data[limit][other]["train"]
+        for other, best in (*BETTER, CAUTIOUS)
+        if best in data[limit] and data[limit][best]["train"] and data[limit][other]["train"]
     ]
     return float(min(apart))
 
@@ -275,6 +297,7 @@ def _numbers(row: Mapping[str, Any]) -> list[str]:
 STYLES: Mapping[str, tuple[str, str]] = {
     "optimal": ("#1f5fa8", "o"),
     "optimal, --remove": ("#56b4e9", "P"),
+    "optimal, --remove, cautious": ("#0072b2", "d"),
     "optimal, validated": ("#0b7a75", "*"),
     "optimal, --grow, depth 3": ("#000000", "v"),
     "prune-parent": ("#c8553d", "s"),

@@ -28,7 +28,7 @@ def test_the_page_has_every_defense_and_limit() -> None:
     for name in frontiers.DATA:
         rows = rows_of(f"{name}-accuracy")
         assert rows["defense"] == frontiers.header("")[1:]
-        assert [*rows][2:] == ["no defense", *frontiers.METHODS]
+        assert [*rows][2:] == ["no defense", *frontiers.defenses_of(name)]
 
 
 def test_the_best_subtree_is_nowhere_worse_on_the_people_of_its_tree() -> None:
@@ -36,6 +36,16 @@ def test_the_best_subtree_is_nowhere_worse_on_the_people_of_its_tree() -> None:
     least = re.search(r"The least of all folds, data sets and limits: ([-+][\d.]+) points", text)
     assert least is not None
     assert float(least[1]) >= 0
+
+
+def test_the_cautious_search_is_nowhere_worse_on_other_people() -> None:
+    told = "optimal, --remove, cautious over prune-leaf"
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if told in line]
+    assert len(lines) == len(frontiers.DATA)
+    cells = [cell.split("±")[0].strip() for line in lines for cell in line.split("|")[3:-1]]
+    assert all(float(cell) >= 0 for cell in cells if cell not in ("alone", "none"))
+    assert not any(cell.startswith("-") for cell in cells)
 
 
 def test_what_is_measured_of_a_few_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +73,7 @@ def test_a_part_of_the_page_is_computed_again() -> None:
     folder = os.environ.get("MAXENT_DATA")
     if not folder:
         pytest.skip("needs contraceptive.csv in the folder MAXENT_DATA")
-    defenses = ("optimal", "prune-parent", "erp", "kadet, C4.5")
+    defenses = ("optimal", "optimal, --remove, cautious", "prune-parent", "erp", "kadet, C4.5")
     found: dict[str, Any] = frontiers.measured("contraceptive", Path(folder), defenses)
     page, again = rows_of("contraceptive-accuracy"), frontiers.accuracies(found)
     for each in ("no defense", *defenses):

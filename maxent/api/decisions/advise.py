@@ -214,7 +214,7 @@ def _called(given: object, otherwise: str) -> str:
     return "" if given is None else fspath(given) if isinstance(given, (str, PathLike)) else otherwise
 
 
-def _tested(release: Release, asked: Method, cases: Cases, people: People) -> dict[str, float]:
+def _tested(release: Release, asked: Method, cases: Cases, people: People) -> dict[str, Any]:
     """Accuracy of a release on other people, and what its decisions cost about those whose class is known."""
     from maxent.models.trees.accuracy import score
 

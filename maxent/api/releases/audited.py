@@ -246,8 +246,8 @@ def _publish_chosen(
     if release.defense is not None:
         kept = {**release.defense.parameters, **method.limits.as_dict()}  # those that only the audit looked at, too
         release = replace(release, defense=replace(release.defense, parameters=kept))
-    own = {name: getattr(chosen, name) for name in said}
-    return release, {**row, **_counted(passed, len(late)), **own, "stated_more": own != tried[0]}
+    states = {name: getattr(chosen, name) for name in said}
+    return release, {**row, **_counted(passed, len(late)), **states, "stated_more": states != tried[0]}
 
 
 def _search(method: Any, training: Training, grown: Release) -> BestFirst:
