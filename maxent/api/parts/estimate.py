@@ -88,7 +88,8 @@ def estimate_in_parts(
     release, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, top, progress, reading, sensitive, gain
         As for `maxent.estimate`.
     qi, truth : path or pattern
-        As for `maxent.estimate`, but files: they are read more than once, by all workers.
+        As for `maxent.estimate`, but files: they are read more than once, by all workers. These and the other tables may
+        be addresses in a store, such as ``"s3://bucket/people-*.parquet"``, which fsspec opens.
     folder : path, optional
         A folder for the posteriors, which is new or empty: Parquet files with the columns of `maxent.estimate`, a row
         per distinct quasi-identifier, in the order of leaves. By default posteriors are not kept.

@@ -66,7 +66,7 @@ def audit_in_parts(
     release, min_size, background, facts, count, rounding, risk, reading, control, sensitive, confidence
         As for `maxent.audit`; ``control`` people are read as a whole.
     qi : path or pattern
-        As for `maxent.audit`, but files.
+        As for `maxent.audit`, but files, or addresses as for `maxent.estimate_in_parts`.
     folder : path, optional
         A folder for what is found of people, which is new or empty: Parquet files with the columns of
         `Audit.individuals`, a row per distinct quasi-identifier, in the order of leaves.

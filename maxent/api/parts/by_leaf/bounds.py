@@ -74,7 +74,7 @@ def bounds_in_parts(
     release, knowledge, marginal, facts, count, rounding, confidence, noise, time_limit, reading
         As for `maxent.bounds`. The level makes no use of choices of splits.
     qi : path or pattern
-        As for `maxent.bounds`, but files.
+        As for `maxent.bounds`, but files, or addresses as for `maxent.estimate_in_parts`.
     folder : path, optional
         A folder for bounds, which is new or empty: Parquet files with the columns of `ProvedBounds.frame`, a row per
         distinct quasi-identifier and class, in the order of leaves.
