@@ -22,8 +22,9 @@ from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.newton_ import Kept, NewtonBackend
 from maxent.solvers.solution import Solution, Stop
 
-BETWEEN = 1_000
-"""Variables up to which Ipopt takes programs with overlapping equations; with more it takes long."""
+PRIVATE, SEVERAL = 1_000, 3_000
+"""Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
+several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere."""
 
 STEPS = 40
 """Newton steps from where Ipopt gave up; where more are needed, they rarely lead anywhere."""
@@ -63,7 +64,7 @@ class AutoBackend:
         program = state.program
         if not self._may_use_ipopt:
             return self._first(self.newton, state, start, options)
-        if not program.convex and program.n <= BETWEEN and overlapping(program):
+        if for_ipopt(program):
             best = self._first(self.ipopt, state, start, options)
             if best.stop is Stop.INFEASIBLE and not _feasible(best, options):
                 return best  # whether statements contradict each other is found out at less cost
@@ -94,10 +95,15 @@ def _feasible(found: Solution, options: Options) -> bool:
     return found.point is not None and found.violation <= options.tolerance
 
 
-def overlapping(program: LiftedProgram) -> bool:
-    """Whether several equations hold of a quasi-identifier beside its total, or its leaf depends on what is private."""
+def for_ipopt(program: LiftedProgram) -> bool:
+    """Whether a program is not convex, not large, and has quasi-identifiers with several equations beside the total.
+
+    So has each of them whose leaf depends on what is private.
+    """
+    if program.convex or program.n > SEVERAL:
+        return False
     if len(np.unique(program.group)) > len(np.unique(program.owner)):
-        return True
+        return program.n <= PRIVATE
     said = np.array([origin is not None for origin in program.origins], bool)
     rows = program.matrix[said & (program.row_lower == program.row_upper)].tocoo()
     pairs = np.unique(program.owner[rows.col] * rows.shape[0] + rows.row)

@@ -20,7 +20,7 @@ from maxent.solvers import apart as apart_module
 from maxent.solvers.apart import apart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_run
-from maxent.solvers.backends.auto import AutoBackend, overlapping
+from maxent.solvers.backends.auto import AutoBackend, for_ipopt
 from maxent.solvers.backends.ipopt_ import _polished
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
@@ -228,8 +228,8 @@ def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
 
 
 def test_equations_overlap_where_a_private_attribute_is_tested():
-    assert overlapping(whole(*private("gini"))[1].program)
-    assert not overlapping(whole(*public("gini"))[1].program)
+    assert for_ipopt(whole(*private("gini"))[1].program)
+    assert not for_ipopt(whole(*public("gini"))[1].program)
 
 
 @pytest.mark.parametrize(("make", "by"), [(private, "ipopt:own"), (public, "newton")])
