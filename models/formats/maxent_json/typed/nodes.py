@@ -61,7 +61,8 @@ def plain_node(classes: Sequence[str]) -> type[PlainNode]:
     options: dict[str, Any] = {"gc": False, "frozen": True, "forbid_unknown_fields": True}
     fields = [(key, _Whole, NOTHING) for key in keys]
     counts = msgspec.defstruct("Counts", fields, rename=keys, **options)
-    return msgspec.defstruct("PlainNode", [("counts", counts | None, None)], bases=(PlainNode,), **options)
+    found = msgspec.defstruct("PlainNode", [("counts", counts | None, None)], bases=(PlainNode,), **options)
+    return cast("type[PlainNode]", found)
 
 
 class WrittenNode(PlainNode, gc=False, frozen=True, forbid_unknown_fields=True):
