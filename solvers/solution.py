@@ -26,7 +26,8 @@ class Solution:
     ``point`` has shape (program.n,) and is the best point found, None when there is none. ``violation`` is the largest
     residual of the lifted rows at it, computed by maxent (linear rows in individuals, nonlinear ones per individual).
     ``multipliers`` of the relaxation's rows (`maxent.solvers.dual.bound`), where there are any, spare it from finding
-    some of its own: the bound that follows from multipliers holds whatever they are.
+    some of its own: the bound that follows from multipliers holds whatever they are. ``contradiction`` is whether the
+    linear rows are proved to leave no point at all, not only that none was found.
     """
 
     point: FloatArray | None
@@ -36,3 +37,4 @@ class Solution:
     message: str = ""
     by: str = ""
     multipliers: FloatArray | None = None
+    contradiction: bool = False

@@ -70,8 +70,8 @@ class AutoBackend:
                 return best  # whether statements contradict each other is found out at less cost
             return self._then(self.newton, best, state, start, replace(options, max_iterations=STEPS))
         best = self._first(self.newton, state, start, options)
-        if best.stop is Stop.CONVERGED or (_feasible(best, options) and program.n > FEW):
-            return best  # the optimum, or near one: Ipopt would take minutes to say no more
+        if best.stop is Stop.CONVERGED or best.contradiction or (_feasible(best, options) and program.n > FEW):
+            return best  # the optimum, near one, or there is none: Ipopt would take minutes to say no more
         return self._then(self.ipopt, best, state, start, options)
 
     def _first(self, backend: Backend, state: Kept, start: FloatArray, options: Options) -> Solution:

@@ -98,6 +98,9 @@ def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> 
     """A convex program: the dual of its linear rows and of tangents to the others, see `maxent.solvers.dual.bound`."""
     found = relaxed_optimum(program, start, options.clock)
     violation = Derivatives(program).violation(found.point)
+    if found.contradiction:
+        why = "linear rows contradict"
+        return Solution(found.point, Stop.INFEASIBLE, violation, found.iterations, why, contradiction=True)
     stop = Stop.CONVERGED if violation <= options.tolerance else options.clock.stop() or Stop.NUMERICAL
     return Solution(found.point, stop, violation, found.iterations, multipliers=found.multipliers)
 

@@ -56,13 +56,15 @@ class RelaxedOptimum:
     ``point``, shape (n,), satisfies the linear rows and, unless the rounds ran out, the convex ones, up to rounding and
     `CLOSED`; where it satisfies all rows it is the optimum of the program. Aggregates that no row defines are NaN.
     ``multipliers`` of the relaxation's linear rows give the bound where there are no other rows, else they are None.
-    ``iterations`` are Newton steps.
+    ``iterations`` are Newton steps. ``contradiction`` is whether the bound is below the entropy of any masses at all:
+    then there are none that satisfy the linear rows.
     """
 
     bound: float
     point: FloatArray
     multipliers: FloatArray | None
     iterations: int
+    contradiction: bool = False
 
 
 def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
@@ -95,7 +97,8 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
             return optimum
     point = relaxed.elimination.point(found.masses)
     multipliers = None if convex.n_rows else found.multipliers
-    return RelaxedOptimum(best + relaxed.constant, point, multipliers, steps)
+    contradiction = not convex.n_rows and best < linear.least - 1.0
+    return RelaxedOptimum(best + relaxed.constant, point, multipliers, steps, contradiction)
 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
@@ -108,9 +111,11 @@ def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
         keep(relaxed.elimination.point(masses), y)
 
     found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock, kept)
-    bound = found.bound + problem.rounding(found.multipliers) + relaxed.constant
+    bound = found.bound + problem.rounding(found.multipliers)
     point = relaxed.elimination.point(found.masses)
-    return RelaxedOptimum(bound, point, found.multipliers, found.iterations), found.residual
+    contradiction = bound < problem.least - 1.0
+    optimum = RelaxedOptimum(bound + relaxed.constant, point, found.multipliers, found.iterations, contradiction)
+    return optimum, found.residual
 
 
 def _likely_optimum(program: LiftedProgram, relaxed: Relaxation, clock: Clock) -> RelaxedOptimum:

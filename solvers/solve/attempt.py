@@ -116,7 +116,7 @@ def attempt_program(task: Task, program: LiftedProgram, backend: Backend, option
         return Attempt(None, 0, possible=False)
     rng = np.random.default_rng(options.seed)
     first = _search(task, program, backend, options, rng)
-    if first.solved or first.stopped is not None:
+    if first.solved or first.stopped is not None or not first.possible:
         return first
     restricted = restricted or _restrict(program, options.clock)
     if restricted is None:
@@ -226,8 +226,9 @@ def _search(
         masses = _begin(task, program, number, stuck, rng)
         solution = solver.solve(task.part.point(masses), options)
         iterations += solution.iterations
-        message = solution.message
-        stuck = None
+        if solution.contradiction:
+            return Attempt(None, iterations, possible=False, message=solution.message)
+        message, stuck = solution.message, None
         if solution.point is not None and solution.violation <= options.tolerance:
             if _better(solution, best, value):
                 best = solution

@@ -4,11 +4,18 @@ import copy
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from programs import whole
 
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.solvers.backend import Options
+from maxent.solvers.backends.auto import AutoBackend
+from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.solution import Stop
+from maxent.solvers.solve import attempt
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -123,3 +130,33 @@ def test_rates_rounded_to_three_digits_are_no_contradiction():
     assert "3 digits" in result.notes[0]
     exact = maxent.estimate(parse_release(copy.deepcopy(document), "exact"), qi, rounding="exact")
     assert exact.posterior["P(a)"].tolist() == pytest.approx([0.667, 0.143], abs=1e-12)
+
+
+def stump(attribute, values):
+    """A tree of two leaves of 100 people, of whom 90 have the first class here, and 10 there."""
+    leaves = [
+        {"id": f"{attribute}{v}", "counts": {"a": n, "b": 100 - n}} for v, n in zip(values, (90, 10), strict=True)
+    ]
+    branches = [{"in": [v], "child": f"{attribute}{v}"} for v in values]
+    return {"nodes": [{"id": attribute, "attribute": attribute, "branches": branches}, *leaves]}
+
+
+def test_trees_against_each_other_are_proved_to_be_before_other_back_ends_look(monkeypatch):
+    """Where both branches of 90 meet are at most 50 of them: 40 of each are left for a branch of 10, 30 too many."""
+    attributes = {"A": ["u", "v"], "B": ["x", "y"]}
+    forest = {
+        "format": "maxent/1",
+        "target": {"name": "X", "classes": ["a", "b"]},
+        "attributes": [{"name": a, "type": "categorical", "values": v} for a, v in attributes.items()],
+        "trees": [stump(a, v) for a, v in attributes.items()],
+    }
+    people = pd.DataFrame([{"A": a, "B": b} for a in "uv" for b in "xy"] * 50)
+    monkeypatch.setattr(IpoptBackend, "solve", None)
+    release = parse_release(forest, "forest")
+    program = whole(release, people)[1].program
+    found = AutoBackend().solve(program, np.full(program.n, 25.0), Options())
+    assert (found.stop, found.contradiction) == (Stop.INFEASIBLE, True)
+    monkeypatch.setattr(attempt, "FEW", 0)  # as where programs are large
+    result = maxent.estimate(release, people)
+    assert result.summary["status"] == "inconsistent"
+    assert sum(found["amount"] for found in result.summary["contradictions"]) == pytest.approx(60)
