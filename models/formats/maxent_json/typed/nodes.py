@@ -20,6 +20,8 @@ from maxent.models.text.arguments import LARGEST_COUNT
 FEW = 8
 """Classes up to which counts are quicker read into a field for each than into a dictionary."""
 
+_ESCAPED = frozenset('"\\')  # no field may have them in its name, nor what is not printable
+
 _NAN = float("nan")
 
 _Id = Annotated[str, msgspec.Meta(min_length=1)]
@@ -55,7 +57,7 @@ class PlainNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=Tru
 
 def plain_node(classes: Sequence[str]) -> type[PlainNode]:
     """`PlainNode`, with counts that have a field for each class where these are few."""
-    if len(classes) > FEW:
+    if len(classes) > FEW or not all(name.isprintable() and not _ESCAPED & set(name) for name in classes):
         return PlainNode
     keys = {f"count{x}": name for x, name in enumerate(classes)}
     options: dict[str, Any] = {"gc": False, "frozen": True, "forbid_unknown_fields": True}
