@@ -68,6 +68,20 @@ def started(number: int, work: Callable[[Connection], None]) -> dict[Connection,
     return found
 
 
+def received(pipe: Connection) -> Any:
+    """What a copy sends next.
+
+    Raises
+    ------
+    EOFError
+        When it was ended, even in the middle of what it was sending.
+    """
+    try:
+        return pipe.recv()
+    except OSError as error:
+        raise EOFError from error
+
+
 def ended(copies: Mapping[Connection, BaseProcess], busy: Collection[Connection]) -> None:
     """Wait for the end of copies; those that are busy are killed."""
     for pipe, copy in copies.items():
@@ -138,7 +152,7 @@ class Copies:
                 mine = _next(turn, len(calls), POLL)
                 while mine is not None or busy:
                     for pipe in cast(list[Connection], wait_for(list(busy), POLL if mine is None else 0)):
-                        answer = pipe.recv()
+                        answer = received(pipe)
                         if answer is None:
                             busy.remove(pipe)
                             continue

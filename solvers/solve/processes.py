@@ -18,7 +18,7 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, POLL, Clock
-from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, serve, started
+from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, received, serve, started
 from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer
@@ -189,7 +189,7 @@ def forked(
         meanwhile()
         while running and not give_up():
             for pipe in cast(list[Connection], wait_for(list(running), POLL)):
-                answer = pipe.recv()
+                answer = received(pipe)
                 if answer is None:
                     running.remove(pipe)
                     continue

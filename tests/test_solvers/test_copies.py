@@ -74,6 +74,9 @@ def test_a_copy_that_is_killed_is_lost_and_others_take_its_place(copies):
 
     with pytest.raises(WorkerLost):
         list(copies.run(where, {i: (i, 0.01) for i in range(12)}, kill))
+    with pytest.raises(WorkerLost):
+        # Long texts do not go through a pipe at once: it is in the middle of one.
+        list(copies.run(str.upper, {i: ("x" * 500_000,) for i in range(12)}, lambda: (time.sleep(0.1), kill())))
     assert len(dict(copies.run(where, {i: (i,) for i in range(9)}, nothing))) == 9
 
 
