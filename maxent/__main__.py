@@ -16,8 +16,10 @@ SPINNING = "20"
 """Clock ticks, as a power of 2, that threads of OpenBLAS wait in a loop for more work, 0.4 ms; 26 by default, 25 ms."""
 
 COLLECTED = (50_000, 10, 10)
-"""New objects after which Python looks for those that nothing refers to, and looks after which older ones have their
-turn. By default it looks after 700 objects, and libraries take a tenth longer to load."""
+"""Thresholds of the three generations of Python's garbage collector.
+
+With its default of 700 new objects libraries take a tenth longer to load.
+"""
 
 
 def command() -> NoReturn:

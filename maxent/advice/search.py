@@ -80,7 +80,7 @@ class Search:
             first.setdefault(mark, each.candidate.name)
 
     def race(self, standings: Sequence[Standing]) -> str:
-        """Test candidates fold by fold, and stop those that are beaten; returns why it ended early."""
+        """Test candidates fold by fold, and stop the beaten ones. Returns the reason of an early end."""
         alive = sorted((each for each in standings if each.raced), key=_promise)
         rounds = [range(1), range(1, 2), range(2, self.folds)]
         for these in rounds:

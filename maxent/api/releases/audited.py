@@ -187,7 +187,7 @@ def publish_audited(
 
 
 def _passed(method: Any, training: Training, search: BestFirst, clock: Clock, progress: Progress | None) -> Passed:
-    """The subtree that passes of those that a method searches."""
+    """The best subtree of a method's search that passes its audit: see `best_audited`."""
     audit = audit_of(training, method.limits, clock)
     return best_audited(search, audit, method, method.most_audits, progress, clock)
 

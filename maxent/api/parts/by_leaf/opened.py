@@ -85,7 +85,7 @@ class Opened:
         return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
 
     def together(self, **options: Any) -> Case:
-        """All people, who are linked, as a case; ``options`` are those that trees alone have.
+        """All people as one case, because something links them; ``options`` are those of trees alone.
 
         Raises
         ------
