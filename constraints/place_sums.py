@@ -6,13 +6,14 @@ above, level by level. So the cost is one pass over the cells and one over the s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.cells import Cells, TreeCells, narrow
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,8 @@ class CellSums:
     """The sums of a program's cells, made when first asked for and kept.
 
     ``codes`` are those of the quasi-identifiers, shape (n_distinct, n_attributes); ``sizes`` says how many codes each
-    attribute has. Trees are numbered from ``first`` on in what is ``kept``.
+    attribute has. Trees are numbered from ``first`` on in what is ``kept``. With ``among`` sums are over some of the
+    places of each tree, and over its root, alone.
     """
 
     def __init__(
@@ -74,21 +76,35 @@ class CellSums:
         *,
         first: int = 0,
         kept: dict[tuple[int, int], Sums] | None = None,
+        among: Mapping[int, IntArray] | None = None,
     ) -> None:
         self._cells, self._codes, self._sizes = cells, codes, sizes
         self._ones = np.ones(len(cells))  # the entries of all incidence matrices
-        self._first, self._kept = first, {} if kept is None else kept
+        self._first, self._kept, self._among = first, {} if kept is None else kept, among
 
     def of_trees(self, cells: Cells, first: int) -> CellSums:
         """The sums of some of the trees, which are those of ``cells``, from number ``first`` on: they are made once."""
         return CellSums(cells, self._codes, self._sizes, first=self._first + first, kept=self._kept)
+
+    def over(self, among: Mapping[int, IntArray]) -> CellSums:
+        """The sums over some places of each tree alone, by the trees' numbers: for many evaluations of a few."""
+        return CellSums(self._cells, self._codes, self._sizes, among=among)
+
+    def _places(self, tree: int, which: BoolArray) -> IntArray:
+        """Those of the places of a tree that are summed over, and its root."""
+        if self._among is not None:
+            chosen = np.zeros(len(which), bool)
+            chosen[self._among[tree]] = True
+            which = which & chosen
+            which[0] = True
+        return np.flatnonzero(which)
 
     def by_place(self, tree: int) -> Sums:
         """Sums over every place that holds cells; a place is one block."""
         key = self._first + tree, -1
         if key not in self._kept:
             held = self._cells.trees[tree]
-            places = np.flatnonzero(held.stop > held.start)
+            places = self._places(tree, held.stop > held.start)
             self._kept[key] = _sums(held, places, np.zeros(len(self._cells), np.int64), 1, self._ones)
         return self._kept[key]
 
@@ -97,7 +113,7 @@ class CellSums:
         key = self._first + tree, column
         if key not in self._kept:
             held = self._cells.trees[tree]
-            places = np.flatnonzero((held.places.n_branches > 0) & (held.stop > held.start))
+            places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
             code = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
             self._kept[key] = _sums(held, places, code, self._sizes[column], self._ones)
         return self._kept[key]

@@ -7,6 +7,7 @@ for all regions (`maxent.constraints.place_sums`), however many constraints ther
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +20,9 @@ from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Program
 from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
+
+RATIO = "gain_ratio"
+"""The only measure that split information is for."""
 
 CHUNK = 1 << 16
 """Rows that are looked at together, so that intermediate results stay small."""
@@ -115,7 +119,7 @@ class _Batch:
 class Split:
     """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals.
 
-    Shapes (n_places,); the split information is times the individuals.
+    Shapes (n_places,); the split information is times the individuals, and anything where no measure asks for it.
     """
 
     chosen: FloatArray
@@ -126,16 +130,27 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """Every branch of a tree's nodes: the places at its two ends, shapes (n_branches,)."""
+    """Branches of a tree's nodes: the places at its two ends, shapes (n_branches,), and ``ends``, all of these once.
+
+    ``ends`` is None where they are nearly all places of the tree.
+    """
 
     above: IntArray
     below: IntArray
+    ends: IntArray | None = None
 
     def chosen(self, measure: str, totals: FloatArray) -> Split:
         """Scores of the chosen splits; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
-        size = totals.sum(axis=1)
-        whole = phi_sum(measure, totals, size)
-        return Split(self._sum(whole), whole, self._sum(neg_x_log_x(size)), size)
+        if self.ends is None:
+            size = totals.sum(axis=1)
+            whole = phi_sum(measure, totals, size)
+        else:
+            inside = totals[self.ends]
+            size, whole = np.zeros(len(totals)), np.zeros(len(totals))
+            size[self.ends] = inside.sum(axis=1)
+            whole[self.ends] = phi_sum(measure, inside, size[self.ends])
+        split = self._sum(neg_x_log_x(size)) if measure == RATIO else size
+        return Split(self._sum(whole), whole, split, size)
 
     def _sum(self, values: FloatArray) -> FloatArray:
         """Sums over the branches of each place."""
@@ -146,6 +161,16 @@ def branches(held: TreeCells) -> Branches:
     """The branches of a tree."""
     below = held.places.below
     return Branches(held.places.parent[below], below)
+
+
+def _branches_of(held: TreeCells, places: IntArray) -> Branches:
+    """The branches of some nodes of a tree."""
+    whole = branches(held)
+    some = np.isin(whole.above, places)
+    if 2 * some.sum() > len(some):
+        return whole
+    above, below = whole.above[some], whole.below[some]
+    return Branches(above, below, np.union1d(above, below))
 
 
 class InternalRows:
@@ -159,7 +184,8 @@ class InternalRows:
         alike: dict[tuple[int, int, str, str], list[int]] = {}
         for k, c in enumerate(constraints):
             alike.setdefault((c.tree, c.column, c.form, c.measure), []).append(k)
-        self._branches = {t: branches(program.cells.trees[t]) for t, *_ in alike}
+        places = {t: np.array([c.place for c in constraints if c.tree == t]) for t, *_ in alike}
+        self._branches = {t: _branches_of(program.cells.trees[t], inside) for t, inside in places.items()}
         self._batches = [self._batch(*key, np.array(which)) for key, which in alike.items()]
 
     def _batch(self, tree: int, column: int, form: str, measure: str, which: IntArray) -> _Batch:
@@ -181,30 +207,40 @@ class InternalRows:
 
     def slack(self, masses: FloatArray) -> FloatArray:
         """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
+        sums = self.program.sums
+        return self.compared(lambda t: sums.totals(t, masses), lambda t, column: sums.by_value(t, column)(masses))
+
+    def compared(
+        self, totals_of: Callable[[int], FloatArray], by_value: Callable[[int, int], FloatArray]
+    ) -> FloatArray:
+        """`slack`, shape (n_rows,), from sums of masses.
+
+        They are those over the places of a tree, shape (n_places, n_classes), and over its nodes by the values of a
+        column, shape (n_blocks, n_classes), which are overwritten; see `maxent.constraints.place_sums`.
+        """
         out = np.empty(self.n_rows)
         totals: dict[int, FloatArray] = {}
         splits: dict[tuple[int, str], Split] = {}
         for batch in self._batches:
             tree, measure = batch.tree, batch.measure
             if tree not in totals:
-                totals[tree] = self.program.sums.totals(tree, masses)
+                totals[tree] = totals_of(tree)
             if (tree, measure) not in splits:
                 splits[tree, measure] = self._branches[tree].chosen(measure, totals[tree])
-            out[batch.row] = self._compared(batch, masses, totals[tree], splits[tree, measure])
+            out[batch.row] = self._compared(batch, by_value(tree, batch.column), totals[tree], splits[tree, measure])
         return out
 
     def violation(self, masses: FloatArray) -> FloatArray:
         """Amount by which each comparison is missed, impurity units, shape (n_rows,)."""
         return np.maximum(-self.slack(masses), 0.0)
 
-    def _compared(self, batch: _Batch, masses: FloatArray, totals: FloatArray, split: Split) -> FloatArray:
-        """The slack of a batch's rows."""
+    def _compared(self, batch: _Batch, a: FloatArray, totals: FloatArray, split: Split) -> FloatArray:
+        """The slack of a batch's rows; ``a`` are sums by value."""
         sums = self.program.sums.by_value(batch.tree, batch.column)
-        a = sums(masses)
         w = a.sum(axis=1)
         if batch.form == "values":
             u = np.add.reduceat(phi_sum(batch.measure, a, w), sums.start[:-1])
-            split_u = np.add.reduceat(neg_x_log_x(w), sums.start[:-1])
+            split_u = np.add.reduceat(neg_x_log_x(w), sums.start[:-1]) if batch.measure == RATIO else u
             return _compare(batch.measure, split, sums.places[batch.node], u[batch.node], split_u[batch.node])
         if batch.form == "cuts":
             for begin, end in pairwise(sums.start.tolist()):
@@ -217,7 +253,7 @@ class InternalRows:
             right = np.maximum(totals[place] - left, 0.0)
             w_right = np.maximum(split.size[place] - w_left, 0.0)
             u = phi_sum(batch.measure, left, w_left) + phi_sum(batch.measure, right, w_right)
-            split_u = neg_x_log_x(w_left) + neg_x_log_x(w_right)
+            split_u = neg_x_log_x(w_left) + neg_x_log_x(w_right) if batch.measure == RATIO else u
             slack[rows] = _compare(batch.measure, split, place, u, split_u)
         return slack
 
@@ -225,7 +261,7 @@ class InternalRows:
 def _compare(measure: str, split: Split, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
     """``E_U - E_T`` from the sums of phi over branches; for the gain ratio ``gain_T / S_T - gain_U / S_U``."""
     chosen, size = split.chosen[place], split.size[place]
-    if measure == "gain_ratio":
+    if measure == RATIO:
         whole, undivided = split.whole[place], neg_x_log_x(size)
         gain_t = (chosen - whole) / np.maximum(split.split[place] - undivided, TINY)
         return gain_t - (u - whole) / np.maximum(split_u - undivided, TINY)

@@ -11,6 +11,9 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 FIXED = 1e-12
 """Bounds closer than this share of the quasi-identifier's individuals are one value."""
 
+AT_A_TIME = 100_000
+"""Masses in the rows that are looked at together, about."""
+
 PASSES = 8
 """Rounds of propagation; more would follow sequences of bounds that only converge."""
 
@@ -38,20 +41,28 @@ def _by_totals(view: PartView) -> None:
 
 def _by_classes(view: PartView, rows: PartRows) -> None:
     """Each mass of a class in a region is what the others leave of the class's total there."""
-    if not len(rows):
-        return
-    region, table = rows.region, rows.table
-    start, stop = rows.inside.indptr[region], rows.inside.indptr[region + 1]
-    row = np.repeat(np.arange(len(rows)), stop - start)
-    at = rows.inside.indices[ranges(start, stop)].astype(np.int64) * view.lower.shape[1] + table.alone[row]
-    lower, upper = view.lower.ravel(), view.upper.ravel()
-    first = np.cumsum(stop - start) - (stop - start)
-    spare_low = table.upper - np.add.reduceat(lower[at], first)
-    spare_high = table.lower - np.add.reduceat(upper[at], first)
-    slack = FIXED * np.maximum(1.0, np.where(np.isfinite(table.lower), np.abs(table.lower), 1.0))
-    new_lower, new_upper = _bounded(lower[at], upper[at], spare_low[row], spare_high[row], slack[row])
-    np.minimum.at(upper, at, new_upper)
-    np.maximum.at(lower, at, new_lower)
+    table, n_classes = rows.table, view.lower.shape[1]
+    start, stop = rows.inside.indptr[rows.region], rows.inside.indptr[rows.region + 1]
+    about = np.flatnonzero(stop > start)
+    before_lower, before_upper = view.lower.ravel(), view.upper.ravel()
+    lower, upper = before_lower.copy(), before_upper.copy()
+    # All rows see the bounds before: a few at a time only keep the arrays of their masses small.
+    ends = np.cumsum((stop - start)[about])
+    for some in np.split(about, np.searchsorted(ends, np.arange(AT_A_TIME, ends[-1] if len(ends) else 0, AT_A_TIME))):
+        if not len(some):
+            continue
+        length = stop[some] - start[some]
+        often = np.repeat(np.arange(len(some)), length)
+        at = rows.inside.indices[ranges(start[some], stop[some])].astype(np.int64) * n_classes
+        at += table.alone[some][often]
+        low, high = before_lower[at], before_upper[at]
+        first = np.cumsum(length) - length
+        spare_low = table.upper[some] - np.add.reduceat(low, first)
+        spare_high = table.lower[some] - np.add.reduceat(high, first)
+        slack = FIXED * np.maximum(1.0, np.where(np.isfinite(table.lower[some]), np.abs(table.lower[some]), 1.0))
+        new_lower, new_upper = _bounded(low, high, spare_low[often], spare_high[often], slack[often])
+        np.minimum.at(upper, at, new_upper)
+        np.maximum.at(lower, at, new_lower)
     view.lower, view.upper = np.minimum(lower, upper).reshape(view.lower.shape), upper.reshape(view.upper.shape)
 
 

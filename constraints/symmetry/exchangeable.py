@@ -13,8 +13,8 @@ from scipy import sparse
 
 from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.statements import StatementRows, statement_rows
-from maxent.constraints.program import Linear, Program
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.constraints.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -44,59 +44,97 @@ class _Hashed:
         return bool(np.array_equal(np.sort(before), np.sort(before + change[changed])))
 
 
-def exchangeable(program: Program, linear: IntArray) -> IntArray:
-    """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,).
+class Exchangeable:
+    """Which classes sets of linear constraints of a program treat alike; what they state is read once for all sets."""
 
-    Two classes are in a block when swapping them turns the constraints' rows into each other.
-    """
-    n = program.n_classes
-    hashed, role = _hashed([program.linear[i] for i in linear.tolist()], program)
-    block, first = np.full(n, -1, np.int64), list[int]()
-    for x in range(n):
-        like = (i for i, other in enumerate(first) if role[other] == role[x] and hashed.swapped(other, x))
-        block[x] = next(like, len(first))
-        if block[x] == len(first):
-            first.append(x)
-    return block
+    def __init__(self, program: Program) -> None:
+        constraints = program.linear
+        self._program = program
+        self._table = statement_rows(constraints, program.n_classes)
+        self._ends = np.searchsorted(self._table.of, np.arange(len(constraints) + 1))
+        self._region = np.array([constraint.region for constraint in constraints], np.int64)
+        self._known: dict[bytes, IntArray] = {}
+        self._label = np.array([c.coef[0].argmax() if c.kind == "label" else -1 for c in constraints], np.int64)
 
+    def blocks(self, linear: IntArray) -> IntArray:
+        """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,).
 
-def _hashed(constraints: list[Linear], program: Program) -> tuple[_Hashed, Hashes]:
-    """The rows of constraints, and a hash of what each class is in them, equal for classes that can be swapped."""
-    n, table = program.n_classes, statement_rows(constraints, program.n_classes)
-    region = np.array([constraint.region for constraint in constraints], np.int64)
-    settled, totals = _settled(constraints, table, program)
-    table = table.take(np.flatnonzero(~np.isin(region[table.of], settled) | table.weighted))
-    number, random = np.repeat(np.arange(len(table)), np.diff(table.ends)), np.random.default_rng(0)
-    added = len(table) + np.arange(totals.size)
-    row, klass = np.concatenate([number, added]), np.concatenate([table.klass, np.tile(np.arange(n), len(settled))])
-    said = np.round(totals.ravel() / EXACT) * EXACT
-    about = sum(
-        _numbered(np.concatenate(values), random)
-        for values in (
-            (region[table.of], np.repeat(settled, n)),
-            (table.lower, said),
-            (table.upper, said),
+        Two classes are in a block when swapping them turns the constraints' rows into each other.
+        """
+        key = linear.tobytes()
+        if key not in self._known:
+            self._known[key] = self._found(linear)
+        return self._known[key]
+
+    def _found(self, linear: IntArray) -> IntArray:
+        n = self._program.n_classes
+        hashed, role = self._hashed(linear)
+        block, first = np.full(n, -1, np.int64), list[int]()
+        for x in range(n):
+            like = (i for i, other in enumerate(first) if role[other] == role[x] and hashed.swapped(other, x))
+            block[x] = next(like, len(first))
+            if block[x] == len(first):
+                first.append(x)
+        return block
+
+    def _hashed(self, linear: IntArray) -> tuple[_Hashed, Hashes]:
+        """The rows of constraints, and a hash of what each class is in them, equal for classes that can be swapped."""
+        n, table = self._program.n_classes, self._table.take(ranges(self._ends[linear], self._ends[linear + 1]))
+        settled, totals = self._settled(linear, table)
+        table = table.take(np.flatnonzero(~np.isin(self._region[table.of], settled) | table.weighted))
+        number, random = np.repeat(np.arange(len(table)), np.diff(table.ends)), np.random.default_rng(0)
+        added = len(table) + np.arange(totals.size)
+        row, klass = np.concatenate([number, added]), np.concatenate([table.klass, np.tile(np.arange(n), len(settled))])
+        said = np.round(totals.ravel() / EXACT) * EXACT
+        about = sum(
+            _numbered(np.concatenate(values), random)
+            for values in (
+                (self._region[table.of], np.repeat(settled, n)),
+                (table.lower, said),
+                (table.upper, said),
+            )
         )
-    )
-    factor = _numbered(np.concatenate([table.coef, np.ones(totals.size)]), random)
-    factor[: len(number)] *= _numbered(_alike(constraints, table, number), random) | np.uint64(1)
-    of_class = random.integers(1, 2**63, n, np.uint64)
-    whole, role = np.array(about, np.uint64), np.zeros(n, np.uint64)
-    np.add.at(role, klass, (whole[row] | np.uint64(1)) * factor)
-    np.add.at(whole, row, factor * of_class[klass])
-    at = sparse.csc_matrix((np.arange(1, len(row) + 1), (row, klass)), shape=(len(whole), n))
-    return _Hashed(whole, of_class, factor, at), role
+        factor = _numbered(np.concatenate([table.coef, np.ones(totals.size)]), random)
+        factor[: len(number)] *= _numbered(self._alike(table, number), random) | np.uint64(1)
+        of_class = random.integers(1, 2**63, n, np.uint64)
+        whole, role = np.array(about, np.uint64), np.zeros(n, np.uint64)
+        np.add.at(role, klass, (whole[row] | np.uint64(1)) * factor)
+        np.add.at(whole, row, factor * of_class[klass])
+        at = sparse.csc_matrix((np.arange(1, len(row) + 1), (row, klass)), shape=(len(whole), n))
+        return _Hashed(whole, of_class, factor, at), role
 
+    def _alike(self, table: StatementRows, row: IntArray) -> IntArray:
+        """Equal numbers for the terms whose factors are the same in every cell, shape (n_terms,)."""
+        known: dict[bytes, int] = {}
+        out = np.zeros(len(row), np.int64)
+        for i in np.flatnonzero(table.weighted[row]).tolist():
+            weights = self._program.linear[table.of[row[i]]].weights
+            assert weights is not None
+            out[i] = known.setdefault(weights[:, table.klass[i]].tobytes(), len(known) + 1)
+        return out
 
-def _alike(constraints: list[Linear], table: StatementRows, row: IntArray) -> IntArray:
-    """Equal numbers for the terms whose factors are the same in every cell, shape (n_terms,)."""
-    known: dict[bytes, int] = {}
-    out = np.zeros(len(row), np.int64)
-    for i in np.flatnonzero(table.weighted[row]).tolist():
-        weights = constraints[table.of[row[i]]].weights
-        assert weights is not None
-        out[i] = known.setdefault(weights[:, table.klass[i]].tobytes(), len(known) + 1)
-    return out
+    def _settled(self, linear: IntArray, table: StatementRows) -> tuple[IntArray, FloatArray]:
+        """Regions whose statements leave a single total to every class, and these totals, shape (n_settled, n_classes).
+
+        A label with the smallest rate that it can have says, for one, that all classes are equally many.
+        """
+        n = self._program.n_classes
+        if not len(linear) or not self._program.single:
+            return np.empty(0, np.int64), np.empty((0, n))
+        regions, of = np.unique(self._region[linear], return_inverse=True)
+        size = self._program.region_size[regions][:, None]
+        low, high = np.zeros((len(regions), n)), np.repeat(size, n, axis=1)
+        one = table.alone >= 0
+        at = np.searchsorted(regions, self._region[table.of[one]]), table.alone[one]
+        np.maximum.at(low, at, table.lower[one])
+        np.minimum.at(high, at, table.upper[one])
+        labels = self._label[linear] >= 0
+        at = of[labels], self._label[linear[labels]]
+        np.minimum.at(high, at[0], high[at][:, None])
+        high = np.minimum(high, size - (low.sum(axis=1, keepdims=True) - low))
+        low = np.maximum(low, size - (high.sum(axis=1, keepdims=True) - high))
+        exact: BoolArray = (high - low <= EXACT).all(axis=1)
+        return regions[exact], low[exact]
 
 
 def _numbered(values: npt.NDArray[np.generic], random: np.random.Generator) -> Hashes:
@@ -104,27 +142,3 @@ def _numbered(values: npt.NDArray[np.generic], random: np.random.Generator) -> H
     distinct, inverse = np.unique(values, return_inverse=True)
     found: Hashes = random.integers(1, 2**63, len(distinct), np.uint64)[inverse]
     return found
-
-
-def _settled(constraints: list[Linear], table: StatementRows, program: Program) -> tuple[IntArray, FloatArray]:
-    """Regions whose statements leave a single total to every class, and these totals, shape (n_settled, n_classes).
-
-    A label with the smallest rate that it can have says, for one, that all classes are equally many.
-    """
-    n = program.n_classes
-    if not constraints or not program.single:
-        return np.empty(0, np.int64), np.empty((0, n))
-    regions, of = np.unique([constraint.region for constraint in constraints], return_inverse=True)
-    size = program.region_size[regions][:, None]
-    low, high = np.zeros((len(regions), n)), np.repeat(size, n, axis=1)
-    one = table.alone >= 0
-    at = of[table.of[one]], table.alone[one]
-    np.maximum.at(low, at, table.lower[one])
-    np.minimum.at(high, at, table.upper[one])
-    labels = [i for i, constraint in enumerate(constraints) if constraint.kind == "label"]
-    at = of[labels], np.array([constraints[i].coef[0].argmax() for i in labels], np.int64)
-    np.minimum.at(high, at[0], high[at][:, None])
-    high = np.minimum(high, size - (low.sum(axis=1, keepdims=True) - low))
-    low = np.maximum(low, size - (high.sum(axis=1, keepdims=True) - high))
-    exact: BoolArray = (high - low <= EXACT).all(axis=1)
-    return regions[exact], low[exact]

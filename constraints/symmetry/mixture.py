@@ -9,7 +9,7 @@ classes are few, all of these are tried and those kept that break nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
 from math import factorial, prod
 
@@ -18,8 +18,9 @@ import numpy as np
 from maxent.constraints.presolve.merge import compared, parts, unmerged
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
-from maxent.constraints.symmetry.exchangeable import exchangeable
+from maxent.constraints.symmetry.exchangeable import Exchangeable
 from maxent.constraints.symmetry.orbit_bounds import breakable
+from maxent.constraints.symmetry.permuted import Permuted, few_rows
 from maxent.constraints.symmetry.pieces import Pieces, several
 from maxent.models.arrays import FloatArray, IntArray
 
@@ -62,7 +63,7 @@ def mixture(
     tolerance : largest violation of a comparison, impurity units
     check : called again and again meanwhile; it may raise
     """
-    search = _Search(program, rows, linear, tolerance, check)
+    search = _Search(program, rows, linear, tolerance, check, Exchangeable(program))
     binding = active[rows.slack(masses)[active] <= BINDING]
     out, optima = masses.copy(), 1
     for linked, suspects in search.linked(search.pieces(binding), binding, masses):
@@ -76,7 +77,7 @@ def mixture(
     return Mixture(out, optima)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     """The search for the permutations that lead from one optimum of a program to others."""
 
@@ -85,7 +86,7 @@ class _Search:
     linear: IntArray
     tolerance: float
     check: Callable[[], None]
-    _blocks: dict[bytes, IntArray] = field(default_factory=dict)  # of exchangeable classes, by linear constraints
+    exchangeable: Exchangeable
 
     def pieces(self, held: IntArray) -> Pieces:
         """Cells that statements and some internal rows hold together, as far as these are below one of the rows."""
@@ -96,14 +97,8 @@ class _Search:
         of = np.full(len(program.cells), -1, np.int64)
         for i, part in enumerate(found):
             of[part.groups] = i
-        block = np.array([self._exchangeable(part.linear) for part in found], np.int64)
+        block = np.array([self.exchangeable.blocks(part.linear) for part in found], np.int64)
         return Pieces(of, block.reshape(len(found), program.n_classes))
-
-    def _exchangeable(self, linear: IntArray) -> IntArray:
-        key = linear.tobytes()
-        if key not in self._blocks:
-            self._blocks[key] = exchangeable(self.program, linear)
-        return self._blocks[key]
 
     def linked(self, pieces: Pieces, held: IntArray, masses: FloatArray) -> Iterator[tuple[Pieces, IntArray]]:
         """Pieces that some comparisons may link, and these comparisons; those of different sets are independent."""
@@ -136,7 +131,7 @@ class _Search:
             choices.append((cells, classes, number))
         if prod(_arrangements(number) for _, _, number in choices) > ARRANGEMENTS:
             return None
-        rows = self._only(suspects)
+        rows = few_rows(self.program, suspects)
         total, optima = np.zeros(start.shape), 0
         for orders in product(*(_orders(number) for _, _, number in choices)):
             self.check()
@@ -150,21 +145,17 @@ class _Search:
 
     def joined(self, pieces: Pieces, suspects: IntArray, held: IntArray, masses: FloatArray) -> Mixture:
         """The mean over permutations of pieces, once pieces that break a comparison in some draw are joined."""
-        inside, rows, random = pieces.of >= 0, self._only(suspects), np.random.default_rng(0)
+        inside, rows, random = pieces.of >= 0, few_rows(self.program, suspects), np.random.default_rng(0)
         numbers = np.concatenate([np.arange(*self.rows.first_row[k : k + 2]) for k in suspects.tolist()])
         while True:
-            broken = np.zeros(len(numbers), bool)
+            broken, permuted = np.zeros(len(numbers), bool), Permuted(rows, pieces, masses)
             for _ in range(DRAWS):
                 self.check()
-                broken |= rows.slack(pieces.drawn(masses, random)) < -self.tolerance
+                broken |= permuted.slack(pieces.drawn(random)) < -self.tolerance
             if not broken.any():
                 return self.mean(pieces, masses)
             held = np.union1d(held, numbers[broken])
             pieces = self.pieces(held).within(inside)
-
-    def _only(self, constraints: IntArray) -> InternalRows:
-        """The rows of some comparisons alone."""
-        return InternalRows(replace(self.program, internal=tuple(self.program.internal[k] for k in constraints)))
 
 
 def _alike(columns: FloatArray) -> IntArray:

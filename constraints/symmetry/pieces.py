@@ -43,13 +43,15 @@ class Pieces:
             out[at] = out[at].mean(axis=1, keepdims=True)
         return out
 
-    def drawn(self, masses: FloatArray, random: np.random.Generator) -> FloatArray:
-        """Masses after permutations drawn at random, individuals, shape (n_cells, n_classes)."""
+    def drawn(self, random: np.random.Generator) -> IntArray:
+        """Permutations drawn at random: the class that each class of a piece is, shape (n_pieces + 1, n_classes).
+
+        The last is of the cells of no piece, which stay as they are.
+        """
         order = np.tile(np.arange(self.block.shape[1]), (len(self.block) + 1, 1))  # the last one of cells of no piece
         for piece, classes in self._sets:
             order[piece, classes] = random.permutation(classes)
-        drawn: FloatArray = np.take_along_axis(masses, order[self.of], axis=1)
-        return drawn
+        return order
 
     def only(self, pieces: IntArray) -> Pieces:
         """Some of the pieces, increasing; -1 among them is ignored."""
