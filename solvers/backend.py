@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,6 +13,9 @@ from maxent.solvers.solution import Solution
 
 FEW = 400
 """Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
+
+EXACT = 1000
+"""Variables up to which an answer is made exact that is not of a convex program, which takes 0.1 s there."""
 
 
 class Workers(Protocol):
@@ -84,4 +87,27 @@ class Keeps(Backend, Protocol):
 
     def solve_from(self, state: Any, start: FloatArray, options: Options) -> Solution:
         """Solve from a starting point of shape (program.n,)."""
+        ...
+
+
+@runtime_checkable
+class Stacks(Backend, Protocol):
+    """A back end that solves many small programs together, each from several starts."""
+
+    def stackable(self, program: LiftedProgram) -> bool:
+        """Whether a program can be one of them; together are those whose comparisons are of the same measure."""
+        ...
+
+    def stack(
+        self,
+        programs: Sequence[LiftedProgram],
+        starts: Sequence[Sequence[FloatArray]],
+        near: FloatArray,
+        options: Options,
+    ) -> list[Solution]:
+        """The best solution of each program, from points of all of them for every start.
+
+        Entropies nearer than ``near`` of a program, nats times individuals, are those of the same optimum: a program
+        whose best one came twice needs no further starts.
+        """
         ...

@@ -31,3 +31,20 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
 
         return solve
     return None
+
+
+def cholesky_in_place(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
+    """The same for a large matrix, which its factor overwrites; other threads wait for SciPy's factorisation."""
+    from scipy.linalg import cho_solve
+    from scipy.linalg.lapack import dpotrf
+
+    own = matrix.diagonal().copy()
+    columns = np.ascontiguousarray(matrix).T  # LAPACK's order, in which the factor needs no copy
+    for ridge in ridges:
+        columns[np.diag_indices_from(columns)] = own + ridge
+        factor, info = dpotrf(columns, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return lambda r: np.asarray(cho_solve((factor, True), r, check_finite=False), np.float64)
+        above = np.triu(columns, 1)  # the half that LAPACK leaves alone
+        columns = np.asfortranarray(above + above.T)
+    return None

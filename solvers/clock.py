@@ -40,6 +40,9 @@ POLL = 0.05
 WORK = "maxent-work"
 """The name of threads that work while another one looks at the clock."""
 
+AT_THE_END = 10.0
+"""Seconds that Python waits at its end, all in all, for work that was left behind: see `end_left_behind`."""
+
 _LEFT_BEHIND: list[threading.Thread] = []
 
 
@@ -105,7 +108,8 @@ class Clock:
     @property
     def runs(self) -> bool:
         """Whether anything can make it say to stop: a limit, or somebody who is listening."""
-        return self._heard or self._flag is not None or self._deadline is not None
+        heard = self._heard or self._interrupted is not None
+        return heard or self._flag is not None or self._deadline is not None
 
     def interrupt(self) -> None:
         """Ask whoever solves to stop."""
@@ -133,9 +137,9 @@ class Clock:
     def listening(self) -> Iterator[None]:
         """Take Ctrl-C and a request to terminate as `interrupt`; a second one does what it did before.
 
-        Without effect outside the main thread.
+        Without effect outside the main thread, and where the first one was taken already.
         """
-        if threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread() or self._interrupted is not None:
             yield
             return
 
@@ -214,6 +218,19 @@ def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | Non
     return found[0]
 
 
+@atexit.register
+def end_left_behind() -> None:
+    """Wait for what was left behind, which soon gets to look at the clock, before Python is taken down around it.
+
+    A thread that comes back from a library in C++ or Rust then aborts the process, whose results are all there, and one
+    inside OpenBLAS can keep it from ending at all.
+    """
+    end = time.monotonic() + AT_THE_END
+    with suppress(KeyboardInterrupt):  # who does not want to wait
+        for thread in _LEFT_BEHIND:
+            thread.join(max(0.0, end - time.monotonic()))
+
+
 def end_process(status: int) -> NoReturn:
     """End this process with a status, once its output is written and what was registered for its end is done.
 
@@ -222,6 +239,7 @@ def end_process(status: int) -> NoReturn:
     """
     if not any(thread.is_alive() for thread in _LEFT_BEHIND):
         threading._shutdown()  # type: ignore[attr-defined]  # as Python does: executors end their work
+    atexit.unregister(end_left_behind)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it

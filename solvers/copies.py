@@ -53,15 +53,20 @@ def can_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def started(number: int, work: Callable[[Connection], None]) -> dict[Connection, BaseProcess]:
-    """So many copies of this process, by our end of their pipes; each does its work with the other end, and ends."""
+def started(
+    number: int, work: Callable[[Connection], None], beside: Collection[Connection] = ()
+) -> dict[Connection, BaseProcess]:
+    """So many copies of this process, by our end of their pipes; each does its work with the other end, and ends.
+
+    ``beside`` are the pipes to copies that there are already.
+    """
     context = multiprocessing.get_context("fork")
     found: dict[Connection, BaseProcess] = {}
     with undisturbed(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         for _ in range(number):
             ours, theirs = context.Pipe()
-            copy = context.Process(target=_serving, args=(work, theirs, (ours, *found), os.getpid()))
+            copy = context.Process(target=_serving, args=(work, theirs, (ours, *found, *beside), os.getpid()))
             copy.start()
             theirs.close()
             found[ours] = copy

@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "maxent.backends"
 
-AUTO = EntryPoint("auto", "maxent.solvers.backends.auto:AutoBackend", GROUP)
+AUTO = "auto"
 """The default back end, which is there whatever is installed."""
 
 Factory = Callable[..., Any]
@@ -47,7 +46,9 @@ class Description:
 
 def backend_names() -> tuple[str, ...]:
     """Names that `load_backend` knows before a colon, ``auto`` first."""
-    return (AUTO.name, *sorted({entry.name for entry in entry_points(group=GROUP)} - {AUTO.name}))
+    from importlib.metadata import entry_points  # which takes longer to load than a small release to read
+
+    return (AUTO, *sorted({entry.name for entry in entry_points(group=GROUP)} - {AUTO}))
 
 
 def load_backend(name: str) -> Backend:
@@ -90,8 +91,13 @@ def usable_backends() -> tuple[str, ...]:
 
 def _factory(kind: str) -> Factory:
     """Constructor of the back ends of an entry point: its class, usually."""
-    entries = (AUTO,) if kind == AUTO.name else entry_points(group=GROUP, name=kind)
-    for entry in entries:
+    if kind == AUTO:
+        from maxent.solvers.backends.auto import AutoBackend
+
+        return AutoBackend
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=kind):
         try:
             make: Factory = entry.load()
         except (ImportError, AttributeError) as error:

@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from maxent.models.arrays import FloatArray
 
-SoFar = list[tuple[FloatArray, FloatArray | None]]
-"""Points with their multipliers, the last one the best; see `maxent.solvers.solution.Solution`."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A point with its multipliers, see `maxent.solvers.solution.Solution`, and by how much it misses the program."""
+
+    point: FloatArray
+    multipliers: FloatArray | None
+    missed: float
+
+
+SoFar = list[Kept]
+"""The best point, or none."""
 
 _PLACE: ContextVar[SoFar | None] = ContextVar("place", default=None)
 
@@ -29,8 +40,8 @@ def keeping() -> Iterator[SoFar]:
         _PLACE.reset(token)
 
 
-def keep(point: FloatArray, multipliers: FloatArray | None) -> None:
-    """Keep a point of the program that is solved, in place of the one before."""
+def keep(point: FloatArray, multipliers: FloatArray | None, missed: float) -> None:
+    """Keep a point of the program that is solved, unless one that misses it less is kept already; any unit will do."""
     place = _PLACE.get()
-    if place is not None:
-        place[:] = [(point, multipliers)]
+    if place is not None and not (place and place[0].missed < missed):
+        place[:] = [Kept(point, multipliers, missed)]

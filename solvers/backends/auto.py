@@ -10,6 +10,7 @@ not converge, the other tries from the best point so far.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -73,6 +74,20 @@ class AutoBackend:
         if best.stop is Stop.CONVERGED or best.contradiction or (_feasible(best, options) and program.n > FEW):
             return best  # the optimum, near one, or there is none: Ipopt would take minutes to say no more
         return self._then(self.ipopt, best, state, start, options)
+
+    def stackable(self, program: LiftedProgram) -> bool:
+        """Whether Newton's method solves a program, and many together; see `maxent.solvers.backend.Stacks`."""
+        return self.newton.stackable(program) and not (self._may_use_ipopt and for_ipopt(program))
+
+    def stack(
+        self,
+        programs: Sequence[LiftedProgram],
+        starts: Sequence[Sequence[FloatArray]],
+        near: FloatArray,
+        options: Options,
+    ) -> list[Solution]:
+        """Solve programs together; see `maxent.solvers.backend.Stacks`."""
+        return self.newton.stack(programs, starts, near, options)
 
     def _first(self, backend: Backend, state: Kept, start: FloatArray, options: Options) -> Solution:
         if isinstance(backend, NewtonBackend):

@@ -6,6 +6,7 @@ Lagrangian is minimised, up to an accuracy from which a projection reaches the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -92,6 +93,34 @@ class NewtonBackend:
             stop = Stop.ITERATION_LIMIT if limited else Stop.NUMERICAL
             stop = Stop.CONVERGED if found.converged and violation <= options.tolerance else stop
         return Solution(point, stop, violation, found.steps)
+
+    def stackable(self, program: LiftedProgram) -> bool:
+        """Whether a program can be solved together with others; see `maxent.solvers.backend.Stacks`."""
+        if program.convex:  # nothing is loaded for the most common kind
+            return False
+        from maxent.solvers.newton.stacked.together import stackable
+
+        return stackable(program)
+
+    def stack(
+        self,
+        programs: Sequence[LiftedProgram],
+        starts: Sequence[Sequence[FloatArray]],
+        near: FloatArray,
+        options: Options,
+    ) -> list[Solution]:
+        """Solve programs together; see `maxent.solvers.backend.Stacks`."""
+        from maxent.solvers.newton.stacked.together import Together
+
+        together = Together(programs, options.clock)
+        found = together.best(starts, accuracy_for(programs[0]), near, options.seed, options.floor)
+        stop = options.clock.stop() or Stop.NUMERICAL
+        return [
+            Solution(point, Stop.CONVERGED if converged else stop, np.inf, steps, by=self.name)
+            for point, converged, steps in zip(
+                found.points, found.converged.tolist(), found.steps.tolist(), strict=True
+            )
+        ]
 
 
 def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> Solution:

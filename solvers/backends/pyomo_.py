@@ -23,7 +23,7 @@ from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.scratch import scratch
 from maxent.models.packages import need
 from maxent.models.text.hints import close_to
-from maxent.solvers.apart import Tell, solve_apart_if_large
+from maxent.solvers.apart import Tell, solve_apart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.derivatives import Derivatives
@@ -146,7 +146,11 @@ class PyomoBackend:
         early = options.clock.stop()
         if early is not None:
             return Solution(None, early, np.inf, 0, "", self.name)
-        found = solve_apart_if_large(self, program, start, options, lambda point: None)
+        if not (self._known.package or options.clock.runs):
+            return self.solve_here(program, start, options, lambda point: None)
+        # Pyomo takes the streams of the whole process while a package solves, and is not made for threads; packages may
+        # crash, and executables outlive whoever no longer waits for them.
+        found = solve_apart(self, program, start, options, lambda point: None, keep=True)
         if found is not None:
             return found
         return Solution(None, options.clock.stop() or Stop.NUMERICAL, np.inf, 0, "did not stop in time", self.name)

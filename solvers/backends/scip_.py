@@ -1,12 +1,17 @@
 """SCIP through PySCIPOpt: the global optimum of small programs that are not convex, by branch and bound.
 
 The referee of the other back ends: the bound that it proves holds for every point, not only near one.
+
+SCIP has a process of its own, and solves in the main thread there. CppAD, which differentiates for it, numbers all
+threads that a process ever has, and writes beyond its arrays from the 64th on; METIS, which orders its matrices, takes
+the signals of the process meanwhile. Either may end the process.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module, metadata
 from typing import Any
 
@@ -15,9 +20,10 @@ import numpy as np
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.packages import need
+from maxent.solvers.apart import Tell, solve_apart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_refine import refined
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import GRACE, SOON, Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
@@ -32,6 +38,9 @@ The answer is `refined`.
 
 GAP = 1e-7
 """Gap at which SCIP stops, nats per individual."""
+
+LITTLE = 0.5 * (GRACE - SOON)
+"""Seconds for the best point on the way, where SCIP did not end in time."""
 
 SMALLEST = 1e-9
 """Individuals that a branch of unknown size has at least, for the logarithm of its size.
@@ -80,20 +89,36 @@ class ScipBackend:
         stop = options.clock.stop()
         if stop is not None:
             return Solution(None, stop, np.inf, 0, "", self.name)
+        best: list[FloatArray] = []
+        found = solve_apart(self, program, start, options, best.append, keep=True)
+        if found is not None:
+            return found
+        point = refined(program, best[-1], replace(options, clock=Clock(LITTLE))) if best else None
+        violation = np.inf if point is None else Derivatives(program).violation(point)
+        stop = options.clock.stop() or Stop.NUMERICAL
+        return Solution(point, stop, violation, 0, "did not stop in time", self.name)
+
+    def solve_here(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution:
+        """Solve in this process, and tell the best points on the way."""
         model, z = _model(program)
+        try:
+            return self._solved(model, z, program, options, tell)
+        finally:
+            model.free()  # it and its event handler refer to each other
+
+    def _solved(self, model: Any, z: Sequence[Any], program: LiftedProgram, options: Options, tell: Tell) -> Solution:
         model.setParam("limits/absgap", GAP * max(1.0, float(program.total.sum())))
         left = options.clock.left()
         if left is not None:
             model.setParam("limits/time", left)
-        _watch(model, options.clock)
-        model.optimizeNogil()  # others can run meanwhile: nothing looks at the clock within a relaxation
+        _watch(model, options.clock, lambda best: tell(_point(best, z)))
+        model.optimizeNogil()  # who has made this process can end it meanwhile
         stop = _STOPS.get(model.getStatus(), options.clock.stop() or Stop.NUMERICAL)
         nodes, bound = int(model.getNTotalNodes()), float(model.getDualbound())
         message = f"{nodes} nodes; the entropy is at most {-bound:.9g} nats times individuals"
         if not model.getNSols():
             return Solution(None, stop, np.inf, nodes, message, self.name)
-        best = model.getBestSol()
-        point = refined(program, np.array([v if isinstance(v, float) else best[v] for v in z]), options)
+        point = refined(program, _point(model.getBestSol(), z), options)
         violation = Derivatives(program).violation(point)
         if stop is Stop.CONVERGED and violation > options.tolerance:
             stop = Stop.NUMERICAL
@@ -183,12 +208,17 @@ def _quotient(model: Any, a: Any, w: Any, *, below: bool) -> Any:
     return square
 
 
-def _watch(model: Any, clock: Clock) -> None:
-    """End SCIP's run when the clock says so, asked whenever a relaxation or a node was solved."""
+def _point(solution: Any, z: Sequence[Any]) -> FloatArray:
+    """The values of variables in a solution of SCIP."""
+    return np.array([v if isinstance(v, float) else solution[v] for v in z])
+
+
+def _watch(model: Any, clock: Clock, found: Callable[[Any], None]) -> None:
+    """End SCIP's run when the clock says so, asked when a relaxation or a node was solved; pass on better points."""
     scip = _scip()
     kinds = scip.SCIP_EVENTTYPE
     events = kinds.PRESOLVEROUND | kinds.FIRSTLPSOLVED | kinds.LPSOLVED
-    events |= kinds.NODEFEASIBLE | kinds.NODEINFEASIBLE | kinds.NODEBRANCHED
+    events |= kinds.NODEFEASIBLE | kinds.NODEINFEASIBLE | kinds.NODEBRANCHED | kinds.BESTSOLFOUND
 
     class Watch(scip.Eventhdlr):  # type: ignore[misc, name-defined]
         def eventinit(self) -> None:
@@ -198,6 +228,8 @@ def _watch(model: Any, clock: Clock) -> None:
             self.model.dropEvent(events, self)
 
         def eventexec(self, event: Any) -> None:
+            if event.getType() & kinds.BESTSOLFOUND:
+                found(self.model.getBestSol())
             if clock.stop() is not None:
                 self.model.interruptSolve()
 

@@ -87,7 +87,7 @@ class OptimalityConditions:
         """
         rows, columns = np.flatnonzero(side), np.flatnonzero(~self._fixed & (bound == 0))
         with np.errstate(all="ignore"):  # what is not finite is found below
-            jacobian = self._jacobian(z)[rows][:, columns]
+            jacobian = self.jacobian(z)[rows][:, columns]
             missing = (self.own.constraints(z) - np.where(side < 0, self._lower, self._upper))[rows]
             chain = passive_chain(jacobian, self._passive(side)[columns])
             kept_rows, kept = _without(len(rows), [r for r, _ in chain]), _without(len(columns), [c for _, c in chain])
@@ -96,7 +96,7 @@ class OptimalityConditions:
             hessian, slope = self._identity(len(kept)), np.zeros(len(kept))
             if y is not None:
                 used = columns[kept]
-                hessian = _scaled(self._hessian(z, y)[used][:, used], scale, scale) + NEAR * hessian
+                hessian = _scaled(self.hessian(z, y)[used][:, used], scale, scale) + NEAR * hessian
                 slope = scale * (self.own.gradient(z)[used] + core.T @ y[rows[kept_rows]])
             found = _solve(hessian, _scaled(core, np.ones(len(kept_rows)), scale), slope, missing[kept_rows])
         if found is None:
@@ -112,10 +112,12 @@ class OptimalityConditions:
 
     def correct(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray, tolerance: float) -> bool:
         """Change what is active where the answer contradicts it; whether there was any need to."""
-        if self.add_violated(z, side, bound, 0.1 * tolerance):
-            return True
+        return self.add_violated(z, side, bound, 0.1 * tolerance) or self.drop_wrong(z, y, side, bound)
+
+    def drop_wrong(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray) -> bool:
+        """Release rows and bounds whose multiplier has the wrong sign; whether there were any."""
         sign = np.where(self.equations, 0.0, side * y / self._unit)
-        pull = -bound * (self.own.gradient(z) + self._jacobian(z).T @ y)
+        pull = -bound * (self.own.gradient(z) + self.jacobian(z).T @ y)
         rows, bounds = sign < -WRONG, pull < -WRONG
         side[rows], bound[bounds] = 0, 0
         return bool(rows.any() or bounds.any())
@@ -145,10 +147,10 @@ class OptimalityConditions:
             passive[terms.size_var[active & (terms.size_var >= 0)]] = False
         return passive
 
-    def _jacobian(self, z: FloatArray) -> Matrix:
+    def jacobian(self, z: FloatArray) -> Matrix:
         return self._matrix(self.own.jacobian(z), *self.own.jacobianstructure(), (self.own.n_rows, self.program.n))
 
-    def _hessian(self, z: FloatArray, y: FloatArray) -> Matrix:
+    def hessian(self, z: FloatArray, y: FloatArray) -> Matrix:
         rows, columns = self.own.hessianstructure()
         values = self.own.hessian(z, y, 1.0)
         n, beside = len(z), rows != columns

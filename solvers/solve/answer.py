@@ -23,7 +23,7 @@ class PartAnswer:
 
     ``convex`` says what was solved, ``inconsistent`` whether statements had to give way, ``trouble`` what went wrong,
     in words; ``by`` names the back end. ``gap`` and ``stopped`` are those of `Attempt`; ``open`` is a program that is
-    not convex and a feasible point of it, whose gap is still to be found.
+    not convex, a feasible point of it, whose gap is still to be found, and the point that it was solved from.
     """
 
     masses: FloatArray | None
@@ -34,7 +34,7 @@ class PartAnswer:
     gap: float
     by: str
     stopped: Stop | None
-    open: tuple[LiftedProgram, FloatArray] | None = None
+    open: tuple[LiftedProgram, FloatArray, FloatArray] | None = None
 
 
 def answer_part(
@@ -69,7 +69,7 @@ def _answer(task: Task, attempt: Attempt, *trouble: str, inconsistent: bool = Fa
         gap=np.inf if inconsistent else attempt.gap,
         by="" if attempt.best is None else attempt.best.by,
         stopped=attempt.stopped,
-        open=(program, point) if waits and point is not None else None,
+        open=(program, point, task.part.point(task.first)) if waits and point is not None else None,
     )
 
 

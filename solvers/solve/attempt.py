@@ -13,7 +13,7 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.constraints.lifting.single_point import single_point
 from maxent.models.arrays import FloatArray
 from maxent.solvers.apart import Tell, apart, may_be_ended
-from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.backend import EXACT, FEW, Backend, Options
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from maxent.solvers.solve.slack import Loose
 
 MANY_STARTS = 5
-"""Starting points that a small part gets by default when it is not convex; fewer where the best answer comes twice, or
-the first one is proved."""
+"""Starts of a small part that is not convex; fewer where the best answer comes twice, or the first is proved."""
 
 AGAIN = 1e-7
 """Entropies nearer than this, nats per individual, are of one and the same optimum."""
@@ -111,7 +110,7 @@ def attempt_program(task: Task, program: LiftedProgram, backend: Backend, option
     settled = None if only is None else _single(program, only, options)
     if settled is not None:
         return settled
-    restricted = _restrict(program, options.clock) if program.n <= FEW and _tangled(program) else None
+    restricted = _restrict(program, options.clock) if program.n <= FEW and tangled(program) else None
     if restricted is not None and not restricted.possible:
         return Attempt(None, 0, possible=False)
     rng = np.random.default_rng(options.seed)
@@ -148,7 +147,7 @@ def attempt_tight(task: Task, program: LiftedProgram, backend: Backend, options:
     return _search(task, restricted.program, backend, options, np.random.default_rng(options.seed))
 
 
-def _tangled(program: LiftedProgram) -> bool:
+def tangled(program: LiftedProgram) -> bool:
     """Whether statements overlap, so that they may contradict each other although each alone can be met."""
     said = np.array([origin is not None for origin in program.origins], bool) & (program.row_lower > -np.inf)
     stated = program.matrix[said & (program.row_upper < np.inf)]
@@ -216,7 +215,7 @@ def _search(
     nearest: Solution | None = None
     value = Derivatives(program)
     solver = Solver(backend, task.part, program)
-    iterations, message, stopped, entropies = 0, "", None, list[float]()
+    iterations, message, stopped, entropies, gap = 0, "", None, list[float](), np.inf
     stuck: FloatArray | None = None
     first, known = best, Attempt(None, 0)
     for number in range(begin, wanted + retries):
@@ -252,10 +251,11 @@ def _search(
             break  # linear statements only: another start changes nothing
         if best is None and number + 1 - begin >= lost:
             break
-    gap = np.inf
+    if best is not None and small:
+        best = solver.better_inside(best, task.first, options)
     if best is not None and best is first:
         best, gap = known.best, known.gap
-    elif best is not None and best.stop is Stop.CONVERGED and small and not program.convex:
+    elif best is not None and best.stop is Stop.CONVERGED and program.n <= EXACT and not program.convex:
         from maxent.solvers.solve.finish import finished
 
         best = finished(program, best, options)
@@ -323,8 +323,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
     else:
         doubted = program.convex and said is Stop.CONVERGED and far < gap < np.inf
         stop = Stop.NUMERICAL if doubted else said
-    best = replace(best, stop=stop)
-    return replace(found, best=best, gap=gap, iterations=iterations)
+    return replace(found, best=replace(best, stop=stop), gap=gap, iterations=iterations)
 
 
 def _gap(program: LiftedProgram, solution: Solution, options: Options, least: float = 0.0) -> float:
@@ -342,9 +341,10 @@ def gap_of(
     options: Options,
     multipliers: FloatArray | None = None,
     least: float = 0.0,
+    without: FloatArray | None = None,
 ) -> float:
     """`maxent.solvers.bounds.gap.gap` in time, not below the ``least``; infinite without an answer."""
     from maxent.solvers.bounds.gap import gap
 
-    found = in_time(options.clock, lambda: gap(program, point, options.clock, multipliers))
+    found = in_time(options.clock, lambda: gap(program, point, options.clock, multipliers, without))
     return max(found, least) if found is not None and np.isfinite(found) else np.inf

@@ -12,13 +12,22 @@ from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
-from maxent.solvers.apart import may_be_ended
+from maxent.solvers.apart import Crashed, may_be_ended
 from maxent.solvers.backend import Backend, Keeps, Options
 from maxent.solvers.clock import in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.forecast import watched
 from maxent.solvers.so_far import keeping
 from maxent.solvers.solution import Solution, Stop
+
+EDGE = 1e-5
+"""Share of its quasi-identifier's people below which a mass hardly moves with its score."""
+
+INSIDE = 0.2
+"""How far from such an answer to other masses a solve begins again."""
+
+MORE = 1e-7
+"""Nats per individual by which an answer is better than another."""
 
 
 @dataclass(slots=True)
@@ -35,7 +44,8 @@ class Solver:
 
         The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
         left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
-        another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time.
+        another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time,
+        or crashes in a process of its own.
 
         Raises
         ------
@@ -46,13 +56,16 @@ class Solver:
         try:
             with keeping() as so_far, self._watched(options):
                 found = in_time(options.clock, lambda: self._solve(start, options))
+        except Crashed as error:
+            return _nothing(backend, Stop.NUMERICAL, str(error))
         except (MaxentError, MemoryError):
             raise
         except Exception as error:
             return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
         late = options.clock.stop() if found is None else None
         if late is not None and so_far:
-            found = Solution(so_far[-1][0], late, np.inf, 0, "did not stop in time", multipliers=so_far[-1][1])
+            kept = so_far[-1]
+            found = Solution(kept.point, late, np.inf, 0, "did not stop in time", multipliers=kept.multipliers)
         elif late is not None:
             return _nothing(backend, late, "did not stop in time")
         if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
@@ -72,6 +85,27 @@ class Solver:
             iterations=int(found.iterations),
             by=found.by or backend.name,
         )
+
+    def better_inside(self, found: Solution, masses: FloatArray, options: Options) -> Solution:
+        """A solution, or a better one that a solve finds which begins nearer to some masses.
+
+        It begins again where a program is not convex, and masses of a solution that converged are at the edge. Solvers
+        move scores, and the less a mass is, the less it moves with its score: there they can end although more of it
+        would have more entropy.
+        """
+        if found.stop is not Stop.CONVERGED or self.program.convex:
+            return found
+        program, point = self.program, np.asarray(found.point)
+        n = program.n_masses
+        edge = (point[:n] < EDGE * program.total[program.owner]) & (program.lower[:n] < program.upper[:n])
+        if not edge.any() or options.clock.stop() is not None:
+            return found
+        start = (1.0 - INSIDE) * self.part.masses(point) + INSIDE * masses
+        again, value = self.solve(self.part.point(start), options), Derivatives(program)
+        if again.point is None or again.stop is not Stop.CONVERGED:
+            return found
+        more = value.objective(point) - value.objective(again.point)
+        return again if more > MORE * float(program.total.sum()) else found
 
     def _watched(self, options: Options) -> AbstractContextManager[None]:
         """What says that a large program takes long, whatever solves it."""

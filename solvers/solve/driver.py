@@ -8,20 +8,14 @@ the first answer, and by the sum of the bounds of the parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from maxent.constraints.lifting.lift import LiftedPart, lift
-from maxent.constraints.presolve.merge import (
-    Merged,
-    Part,
-    Totals,
-    everything_about,
-    unmerged,
-)
+from maxent.constraints.presolve.merge import Merged, Part, Totals, everything_about, unmerged
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import FloatArray, IntArray
@@ -31,8 +25,8 @@ from maxent.solvers.solution import Stop
 from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.fitted_cells import nearer
-from maxent.solvers.solve.pieces import Key, given_up, prepare, split, what_is_needed
-from maxent.solvers.solve.processes import attempt_parts, bounded_parts
+from maxent.solvers.solve.pieces import Key, given_up, large_and_small, prepare, split, what_is_needed
+from maxent.solvers.solve.spread.parts import attempt_parts, bounded_parts
 from maxent.solvers.threads import one_thread
 
 Progress = Callable[[str, int, int], None]
@@ -141,10 +135,9 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
     solved = violation <= options.tolerance and gap <= PROVED
     stopped = options.clock.stop()
     consistent = not program.contradictions
+    status = "optimal" if solved else "not_converged" if stopped is None else stopped.value
     if not consistent:
         status = "inconsistent"
-    else:
-        status = "optimal" if solved else "not_converged" if stopped is None else stopped.value
     entropy = program.entropy(found.masses)
     by = {NAME: found.several, PRESOLVE: found.components - found.several}
     return Outcome(
@@ -283,17 +276,25 @@ def _solve_parts(
     if not pieces:
         return []
     lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=check)
-    begin = merged.pool(first)
+    begin, tasks = merged.pool(first), dict[int, Task]()
+
+    def lifted(numbers: Sequence[int]) -> list[Task]:
+        new = given_up(run.options.clock, lambda: [Task(lifting(pieces[i]), begin[pieces[i].groups]) for i in numbers])
+        tasks.update(zip(numbers, new, strict=True))
+        return new
+
     with one_thread():
         try:
-            tasks = given_up(run.options.clock, lambda: [Task(lifting(p), begin[p.groups]) for p in pieces])
+            large, small = large_and_small(pieces)
+            rest = partial(lifted, small) if small else None
+            found = attempt_parts(lifted(large), run.backend, run.options, progress, rest)
         except OutOfTime as error:
             run.stopped = error.why
             return [unanswered(error.why)] * len(pieces)
-        attempts = attempt_parts(tasks, run.backend, run.options, progress)
+        attempts = dict(zip((*large, *small), found, strict=True))
         answers = [
-            answer_part(task, attempt, partial(_loosely, run, lifting, merged, piece), run.backend, run.options)
-            for task, attempt, piece in zip(tasks, attempts, pieces, strict=True)
+            answer_part(tasks[i], attempts[i], partial(_loosely, run, lifting, merged, piece), run.backend, run.options)
+            for i, piece in enumerate(pieces)
         ]
     for answer in answers:
         run.note(answer)

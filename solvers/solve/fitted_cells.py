@@ -18,12 +18,13 @@ from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
+from maxent.solvers.solve.pieces import uniform_answer
 
 ROUNDS, FEW = 100, 3
-"""Rounds of fitting every sum once, at most, and those that are worth being a little late."""
+"""Rounds of fitting every sum once, at most, and those of each start that are worth being a little late."""
 
-QUICK = 0.2
-"""Processor seconds of evaluating the statements up to which a few rounds make nobody wait."""
+QUICK = 0.75
+"""Processor seconds that these few rounds may take in all."""
 
 CLOSE = 1e-9
 """Change of a factor that is none."""
@@ -44,27 +45,62 @@ class _Block:
 def nearer(
     program: Program, evaluator: Evaluator, masses: FloatArray, tolerance: float, late: Callable[[], bool]
 ) -> FloatArray:
-    """Masses that miss the constraints by less than some do, shape (n_cells, n_classes).
+    """The masses that miss the constraints least, shape (n_cells, n_classes), of all that there is time for.
 
-    They are these where linear ones are met, and where a few rounds lead to nothing better. ``late`` says to end; it is
-    asked after each block of sums, but not before `FEW` rounds where these take no time. Sums of several classes (but
-    not of all), and sums with other coefficients than 1, are not fitted.
+    They are these where linear ones are met. Else the uniform answer is fitted, then these are, for `FEW` rounds each
+    as far as `QUICK` allows, and then whichever is nearer until ``late`` says to end; it is asked after each block of
+    sums. Sums of several classes (but not of all), and sums with other coefficients than 1, are not fitted.
     """
     begin = time.thread_time()
     if evaluator.linear.violation(masses).max(initial=0.0) <= tolerance:
         return masses
-    sure = FEW if time.thread_time() - begin < QUICK else 0
-    blocks, found, whole = _blocks(program), np.maximum(masses, 0.0), False
-    for number in range(ROUNDS):
-        ends, last = late if number >= sure else lambda: False, found
-        found, change = _round(program, blocks, last.copy(), ends)
-        if ends():
-            found = last if whole else found  # halfway through a round the first sums are off again
+
+    def quick() -> bool:
+        return late() and time.thread_time() - begin > QUICK
+
+    blocks, best = _blocks(program), _Best(masses, evaluator.max_violation(masses))
+    uniform = uniform_answer(program)
+    fits = [_Fit(program, evaluator, blocks, uniform)]
+    if not np.array_equal(uniform, masses):
+        fits.append(_Fit(program, evaluator, blocks, np.maximum(masses, 0.0)))
+    for fit in fits:
+        for _ in range(FEW):
+            best = fit.next(best, quick)
+    nearest = min(fits, key=lambda fit: fit.violation)
+    for _ in range(FEW, ROUNDS):
+        if late() or nearest.settled:
             break
-        whole = True
-        if change <= CLOSE:
-            break
-    return found if evaluator.max_violation(found) < evaluator.max_violation(masses) else masses
+        best = nearest.next(best, late)
+    return best.masses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """Masses, and by how much they miss the constraints."""
+
+    masses: FloatArray
+    violation: float
+
+
+@dataclass(slots=True, eq=False)
+class _Fit:
+    """Masses that are fitted, round by round, until a round changes nothing."""
+
+    program: Program
+    evaluator: Evaluator
+    blocks: list[_Block]
+    masses: FloatArray
+    violation: float = np.inf
+    settled: bool = False
+
+    def next(self, best: _Best, late: Callable[[], bool]) -> _Best:
+        """The better of some masses and those after another round, or as much of it as there is time for."""
+        if self.settled or late():
+            return best
+        self.masses, change = _round(self.program, self.blocks, self.masses.copy(), late)
+        self.violation = self.evaluator.max_violation(self.masses)
+        self.settled = change <= CLOSE
+        return _Best(self.masses, self.violation) if self.violation < best.violation else best
 
 
 def _round(
@@ -85,10 +121,17 @@ def _round(
         factor = np.clip(sums, block.low, block.high) / np.maximum(sums, TINY)
         factor[sums <= TINY] = 1.0
         change = max(change, float(np.abs(factor - 1.0).max()))
-        masses[cells] = inside * np.repeat(factor, length, axis=0)
-        total = masses.sum(axis=1)
-        total = total if program.single else np.bincount(owner, total, len(counts))[owner]
-        masses *= (program.weight / np.maximum(total, TINY))[:, None]
+        off = (factor != 1.0).any(axis=1)
+        if not off.all():  # of intervals few are
+            held, factor, length = np.repeat(off, length), factor[off], length[off]
+            cells, inside = cells[held], inside[held]
+        fitted = inside * np.repeat(factor, length, axis=0)
+        if program.single:
+            masses[cells] = fitted * (program.weight[cells] / np.maximum(fitted.sum(axis=1), TINY))[:, None]
+        else:
+            masses[cells] = fitted
+            total = np.bincount(owner, masses.sum(axis=1), len(counts))[owner]
+            masses *= (program.weight / np.maximum(total, TINY))[:, None]
     return masses, change
 
 

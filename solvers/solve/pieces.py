@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -100,3 +100,12 @@ def split(program: Program, rows: InternalRows, keep: IntArray, active: IntArray
         (part.linear.tobytes(), part.internal.tobytes(), int(held[0])) for part, held in zip(pieces, cells, strict=True)
     ]
     return Split(merged, pooled, pieces, cells, keys)
+
+
+def large_and_small(pieces: Sequence[Part]) -> tuple[list[int], list[int]]:
+    """The largest parts, which have half of the groups, and the others in their order."""
+    sizes = np.array([len(piece.groups) for piece in pieces])
+    order = np.argsort(-sizes, kind="stable")
+    before = np.cumsum(sizes[order]) - sizes[order]
+    large = order[before < sizes.sum() / 2]
+    return large.tolist(), np.setdiff1d(order, large).tolist()

@@ -1,4 +1,4 @@
-"""Independent parts, solved one after the other or in several processes, with the same result bit for bit."""
+"""Calls made one after the other or in several processes, with the same result bit for bit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.arrays import FloatArray
-from maxent.solvers.backend import Backend, Options
+from maxent.solvers.backend import Options
 from maxent.solvers.clock import LAST, POLL, Clock
 from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, received, serve, started
-from maxent.solvers.forecast import foretell
 from maxent.solvers.solution import Stop
-from maxent.solvers.solve.answer import PartAnswer
-from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
 from maxent.solvers.threads import cores, one_thread
 
 if TYPE_CHECKING:
@@ -31,77 +26,11 @@ if TYPE_CHECKING:
 X = TypeVar("X")
 Y = TypeVar("Y")
 
+Calls = Mapping[int, Callable[[], Y]]
+
 WORTH, MOST = 5_000, 8
 """Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
 processes that are taken then, at most."""
-
-WARM = 5.0
-"""Seconds after which the pace so far tells how long all parts will take."""
-
-
-def attempt_parts(
-    tasks: Sequence[Task], backend: Backend, options: Options, done: Callable[[int], None]
-) -> list[Attempt]:
-    """`attempt_part` of every task, in their order; ``done`` is told how many are finished.
-
-    They are spread as `each` does.
-
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
-    """
-    refusals = [reason for task in tasks if (reason := refusal(task, backend)) is not None]
-    if refusals:  # without that part there is no answer to rely on: the others are not worth the time
-        return [Attempt(None, 0, refused=True, message=refusals[0]) for _ in tasks]
-    sizes = [task.part.program.n for task in tasks]
-    found: dict[int, Attempt] = {}
-    size, begin, solved = sum(sizes), time.monotonic(), 0
-    with closing(each(partial(_attempt, backend), tasks, sizes, options)) as attempts:
-        for i, attempt in attempts:
-            found[i] = attempt
-            done(len(found))
-            solved += sizes[i]
-            gone = time.monotonic() - begin
-            if gone > WARM and solved < size:
-                what = f"{len(tasks)} parts, the largest of {max(sizes):,} unknowns"
-                foretell(gone * (size - solved) / solved, what, "more jobs, or fewer starts, take less", options.clock)
-    for i in range(len(tasks)):
-        if i not in found:
-            found[i] = Attempt(None, 0, stopped=options.clock.stop())
-            done(len(found))
-    return [found[i] for i in range(len(tasks))]
-
-
-def _attempt(backend: Backend, task: Task, options: Options) -> Attempt:
-    return attempt_part(task, backend, options)
-
-
-def bounded_parts(
-    answers: Sequence[PartAnswer], options: Options, meanwhile: Callable[[], object] = lambda: None
-) -> list[PartAnswer]:
-    """Answers with their gaps, infinite where there is no time for them. They are spread as `each` does.
-
-    Where copies of this process find them it does something else ``meanwhile``.
-
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
-    """
-    found = list(answers)
-    waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]
-    points = [(program, point) for _, program, point in waiting]
-    sizes = [program.n for program, _ in points]
-    with closing(each(_gap, points, sizes, options, meanwhile)) as gaps:
-        for number, gap in gaps:
-            i = waiting[number][0]
-            found[i] = replace(found[i], gap=gap, open=None)
-    return [replace(answer, open=None) for answer in found]
-
-
-def _gap(point: tuple[LiftedProgram, FloatArray], options: Options) -> float:
-    return gap_of(*point, options)
 
 
 def each(
@@ -123,12 +52,17 @@ def each(
         When a process did not survive.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
-    jobs = min(processes_for(options.jobs) if options.jobs is not None else _that_pay(sizes), len(items))
+    jobs = min(asked(options, sizes), len(items))
     if options.cluster is not None and items:
         return _on_cluster(work, items, order, options)
     if jobs < 2:
         return ((i, work(items[i], options)) for i in order)
-    return _elsewhere(work, items, order, jobs, options, meanwhile)
+    return elsewhere(work, items, order, jobs, options, meanwhile)
+
+
+def asked(options: Options, sizes: Sequence[int]) -> int:
+    """How many processes are to work on things of some sizes."""
+    return processes_for(options.jobs) if options.jobs is not None else _that_pay(sizes)
 
 
 def _that_pay(sizes: Sequence[int]) -> int:
@@ -140,22 +74,36 @@ def _that_pay(sizes: Sequence[int]) -> int:
     return min(cores(), MOST) if shared >= WORTH and can_fork() else 1
 
 
-def _elsewhere(
+def elsewhere(
     work: Callable[[X, Options], Y],
     items: Sequence[X],
     order: Sequence[int],
     jobs: int,
     options: Options,
-    meanwhile: Callable[[], object],
+    meanwhile: Callable[[], object] = lambda: None,
+    more: Callable[[], Sequence[X]] | None = None,
 ) -> Generator[tuple[int, Y], None, None]:
-    """Results of work in other processes on this machine; those that are late are ended."""
+    """Results of work in other processes on this machine; those that are late are ended.
+
+    Where processes are copies of this one, it may make ``more`` items meanwhile, which have the next numbers.
+    """
     clock = options.clock
+
+    def further() -> Calls[Y]:
+        """The calls for more items."""
+        begin = len(items)  # before it may grow
+        new = [] if more is None else list(more())
+        load_for_bounds()
+        return {begin + i: partial(work, item, options) for i, item in enumerate(new)}
+
     with clock.shared():
         calls = {i: partial(work, items[i], options) for i in order}
         copied = can_fork()
         if copied:
-            _load()
-        make = partial(forked, meanwhile=meanwhile) if copied else pickled
+            load_for_solving()
+            if more is None:
+                load_for_bounds()
+        make = partial(forked, meanwhile=meanwhile, more=None if more is None else further) if copied else pickled
         try:
             with closing(make(calls, jobs, lambda: clock.late() > LAST)) as results:
                 yield from results
@@ -165,15 +113,17 @@ def _elsewhere(
 
 
 def forked(
-    calls: Mapping[int, Callable[[], Y]],
+    calls: Calls[Y],
     jobs: int,
     give_up: Callable[[], bool] = lambda: False,
     meanwhile: Callable[[], object] = lambda: None,
+    more: Callable[[], Calls[Y]] | None = None,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
 
     The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra. This
-    process does something else ``meanwhile``, before it waits.
+    process does something else ``meanwhile``, before it waits. Where it may find ``more`` calls then, one copy fewer
+    begins; copies that are made later, each in place of one that has ended, make these.
 
     Raises
     ------
@@ -182,16 +132,28 @@ def forked(
     Exception
         What a call raises.
     """
-    turn = multiprocessing.get_context("fork").Value("q", 0)
-    workers = started(min(jobs, len(calls)), partial(_answer, list(calls.items()), turn))
+    context = multiprocessing.get_context("fork")
+    turn, later = context.Value("q", 0), context.Value("q", 0)
+    busy = more is not None
+    workers = started(max(1, min(jobs - busy, len(calls))), partial(_answer, list(calls.items()), turn))
     running = set(workers)
     try:
         meanwhile()
+        left = list(more().items()) if more is not None else []
+
+        def join(number: int) -> None:
+            """Copies that make the calls that are left."""
+            new = started(min(number, len(left) - later.value), partial(_answer, left, later), beside=workers)
+            workers.update(new)
+            running.update(new)
+
+        join(jobs - len(running))
         while running and not give_up():
             for pipe in cast(list[Connection], wait_for(list(running), POLL)):
                 answer = received(pipe)
                 if answer is None:
                     running.remove(pipe)
+                    join(1)
                     continue
                 i, found, error = answer
                 if error is not None:
@@ -203,16 +165,21 @@ def forked(
         ended(workers, running)
 
 
-def _load() -> None:
-    """Load here, once, what every copy would load by itself for parts that are not convex."""
-    import scipy.sparse.linalg  # noqa: F401
-
-    import maxent.solvers.bounds.alike
-    import maxent.solvers.bounds.certificate
-    import maxent.solvers.bounds.gap
+def load_for_solving() -> None:
+    """Load here, once, what every copy would load by itself to solve parts."""
     import maxent.solvers.newton.augmented_lagrangian
     import maxent.solvers.newton.projection
+    import maxent.solvers.newton.stacked.together
     import maxent.solvers.solve.finish  # noqa: F401
+
+
+def load_for_bounds() -> None:
+    """Load here, once, what every copy would load by itself for the bounds of parts that are not convex."""
+    import maxent.solvers.bounds.alike
+    import maxent.solvers.bounds.boxes.search
+    import maxent.solvers.bounds.certificate
+    import maxent.solvers.bounds.divergence.proof
+    import maxent.solvers.bounds.gap  # noqa: F401
 
 
 def _answer(calls: Sequence[tuple[int, Callable[[], Y]]], turn: Synchronized[int], pipe: Connection) -> None:
@@ -233,7 +200,7 @@ def _answer(calls: Sequence[tuple[int, Callable[[], Y]]], turn: Synchronized[int
 
 
 def pickled(
-    calls: Mapping[int, Callable[[], Y]], jobs: int, give_up: Callable[[], bool] = lambda: False
+    calls: Calls[Y], jobs: int, give_up: Callable[[], bool] = lambda: False
 ) -> Generator[tuple[int, Y], None, None]:
     """As `forked`, in processes of joblib's, which are started anew, and pickle the calls."""
     from joblib.externals.loky import get_reusable_executor

@@ -1,0 +1,1 @@
+"""Small parts, all of their starts at once."""
