@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.interior_point import Iterate
+from maxent.solvers.bounds.interior_point import Iterate, Proof
 from maxent.solvers.bounds.priced import Priced
 from maxent.solvers.bounds.problem import Problem
 from maxent.solvers.clock import Clock
@@ -27,6 +27,10 @@ MET = 1e-12
 
 CLOSER = 30
 """Newton steps towards such masses, at most."""
+
+TOUCHED, FURTHER = 2, 3.0
+"""Masses at which tangents are looked at: those found, and from there on where the Lagrangian is larger; by how much
+that brings one nearer at most."""
 
 STEEP = 10.0
 """Nats that an individual by which an equation is missed is taken to cost, per nat of the largest multiplier."""
@@ -41,19 +45,37 @@ ALLOWED = 1e-13
 """Rounding that is allowed for, as a share of the numbers that a bound is the sum of."""
 
 
-def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
-    """An upper bound of the entropy of the program, nats.
+def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> Proof:
+    """An upper bound of the entropy of the program, nats, by multipliers.
 
+    One that is ``near`` the Lagrangian's maximum will do; it is not improved where it would hardly come so near.
     Where no masses meet the equations it is what an unfinished search for them makes it, perhaps infinite.
+    """
+    problem, linear = priced.problem, priced.relaxed.linear
+    weight = np.maximum(found.x[problem.weight > 0], SMALLEST * linear.total[linear.owner])
+    lam, best = _affordable(problem, found.rows), Proof(np.inf, np.inf)
+    for _ in range(TOUCHED):
+        proof, weight = _by_tangent(priced, found, lam, weight, clock)
+        best = proof if proof.most < best.most else best
+        if best.above <= near or 0.0 < FURTHER * near < best.above:
+            break
+    return best
+
+
+def _by_tangent(
+    priced: Priced, found: Iterate, lam: FloatArray, weight: FloatArray, clock: Clock
+) -> tuple[Proof, FloatArray]:
+    """What the tangent proves at masses that meet the equations, the nearest to weights in relative entropy.
+
+    And other weights, with which the Lagrangian is larger: its maximum, but for how its rows bend.
     """
     problem, linear, n = priced.problem, priced.relaxed.linear, len(priced.at)
     masses = problem.weight > 0
-    near = np.maximum(found.x[masses], SMALLEST * linear.total[linear.owner])
-    towards = replace(linear, weight=near)  # the masses that meet the rows, nearest to these in relative entropy
+    towards = replace(linear, weight=weight)
     m = minimise(towards, tolerance=MET * float(linear.total.sum()), max_iterations=CLOSER, clock=clock).masses
     x = np.zeros(len(problem.weight))  # without slacks
     x[:n] = priced.relaxed.elimination.point(m)[priced.at]
-    lam, y = _affordable(problem, found.rows), np.where(priced.stated, found.y, 0.0)
+    y = np.where(priced.stated, found.y, 0.0)
     # That masses are at least 0 is in the last two terms.
     below = np.where(masses & (problem.lower > 0), found.below, 0.0)
     above = np.where(masses, found.above, 0.0)
@@ -64,10 +86,14 @@ def proved(priced: Priced, found: Iterate, clock: Clock) -> float:
     whole = np.zeros(priced.program.n)
     whole[priced.at] = slope[:n]
     by_mass = priced.relaxed.elimination.spread(whole)
-    largest = linear.total * linear.largest(by_mass)
+    steepest = linear.largest(by_mass)
+    largest = linear.total * steepest
     parts = np.concatenate([said, largest, -by_mass * m, [-problem.objective(x), priced.relaxed.constant]])
     missed = STEEP * (1.0 + float(lam.max(initial=0.0))) * float(np.abs(off).sum())
-    return float(parts.sum() + missed + ALLOWED * np.abs(parts).sum())
+    most = float(parts.sum() + missed + ALLOWED * np.abs(parts).sum())
+    further = m * np.exp(by_mass - steepest[linear.owner])
+    proof = Proof(most, float(largest.sum() - by_mass @ m))
+    return proof, np.maximum(further, SMALLEST * linear.total[linear.owner])
 
 
 def _affordable(problem: Problem, rows: FloatArray) -> FloatArray:

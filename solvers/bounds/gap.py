@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from maxent.constraints.lifting.elimination import eliminate
@@ -29,7 +31,13 @@ BETWEEN = (0.15, 0.5, 0.95)
 """Where lines touch: on the way from an answer to the optimum without comparisons."""
 
 
-def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
+def gap(
+    program: LiftedProgram,
+    point: FloatArray,
+    clock: Clock,
+    multipliers: FloatArray | None = None,
+    without: FloatArray | None = None,
+) -> float:
     """Most entropy that a feasible point can lack, nats times individuals.
 
     Parameters
@@ -40,6 +48,8 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
         Asked again and again whether to stop with the bound that there is.
     multipliers : shape (n_rows,), optional
         Of a convex program, see `maxent.solvers.dual.bound.entropy_bound`.
+    without : shape (program.n,), optional
+        The optimum without comparisons, where it is known; it need not be exact.
 
     Returns
     -------
@@ -55,24 +65,28 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
     if lacks <= PROVED * float(program.total.sum()):
         return lacks
     entropy = -Derivatives(program).objective(point)
-    most = priced_bound(program, clock, entropy, point)
+    most = priced_bound(program, clock, entropy, point, without)
     if np.isinf(most) and program.convex_rows.any():
         most = bound.entropy_bound(program, point, clock)
     if most - entropy <= NEAR * float(program.total.sum()):
         return most - entropy
-    from maxent.solvers.bounds.divergence.pieces import lacking_in_pieces
+    from maxent.solvers.bounds.boxes.search import lacking_in_boxes
 
-    return min(most - entropy, lacking_in_pieces(program, point, clock))
+    return min(most - entropy, lacking_in_boxes(program, point, clock))
 
 
 def priced_bound(
-    program: LiftedProgram, clock: Clock, enough: float = -np.inf, point: FloatArray | None = None
+    program: LiftedProgram,
+    clock: Clock,
+    enough: float = -np.inf,
+    point: FloatArray | None = None,
+    without: FloatArray | None = None,
 ) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point, nats.
 
     No better one is looked for where it is near ``enough``, what is known to be feasible, perhaps at a ``point`` of
-    shape (program.n,). Infinite where the program has no such relaxation (`maxent.solvers.bounds.priced`), or no time
-    is left.
+    shape (program.n,); ``without`` is that of `gap`. Infinite where the program has no such relaxation
+    (`maxent.solvers.bounds.priced`), or no time is left.
     """
     # What a convex program does not need is loaded here.
     from maxent.solvers.bounds.alike import alike_as_one, equations_alone
@@ -90,8 +104,8 @@ def priced_bound(
         program = equations_alone(program)
         elimination, _ = eliminate(program, program.lower >= program.upper)
     program, times, sums = alike_as_one(program, elimination)
-    answer = None if point is None else sums @ point
-    most, touched = np.inf, between(program, answer, BETWEEN, clock)
+    answer, free = (None if of is None else sums @ of for of in (point, without))
+    most, touched = np.inf, between(program, answer, BETWEEN, clock, free)
     for _ in range(ROUNDS if small else 1):
         if touched is None or clock.stop() is not None:
             break
@@ -100,8 +114,9 @@ def priced_bound(
         error = (FINE if small else COARSE) * people
         for inside in (BOLD, CAREFUL):
             wanted = enough - problem.relaxed.constant
-            found = solve(problem.problem, problem.start, error, clock, SHARE, wanted, inside)
-            most = float(np.fmin(most, proved(problem, found, clock)))
+            prove = partial(proved, problem, clock)
+            found = solve(problem.problem, problem.start, error, clock, SHARE, wanted, inside, prove)
+            most = float(np.fmin(most, (found.proof or prove(found)).most))
             if found.close or most - enough <= error:
                 break
         lacks = (most - enough) / people

@@ -12,7 +12,9 @@ Wolkowicz ("An interior-point method for semidefinite programming", SIAM Journal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -25,12 +27,15 @@ BOLD, CAREFUL, WITHIN = 0.995, 0.9, 0.9
 """Share of the way to a bound that a step may go, and again where such steps lead nowhere: prices that leave a
 Lagrangian nearly flat make long ones useless. The third is of the way to where a matrix is singular."""
 
-SHORTER, LEAST = 0.8, 1e-6
+SHORTER, LEAST = 0.9, 1e-6
 """What steps are multiplied by until they are short enough, and how short they become."""
 
 LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e5
 """What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
 between the first and the third; at least the second where equations are off by more than the fourth times that mean."""
+
+PROVED = 0.02
+"""What multipliers may prove more than the best ones, as a share of what the objective is then below ``-enough``."""
 
 LEAST_PRODUCT = 0.1
 """The least mean of products of slacks and multipliers that is aimed at, as a share of what the tolerance needs."""
@@ -44,11 +49,23 @@ share of what the equation's variables add up to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """What multipliers prove: the negative of the objective is at most ``most``, nats.
+
+    That is at most ``above`` more than the Lagrangian's maximum for these multipliers.
+    """
+
+    most: float
+    above: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
     """A point with its multipliers: of the equations (any sign), of rows and bounds (not negative).
 
     ``error``, nats, is about what the Lagrangian is off the optimum: 0 there, where all products of slacks and
-    multipliers vanish, and ``gradient + equal'y - slopes'rows - below + above``. ``close`` is whether that will do.
+    multipliers vanish, and ``gradient + equal'y - slopes'rows - below + above``. ``close`` is whether that will do, or
+    what its multipliers prove, where that was looked at.
     """
 
     x: FloatArray
@@ -59,6 +76,7 @@ class Iterate:
     error: float
     steps: int
     close: bool = False
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +142,10 @@ class _Bounds:
 
 
 def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
-    slack = np.maximum(problem.left(start), 1.0)
-    lam = np.minimum(0.1 / slack, 0.05)
+    # What rows bend by alone makes their multipliers smaller here, where that is known.
+    least, largest = (0.1, 1.0) if problem.bent.vectors.size else (1.0, 0.05)
+    slack = np.maximum(problem.left(start), least)
+    lam = np.minimum(0.1 / slack, largest)
     priced = problem.cost > 0
     paid = problem.paid(lam)[priced] / problem.cost[priced]
     bent = 1.0 - float(np.linalg.eigvalsh(problem.bend_left(lam)).min(initial=1.0))
@@ -150,10 +170,12 @@ def solve(
     share: float = 0.0,
     enough: float = -np.inf,
     inside: float = BOLD,
+    prove: Callable[[Iterate, float], Proof] | None = None,
 ) -> Iterate:
     """Newton steps from a start strictly within the bounds, until the error is below a tolerance, nats.
 
-    An error that is a ``share`` of what the objective is below ``-enough`` will do, too, where that is finite.
+    An error that is a ``share`` of what the objective is below ``-enough`` will do, too, where that is finite, and
+    multipliers that ``prove`` nearly what the best ones would. They often do when the point is not yet the optimum.
 
     Each is made in two halves (Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
     on Optimization 2, 1992), and goes a share of the way to the next bound, ``inside``. It ends early, with the best
@@ -175,11 +197,16 @@ def solve(
             return best
         if error < best.error:
             best = Iterate(at.x, at.y, at.lam, at.below, at.above, error, steps)
-        allowed = tolerance
-        if np.isfinite(enough):
-            allowed = max(tolerance, share * (-problem.objective(at.x) - enough))
+        lacks = -problem.objective(at.x) - enough if np.isfinite(enough) else 0.0
+        allowed, near = max(tolerance, share * lacks), max(tolerance, PROVED * lacks)
         if error <= allowed or steps == most or clock.stop() is not None:
             return replace(best, close=error <= allowed)
+        apart = newton.apart()
+        if prove is not None and apart <= near:
+            now = Iterate(at.x, at.y, at.lam, at.below, at.above, error, steps)
+            proof = prove(now, near)
+            if proof.above + apart <= near:
+                return replace(now, close=True, proof=proof)
         straight = newton.step(0.0, None)
         if straight is None:
             return best
@@ -235,13 +262,26 @@ class _Newton:
 
     def error(self) -> float:
         """About what the Lagrangian is off the optimum, nats; masses are at least 0 without a multiplier, too."""
-        at, bounds, problem = self.at, self.bounds, self.problem
-        natural = bounds.has_low & (problem.weight > 0) & (bounds.low == 0)
-        off = problem.lowered(at.x, self.pull + np.where(natural, at.below, 0.0))
-        off += float((self.room_low * at.below)[bounds.has_low & ~natural].sum())
-        off += float((self.room_high * at.above)[bounds.has_high].sum() + at.slack @ at.lam)
-        off += float(np.abs(np.einsum("ij,ij->i", at.room, at.moment)).sum())
+        at, problem = self.at, self.problem
+        off = problem.lowered(at.x, self.pull + np.where(self._natural, at.below, 0.0)) + self._products()
         return off + float(at.lam.max(initial=0.0)) * float(np.abs(self.miss_rows).sum())
+
+    def apart(self) -> float:
+        """About what the multipliers' Lagrangian has a larger maximum than that of the best ones, nats."""
+        return self._products() + float(self.at.lam @ np.abs(self.miss_rows))
+
+    @cached_property
+    def _natural(self) -> BoolArray:
+        """The masses that are at least 0 without a multiplier, too."""
+        found: BoolArray = self.bounds.has_low & (self.problem.weight > 0) & (self.bounds.low == 0)
+        return found
+
+    def _products(self) -> float:
+        """All products of slacks and multipliers, but those of `_natural`."""
+        at, bounds = self.at, self.bounds
+        found = float((self.room_low * at.below)[bounds.has_low & ~self._natural].sum())
+        found += float((self.room_high * at.above)[bounds.has_high].sum() + at.slack @ at.lam)
+        return found + float(np.abs(np.einsum("ij,ij->i", at.room, at.moment)).sum())
 
     def step(self, target: float, straight: _State | None) -> _State | None:
         """The step towards products of slacks and multipliers that are a target; None where it is not accurate.

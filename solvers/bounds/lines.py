@@ -3,7 +3,8 @@ r"""Lines above entropy and index of coincidence: how much of both the shares of
 For shares s over classes, ``f(s) = sum_x (steep s_x^2 - s_x ln s_x + tilt_x s_x)`` has at most one class above
 ``1 / (2 steep)`` at a maximum, as else a change between two such classes raises it. All others maximise a concave
 function, so that the maxima lie on the curves where one class takes what the others leave along a price nu:
-``ln s_x - 2 steep s_x + nu`` is for each of these what it is at nu = 0. There is one curve for each class.
+``ln s_x - 2 steep s_x + nu`` is for each of these what it is at nu = 0. There is one curve for each class. That of the
+largest tilt is as high as any: to swap its class's share with a larger one raises f by the difference in tilt.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import TINY, FloatArray
 
 SMALLEST = 1e-5
 """Least share of a class, in relation to the mean, where a line touches."""
 
-FARTHEST, POINTS, NEWTON = 40.0, 160, 4
+FARTHEST, POINTS, NEWTON = 40.0, 80, 2
 """Of a curve: the largest price, the prices looked at, closer together near 0; and Newton steps to its shares."""
+
+SERIES = (1.0, 1.0, 2 / 3, 13 / 36, 23 / 135, 313 / 4320)
+"""What these steps begin with: Taylor coefficients of 1 / w in t, where ``w - ln w = 1 + t^2 / 2`` and w < 1."""
 
 BELOW, TRIES, CLOSE = 0.98, 6, 1e-9
 """The steepest line, as a share of one where the touching point is a maximum; how many others are tried; what f may
@@ -50,11 +54,25 @@ def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[
     shares, times : of each line, shape (n_classes,)
         ``share @ times`` is 1, nearly.
     """
-    found: list[Line] = []
-    for first in range(0, len(shares), TOGETHER):
-        some = slice(first, first + TOGETHER)
-        found += _together(shares[some], times[some])
-    return found
+    found: list[Line | None] = [
+        _at_equal(len(share), float(n.sum())) if share.min() == share.max() else None
+        for share, n in zip(shares, times, strict=True)
+    ]
+    others = [k for k, line in enumerate(found) if line is None]
+    for first in range(0, len(others), TOGETHER):
+        some = others[first : first + TOGETHER]
+        for k, line in zip(some, _together([shares[k] for k in some], [times[k] for k in some]), strict=True):
+            found[k] = line
+    return [line for line in found if line is not None]
+
+
+def _at_equal(n: int, q: float) -> Line | None:
+    """The steepest line at equal shares of q classes: it touches where one has ``1 - 1/q``, too (docs/theory.md)."""
+    if q <= 2.0:
+        return None
+    steep = (q - 1.0) * np.log(q - 1.0) / (q - 2.0)
+    tilt = -np.log(q) - 2.0 * steep / q
+    return Line(float(steep), np.full(n, tilt), float(-steep / q))
 
 
 def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[Line]:
@@ -95,37 +113,53 @@ def _lines(share: FloatArray, times: FloatArray, steep: FloatArray) -> tuple[Flo
     ``share`` and ``times``, shape (n_lines, n_classes), of which those without ``times`` are none.
     """
     price = FARTHEST * np.linspace(0.0, 1.0, POINTS) ** 2
-    double, half = 2.0 * steep[:, None, None], (0.5 * 2.0) * steep[:, None, None]
-    tilt = (np.log(share) - 2.0 * steep[:, None] * share)[:, :, None]
-    goal = tilt - price
-    u = np.log(share)[:, :, None] - price
-    s, step = np.empty_like(u), np.empty_like(u)  # in place: these arrays are most of the work
+    tilt = np.log(share) - 2.0 * steep[:, None] * share
+    # With w = 2 steep s: ln w - w is 1 + below less than its maximum, -1.
+    double = np.log(2.0 * steep)[:, None, None]
+    below = np.maximum(price - (tilt + 1.0)[:, :, None] - double, 0.0)
+    root = np.sqrt(2.0 * below)
+    w = np.full_like(root, SERIES[-1])  # in place: these arrays are most of the work
+    for coefficient in SERIES[-2::-1]:
+        w *= root
+        w += coefficient
+    below += 1.0
+    u = np.subtract(np.divide(1.0, w, out=w), below, out=root)
+    step = np.empty_like(u)
     for _ in range(NEWTON):
-        np.multiply(np.exp(u, out=s), double, out=s)
-        np.subtract(np.subtract(u, s, out=step), goal, out=step)
-        u -= np.divide(step, np.subtract(1.0, s, out=s), out=step)
-    np.exp(u, out=s)
-    value = np.multiply(s, half, out=goal)
+        np.exp(u, out=w)
+        np.add(np.subtract(u, w, out=step), below, out=step)
+        u -= np.divide(step, np.subtract(1.0, w, out=w), out=step)
+    u -= double
+    s = np.exp(u, out=w)
+    value = np.multiply(s, steep[:, None, None], out=below)
     value -= u
-    value += tilt
+    value += tilt[:, :, None]
     value *= s
-    weight = times[:, None, :]
-    rest = np.subtract(s, weight @ s, out=u)
-    rest += 1.0
-    np.maximum(rest, s, out=rest)
-    curve = np.multiply(rest, half, out=step)
-    curve -= np.log(rest, out=s)
-    curve += tilt
-    curve *= rest
-    curve -= value
-    curve += weight @ value
-    at = (times * value[:, :, 0]).sum(axis=1)
-    bend = np.diff(curve, 2, axis=2)
-    np.abs(bend, out=bend)
-    highest = np.maximum(bend[:, :, :-1], bend[:, :, 1:])
-    highest /= 8.0
-    highest += np.maximum(curve[:, :, 1:-2], curve[:, :, 2:-1])
-    # Where no class is large f is concave, and the touching point its maximum.
-    large = (double * rest[:, :, 2:-1] > 1.0) & (times[:, :, None] > 0)
-    above = highest.max(axis=(1, 2), initial=-np.inf, where=large) - at
-    return tilt[:, :, 0], at + np.maximum(above, 0.0), above
+    weight, line = times[:, None, :], np.arange(len(share))
+    whole = (weight @ value)[:, 0]
+    large = np.where(times > 0, tilt, -np.inf).argmax(axis=1)
+    rest = (weight @ s)[:, 0] - s[line, large]
+    above = _highest(1.0 - rest, whole - value[line, large], price, steep[:, None], tilt[line, large, None])
+    above -= whole[:, 0]
+    return tilt, whole[:, 0] + np.maximum(above, 0.0), above
+
+
+def _highest(
+    large: FloatArray, others: FloatArray, price: FloatArray, steep: FloatArray, tilt: FloatArray
+) -> FloatArray:
+    """The highest that f can be where a class has more than ``1 / (2 steep)``, at least what it comes near to.
+
+    ``large`` are shares of the class at each price, and ``others`` what all others then have, concave in it with the
+    slopes ``1 - price``. Between two prices they are below both tangents, and the class, convex there, below its chord.
+    """
+    low, high = np.maximum(large[:, :-1], 0.5 / steep), large[:, 1:]
+    first, second = 1.0 - price[:-1], 1.0 - price[1:]
+    from_low = others[:, :-1] + first * (low - large[:, :-1])
+    meet = low + (others[:, 1:] + second * (low - high) - from_low) / (first - second)
+    meet = np.clip(meet, low, high)
+    at_low, at_high = (a * (steep * a - np.log(a) + tilt) for a in (low, high))
+    chord = (at_high - at_low) / np.maximum(high - low, TINY)
+    between = np.maximum(chord + first, 0.0) * (meet - low)
+    found: FloatArray = np.maximum(at_low + from_low + between, at_high + others[:, 1:])
+    most: FloatArray = np.where(high > 0.5 / steep, found, -np.inf).max(axis=1)
+    return most

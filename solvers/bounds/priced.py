@@ -40,6 +40,7 @@ from maxent.solvers.bounds.interior_point import Iterate
 from maxent.solvers.bounds.prices import Lined, Prices, prices
 from maxent.solvers.bounds.problem import Curves, Problem
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
 
@@ -47,7 +48,7 @@ ROOM = 1e-6
 """Share of the room between its bounds that a mass keeps to each of them at the start."""
 
 MET = 1e-10
-"""Individuals, per individual, with which the start meets the equations."""
+"""Individuals, per individual, with which the start meets the equations: with 1e-6 some small optima are not proved."""
 
 COUNTS = 1e-4
 """Share of the entropy of a set that a line replaces where it is kept."""
@@ -93,10 +94,15 @@ class Touched:
 
 
 def between(
-    program: LiftedProgram, answer: FloatArray | None, shares: tuple[float, ...], clock: Clock
+    program: LiftedProgram,
+    answer: FloatArray | None,
+    shares: tuple[float, ...],
+    clock: Clock,
+    without: FloatArray | None = None,
 ) -> Touched | None:
-    """Points at shares of the way from an answer to the optimum without comparisons, or that optimum alone.
+    """Points at shares of the way from an answer to the optimum ``without`` comparisons, or that optimum alone.
 
+    It is looked for unless it is given as a point that meets the statements: wherever lines touch, the bound holds.
     None where sizes of branches are open, or aggregates are left without a definition.
     """
     if any((terms.size_var >= 0).any() for terms in program.terms):
@@ -105,12 +111,23 @@ def between(
     elimination = relaxed.elimination
     if np.isnan(elimination.shift).any():
         return None
-    free = minimise(relaxed.linear, tolerance=MET * float(relaxed.linear.total.sum()), clock=clock).masses
+    met = MET * float(relaxed.linear.total.sum())
+    free = None if without is None else without[: program.n_masses][elimination.free]
+    if free is None or _missed(relaxed.linear, free) > met:
+        free = minimise(relaxed.linear, tolerance=met, clock=clock).masses
     if answer is None:
         return Touched(relaxed, (elimination.point(free),), None, free)
     held = np.maximum(answer[: program.n_masses][elimination.free], 0.0)
     points = tuple(elimination.point((1.0 - share) * held + share * free) for share in shares)
     return Touched(relaxed, points, None, (held + free) / 2.0)
+
+
+def _missed(linear: LinearEntropy, masses: FloatArray) -> float:
+    """By how much masses miss the statements and the totals of their owners at most, individuals."""
+    value = linear.matrix @ masses
+    whole = np.bincount(linear.owner, masses, len(linear.total))
+    misses = np.concatenate([linear.lower - value, value - linear.upper, np.abs(whole - linear.total), -masses])
+    return float(misses.max(initial=0.0))
 
 
 def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Priced:

@@ -15,7 +15,7 @@ from scipy import sparse
 from maxent.models.arrays import FloatArray, IntArray, ranges
 
 SPARSELY: dict[str, Any] = {
-    "diag_pivot_thresh": 1e-8,
+    "diag_pivot_thresh": 1e-12,
     "relax": 1,
     "panel_size": 5,
     "options": {"SymmetricMode": True},

@@ -24,6 +24,8 @@ from maxent.solvers.dual.newton import minimise
 RIDGE = 1e-12
 """Added to the equations' products, which may be singular, as a share of their mean."""
 
+CLEARLY = 1e-6
+"""How far a bound is below an entropy that nothing has, nats per individual."""
 
 STEPS = 30
 """Newton steps towards a centre, at most."""
@@ -68,6 +70,8 @@ def ball(rows: Rows, linear: LinearEntropy, entropy: float, tolerance: float, cl
     centre, and their bound D(y), ``H(m) <= H(m) + y'(C m - l) = D(y) - D(m | centre)``.
     """
     found = minimise(linear, tolerance=tolerance, max_iterations=STEPS, clock=clock)
-    if not np.isfinite(found.bound) or (found.masses <= 0).any():
+    # Where there are no such masses a bound says so, whether there is a centre or not.
+    none = found.bound < entropy - CLEARLY * float(linear.total.sum())
+    if not np.isfinite(found.bound) or ((found.masses <= 0).any() and not none):
         return None
     return Ball(rows, found.masses, found.bound - entropy)

@@ -10,7 +10,7 @@ from scipy import sparse
 from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray
 
 STRAIGHT = 1e-4
 """Changes below this share of a sum are small: what an entropy bends is then that of a cubic."""
@@ -42,6 +42,18 @@ class Curved:
             value[some] = PHI[name].value(a[some], self.size[some])
             slope[some] = PHI[name].d_a(a[some], self.size[some])
         return self.const + self.coef @ value, (self.coef * slope) @ self.sums
+
+    def phi(self, a: FloatArray) -> FloatArray:
+        """The terms at some sums, 0 included, shape (..., n_terms)."""
+        value = {name: PHI[name].value(np.maximum(a, TINY), self.size) for name in ("entropy", "gini")}
+        found: FloatArray = np.where(self.entropy, value["entropy"], value["gini"])
+        return found
+
+    def slopes(self, a: FloatArray) -> FloatArray:
+        """The slopes of the terms at some sums, which are positive, shape (..., n_terms)."""
+        by_a = {name: PHI[name].d_a(a, self.size) for name in ("entropy", "gini")}
+        found: FloatArray = np.where(self.entropy, by_a["entropy"], by_a["gini"])
+        return found
 
     def bent(self, a: FloatArray, change: FloatArray) -> FloatArray:
         """What phi is above its tangent at a after a change, over the square of that: it falls with the change."""

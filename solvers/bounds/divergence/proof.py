@@ -23,7 +23,7 @@ f has to be as large only as Q asks for in each direction, so that rho is small:
 proof succeeds in large balls.
 
 All of it holds with other masses in the place of the answer, other multipliers, and with squares taken off Q: that is
-how `maxent.solvers.bounds.divergence.pieces` bounds the Lagrangian in a part of the ball.
+how `maxent.solvers.bounds.boxes` bounds the Lagrangian in a part of the ball.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ import numpy as np
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.bounds.divergence.answer import answer
-from maxent.solvers.bounds.divergence.ball import ball
-from maxent.solvers.bounds.divergence.region import Region
+from maxent.solvers.bounds.divergence.answer import Answer, answer
+from maxent.solvers.bounds.divergence.ball import Ball, ball
 from maxent.solvers.clock import Clock
 
 MET = 1e-12
@@ -73,64 +72,40 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     whole = ball(at.rows, at.rows.linear, at.entropy, MET * at.people, clock)
     if whole is None or clock.stop() is not None:
         return np.inf
-    region = Region.of_ball(at, replace(whole, radius=max(whole.radius, 0.0)))
-    return at.more if proved_there(region) else np.inf
+    return at.more if _proved(at, replace(whole, radius=max(whole.radius, 0.0))) else np.inf
 
 
-def proved_there(region: Region) -> bool:
-    """Whether no masses of a region that are feasible have more entropy than the answer, but for what it lacks."""
-    at = region.at
-    return share_left(region, at.masses, at.mu, np.zeros(len(region.directions))) is not None
-
-
-def bending(region: Region, masses: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Directions from some masses, orthonormal in the metric ``sum d^2 / masses``, and Q for multipliers there."""
-    at, curves = region.at, region.at.curves
-    across = at.across if masses is at.masses else at.rows.across(masses)
-    a, gamma = curves.a(masses), mu @ curves.coef
-    bent = gamma * curves.bent(a, np.where(gamma > 0, region.least, region.most) - a)
-    by_z = curves.sums @ across
-    return across, 2.0 * (by_z.T * bent) @ by_z
-
-
-def share_left(
-    region: Region, masses: FloatArray, mu: FloatArray, flat: FloatArray, shares: tuple[float, ...] = (0.0,)
-) -> float | None:
-    """The first of some shares of relative entropies that is left when the others make up for what comparisons bend.
-
-    These are to ``masses``, all over the region, for the multipliers ``mu`` of comparisons, shape (n_rows,). A square
-    ``flat / 2 (directions (m - masses))^2`` is taken off for each direction. None where no share is left.
-    """
-    across, form = bending(region, masses, mu)
-    by_direction = region.directions @ across
-    size, turned = np.linalg.eigh(form - (by_direction.T * flat) @ by_direction)
+def _proved(at: Answer, whole: Ball) -> bool:
+    """Whether no feasible masses of a ball have more entropy than the answer, but for what it lacks."""
+    curves, linear, n = at.curves, at.rows.linear, len(at.a)
+    gamma, far = at.mu @ curves.coef, whole.furthest(np.vstack([curves.sums, -curves.sums]), at.masses)
+    least = curves.shift + np.minimum(curves.sums, 0.0) @ linear.total[linear.owner] - at.a
+    bent = gamma * curves.bent(at.a, np.where(gamma > 0, np.maximum(least, -far[n:]), far[:n]))
+    by_z = curves.sums @ at.across
+    size, turned = np.linalg.eigh(2.0 * (by_z.T * bent) @ by_z)
     some = size > POSITIVE
-    if not some.any():
-        return shares[0]
-    functions = (across @ turned[:, some]) / masses[:, None]
-    return next((share for share in shares if _makes_up(region, masses, functions, size[some] / (1.0 - share))), None)
+    return not some.any() or _make_up(at, whole, (at.across @ turned[:, some]) / at.masses[:, None], size[some])
 
 
-def _makes_up(region: Region, masses: FloatArray, functions: FloatArray, size: FloatArray) -> bool:
-    """Whether relative entropies to masses are at least what bends by some sizes along some functions."""
-    linear = region.at.rows.linear
+def _make_up(at: Answer, whole: Ball, functions: FloatArray, size: FloatArray) -> bool:
+    """Whether relative entropies to the answer are at least what bends by some sizes along some functions."""
+    linear = at.rows.linear
     for b in BENT:
         if size[-1] > 1.0 / b:
             break
         k = np.maximum((1.0 - np.sqrt(1.0 - b * size)) / b, LEAST)
-        chosen = (functions * k) @ functions.T
         rho = np.zeros(len(linear.total))
-        np.maximum.at(rho, linear.owner, region.furthest(chosen) + chosen @ (region.at.masses - masses))
+        np.maximum.at(rho, linear.owner, whole.furthest((functions * k) @ functions.T, at.masses))
         if rho.max() > LARGE:
             continue
-        m = (functions.T * (masses * _bennett(rho)[linear.owner])) @ functions
+        m = (functions.T * (at.masses * bennett(rho)[linear.owner])) @ functions
         form = np.diag(size - 2.0 * k) + k[:, None] * m * k
         if np.linalg.eigvalsh(form)[-1] <= -CLEAR:
             return True
     return False
 
 
-def _bennett(rho: FloatArray) -> FloatArray:
+def bennett(rho: FloatArray) -> FloatArray:
     """``2 (e^rho - 1 - rho) / rho^2``."""
     x = np.maximum(rho, FLAT)
     found: FloatArray = 2.0 * (np.expm1(x) - x) / x**2

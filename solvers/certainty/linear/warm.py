@@ -10,6 +10,7 @@ from scipy import sparse
 from maxent.models.arrays import FloatArray
 from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.quiet_highs import quiet_highs
 
 DUAL, PRIMAL = 1, 4
 """Simplex methods of HiGHS, by their number in its option ``simplex_strategy``."""
@@ -45,15 +46,7 @@ class WarmProgram:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
         self._optimal = highspy.HighsModelStatus.kOptimal
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        settings: dict[str, bool | int | str] = {
-            "output_flag": False,
-            "solver": "simplex",
-            "presolve": "off",
-            "threads": 1,
-        }
-        for name, value in settings.items():
-            self._solver.setOptionValue(name, value)
+        self._solver = quiet_highs(solver="simplex", presolve="off")
         if clock.runs:
             self._solver.cbSimplexInterrupt += lambda event: event.interrupt(clock.stop() is not None)
         self._solver.passModel(lp)
@@ -87,5 +80,5 @@ class WarmProgram:
         prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._solver.getNumRow())
         if self._solver.getModelStatus() == self._optimal:
             return Vertex(np.array(solution.col_value), prices)
-        ray = self._solver.getDualRay()  # type: ignore[attr-defined]
+        ray = self._solver.getDualRay()
         return Vertex(None, -np.array(ray[2]) if ray[1] else prices)

@@ -1,0 +1,1 @@
+"""Branch and bound over boxes of sums, many boxes at a time."""
