@@ -103,12 +103,13 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     """The optimum of a program of linear rows by way of its face, and by how many individuals it misses them."""
+    from maxent.solvers.dual.overlapping.binding_rows import missed_by
     from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
 
     problem = relaxed.linear
 
     def kept(y: FloatArray, masses: FloatArray) -> None:
-        keep(relaxed.elimination.point(masses), y)
+        keep(relaxed.elimination.point(masses), y, float(missed_by(problem, masses).max(initial=0.0)))
 
     found = minimise_overlapping(problem, max(MET, CLOSED * float(problem.total.sum())), clock, kept)
     bound = found.bound + problem.rounding(found.multipliers)

@@ -164,14 +164,23 @@ class LinearEntropy:
             root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
             dense: FloatArray = root @ root.T
             return dense
-        shape = chosen.shape
-        weighted = sparse.csr_matrix((chosen.data * masses[chosen.indices], chosen.indices, chosen.indptr), shape)
-        pooled = weighted @ self.membership
-        per_owner = pooled.data / self._positive_total[pooled.indices]
-        shared = sparse.csr_matrix((per_owner, pooled.indices, pooled.indptr), pooled.shape)
-        product = weighted @ chosen.T - shared @ pooled.T
+        product = self.gram(masses, rows)
         dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
         return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
+
+    def gram(self, weight: FloatArray, rows: IntArray, of_owner: FloatArray | None = None) -> sparse.csr_matrix:
+        """``C (diag(w) - sum_o w_o w_o' / v_o) C'`` for some rows, weights w of the masses and v of the owners.
+
+        With the masses and the totals, which are the default, it is the Hessian.
+        """
+        of_owner = self._positive_total if of_owner is None else of_owner
+        chosen = self.matrix[rows]
+        shape = chosen.shape
+        weighted = sparse.csr_matrix((chosen.data * weight[chosen.indices], chosen.indices, chosen.indptr), shape)
+        pooled = weighted @ self.membership
+        per_owner = pooled.data / of_owner[pooled.indices]
+        shared = sparse.csr_matrix((per_owner, pooled.indices, pooled.indptr), pooled.shape)
+        return weighted @ chosen.T - shared @ pooled.T
 
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
         """``D(y)`` and ``m(y)``."""

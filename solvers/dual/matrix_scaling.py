@@ -33,8 +33,8 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.threads import one_thread
 
-SWEEPS = 200
-"""Times that all columns and rows are scaled before Newton's method takes over."""
+SWEEPS, FEW = 200, 3
+"""Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that."""
 
 CLOSE = 1e-10
 """Individuals by which the sum of a column may miss what it has to be."""
@@ -95,17 +95,18 @@ class Transport:
             point = in_time(options.clock, partial(minimise, problem, begin, CLOSE, clock=options.clock))
             if point is None:
                 break
-            log_v[columns] = point.multipliers
             steps += point.iterations
+            if point.residual <= off[columns].max():  # else it was stopped on a way around
+                log_v[columns] = point.multipliers
         return log_v, steps
 
     def _swept(self, clock: Clock) -> FloatArray:
         """The columns' factors after some sweeps of scaling rows and columns, shape (n_columns,)."""
         down, across = self.matrix, self.matrix.T.tocsr()
         v = self.size.copy()
-        for _ in range(SWEEPS):
+        for done in range(SWEEPS):
             sums = across @ (self.total / (down @ v))
-            if np.abs(v * sums - self.size).max() <= CLOSE or clock.stop() is not None:
+            if np.abs(v * sums - self.size).max() <= CLOSE or (done >= FEW and clock.stop() is not None):
                 break
             v = self.size / sums
         return v

@@ -27,6 +27,8 @@ from scipy import sparse
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.overlapping.interior_point import can_be_factored, masses_and_prices
+from maxent.solvers.dual.quiet_highs import quiet_highs
 from maxent.solvers.forecast import foretell
 
 PROVED = 1e-4
@@ -89,12 +91,22 @@ class Face:
         return best
 
 
-def find_face(problem: LinearEntropy, clock: Clock) -> Face | None:
-    """The smallest face that holds all feasible masses; None when there was no time, or nothing was proved."""
+def find_face(problem: LinearEntropy, clock: Clock, start: FloatArray | None = None) -> Face | None:
+    """The smallest face that holds all feasible masses; None when there was no time, or nothing was proved.
+
+    With ``start``, masses of shape (n,) to begin with, no equation may follow from others.
+    """
+    if start is not None and can_be_factored(problem):
+        found = masses_and_prices(problem, start, clock)
+        face = None if found is None else _proved(problem, *found)
+        if face is not None and face.complete:
+            return face
     found = _interior(problem, clock)
-    if found is None:
-        return None
-    masses, y = found
+    return None if found is None else _proved(problem, *found)
+
+
+def _proved(problem: LinearEntropy, masses: FloatArray, y: FloatArray) -> Face | None:
+    """What prices prove, where masses smaller than their slack are taken to vanish; None where it is nothing."""
     y = np.where(np.where(y > 0, np.isinf(problem.lower), np.isinf(problem.upper)), 0.0, y)
     z = problem.matrix.T @ y
     top = problem.largest(z)
@@ -103,8 +115,8 @@ def find_face(problem: LinearEntropy, clock: Clock) -> Face | None:
     if left < -rounding:
         return None  # the rows contradict each other
     left = max(left, 0.0) + rounding
-    vanishing = slack * PROVED >= left
-    tight = (np.abs(y) * PROVED >= left) & (problem.lower < problem.upper)
+    vanishing = (slack > 0) & (slack * PROVED >= left)
+    tight = (y != 0) & (np.abs(y) * PROVED >= left) & (problem.lower < problem.upper)
     doubtful = (masses < slack) & ~vanishing
     if doubtful.any() and not vanishing.any():
         return None  # as where the rows contradict each other
@@ -129,17 +141,7 @@ def _interior(problem: LinearEntropy, clock: Clock) -> tuple[FloatArray, FloatAr
     lp.row_upper_ = np.concatenate([problem.upper, problem.total[owners]])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    settings: dict[str, bool | int | str] = {
-        "output_flag": False,
-        "solver": "ipm",
-        "run_crossover": "off",
-        "presolve": "off",
-        "threads": 1,
-        "ipm_iteration_limit": ITERATIONS,
-    }
-    for name, value in settings.items():
-        solver.setOptionValue(name, value)
+    solver = quiet_highs(solver="ipm", run_crossover="off", presolve="off", ipm_iteration_limit=ITERATIONS)
     begin = time.perf_counter()
 
     def look(event: Any) -> None:

@@ -23,9 +23,10 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 CHUNK = 500
 """Rows that are looked at together."""
 
-MOST, SHARE = 5_000, 0.6
-"""Independent equations, at most, and as a share of all. Where there are more, finding them takes long, or nothing is
-gained: Newton's method is quicker with all rows of each class.
+MOST, SHARE, FEW = 5_000, 0.6, 2_500
+"""Independent equations, at most, and as a share of all if they are more than a few. Where there are more, finding them
+takes long, or nothing is gained: Newton's method is quicker with all rows of each class. A few are factored directly,
+and equations that imply others keep its last steps from the tolerance.
 """
 
 IMPLIED = 1e-9
@@ -108,7 +109,7 @@ def independent_rows(problem: LinearEntropy, clock: Clock) -> Independent | None
         if across is not None:
             grown[old:, :old] = across[:, chosen].T
         held, factor = np.concatenate([held, rows[chosen]]), grown
-        if len(held) > min(MOST, SHARE * len(asked)):
+        if len(held) > max(FEW, min(MOST, SHARE * len(asked))):
             return None
     if not len(held):
         return None

@@ -95,7 +95,7 @@ def minimise_overlapping(
     """`maxent.solvers.dual.newton.minimise` for a problem with many rows that overlap, or whose masses have to vanish.
 
     Limits of single masses, which mostly follow from sums, wait until an answer breaks them. ``keep`` is given
-    multipliers and masses on the way.
+    multipliers and masses on the way, nearer ones and others.
     """
     single = np.diff(problem.matrix.indptr) == 1
     single &= problem.lower < problem.upper
@@ -120,7 +120,7 @@ def minimise_overlapping(
     if told is not None:
         rows, start = rows[told.rows], told.multipliers(several, start)[told.rows]
         several = _of_rows(problem, rows)
-    face = find_face(several, clock)
+    face = find_face(several, clock, None if told is None else several.masses(start))
     if face is None:
         return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
     face = face.among(rows, len(single))
@@ -142,12 +142,7 @@ def _minimise_intervals(
     first = problem.masses(y)
     least = float(missed_by(problem, first).max(initial=0.0))
     keep(y, first)
-
-    def closer(y: FloatArray, masses: FloatArray) -> None:
-        if missed_by(problem, masses).max(initial=0.0) <= least:
-            keep(y, masses)
-
-    found = minimise_binding(problem, tolerance, clock, closer)
+    found = minimise_binding(problem, tolerance, clock, keep)
     masses, residual = (first, least) if least < found.residual else (found.masses, found.residual)
     return OverlappingAnswer(found.multipliers, found.bound, masses, residual, found.iterations)
 

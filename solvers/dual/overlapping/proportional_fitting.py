@@ -21,6 +21,9 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 LOOK = 256
 """Rows between looks at the clock."""
 
+BACK = 64
+"""Blocks that are tried for a row, from the last: those of the row's tree, and of some before."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
@@ -65,7 +68,8 @@ def _blocks(problem: LinearEntropy, clock: Clock) -> list[_Block]:
             return []
         masses = matrix.indices[start:stop]
         # The rows of a tree follow each other, so that the last block is the likeliest.
-        block = next((b for b in range(len(taken) - 1, -1, -1) if not taken[b][masses].any()), len(taken))
+        back = range(len(taken) - 1, max(len(taken) - BACK, 0) - 1, -1)
+        block = next((b for b in back if not taken[b][masses].any()), len(taken))
         if block == len(taken):
             taken.append(np.zeros(matrix.shape[1], bool))
         taken[block][masses] = True
