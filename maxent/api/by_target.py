@@ -11,7 +11,6 @@ from maxent.disclosure.group_shares import shares
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.summary import measure
 from maxent.evidence.baseline import baseline_of
-from maxent.evidence.truth import in_truth
 from maxent.models.arrays import FloatArray
 from maxent.models.of_target import of_target
 from maxent.models.tables.columns.product_classes import marginal, part_codes
@@ -41,7 +40,11 @@ def inferences(
         truth = None if case.truth is None else marginal(case.truth, target, i)
         alone = replace(program, release=of_target(program.release, i), linear=(), internal=(), likelihood=None)
         shared = shares(program, masses, own, error, part=i)
-        held = None if truth is None else in_truth(alone, marginal(masses, target, i), own, truth)
+        held = None
+        if truth is not None:
+            from maxent.evidence.truth import in_truth
+
+            held = in_truth(alone, marginal(masses, target, i), own, truth)
         disclosure = measure(
             own,
             program.table.counts,

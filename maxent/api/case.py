@@ -15,12 +15,10 @@ from maxent.constraints.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.files.addresses import Address, located
-from maxent.models.formats.published_records import PublishedRecords, read_published
 from maxent.models.formats.release_reader import Records
 from maxent.models.looking import Check, unchecked
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.successive.releases import Joined, join_releases
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
@@ -28,7 +26,9 @@ from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
     from maxent.evidence.control_people import Controls
+    from maxent.models.formats.published_records import PublishedRecords
     from maxent.models.successive.people import People
+    from maxent.models.successive.releases import Joined
 
 Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
 """A release, or several about overlapping people."""
@@ -235,6 +235,7 @@ class Tables:
             expected = "the adversary's table, which says what the records are of"
             raise invalid("options", ARGUMENT, "qi", expected, "none")
         from maxent.constraints.records import records_release
+        from maxent.models.formats.published_records import read_published
 
         reader = reader_of(self.reading)
         records, people = read_published(published, qi, target=target, count=self.count, reader=reader)
@@ -318,6 +319,8 @@ def read_case(published: Published, tables: Tables, target: str | None = None, *
 
 def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
     """Several releases as one, before it is known who is in which of them."""
+    from maxent.models.successive.releases import join_releases
+
     if not published:
         raise invalid("options", ARGUMENT, "release", "at least one release", "none")
     opened = [open_published(each, reader) for each in published]

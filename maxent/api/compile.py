@@ -89,6 +89,8 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     ------
     NoAnswerInTime
         When time is up before that is known without which there is no answer; it says how far this came.
+    KeyboardInterrupt
+        When somebody has asked to stop before.
     """
     watch = Watch(clock, "nobody was placed yet")
 
@@ -103,6 +105,8 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
         program = in_time(clock, compiled, LAST)
         if program is not None:
             return program
+    if clock.stop() is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
     raise NoAnswerInTime(clock.limit or 0.0, watch.far)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress
     from maxent.models.reading import Noticed
+    from maxent.solvers.clock import Clock
 
 DONE, UNRELIABLE, WRONG, BEYOND, UNKNOWN = 0, 1, 2, 3, 4
 """Exit statuses; the last two are of enforced limits, one that is not kept, and one that cannot be judged."""
@@ -56,3 +57,18 @@ def progress(first: str = "reading and compiling") -> Iterator[Progress | None]:
             bars.update(task, description=printable(text)[:LONGEST], completed=done, total=total or None)
 
         yield told
+
+
+@contextmanager
+def finishing(status: str) -> Iterator[Clock]:
+    """Report a result that is there in spite of Ctrl-C, which the clock hears of; the second one ends the command.
+
+    Of a result with the status ``interrupted`` the first one was pressed before.
+    """
+    from maxent.solvers.clock import Clock
+
+    clock = Clock()
+    if status == "interrupted":
+        clock.interrupt()
+    with clock.listening():
+        yield clock

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.evidence.baseline import Baseline
-from maxent.evidence.two_groups import Control
 from maxent.models.arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from maxent.evidence.two_groups import Control
 
 TOLERANCE = 1e-6
 """By how much computed probabilities may be off, unless more was allowed when they were computed.

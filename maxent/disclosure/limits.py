@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from textwrap import wrap
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from maxent.disclosure.mend import Mend
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 from maxent.models.text.display import WIDTH, Display, Shown
 from maxent.models.text.hints import close_to
+
+if TYPE_CHECKING:
+    from maxent.disclosure.mend import Mend
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,11 @@ from maxent.disclosure.divergence import DivergenceSummary, divergence_summary, 
 from maxent.disclosure.measures import AlphaK, Gain, conditional_entropy, gain_over_prior
 from maxent.disclosure.registry import MEASURES, Number, estimated
 from maxent.evidence.baseline import Baseline
-from maxent.evidence.two_groups import Control
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
+
+if TYPE_CHECKING:
+    from maxent.evidence.two_groups import Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,21 @@ from maxent.constraints.program import Contradiction
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits
-from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import audited
 from maxent.evidence.baseline import Baseline
-from maxent.evidence.leakage import Leakage
-from maxent.evidence.sensitive import Sensitive
-from maxent.evidence.truth import InTruth
-from maxent.evidence.two_groups import Control
-from maxent.evidence.wp216 import Risks
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
-from maxent.results.proof import Proof
 from maxent.solvers.solve.attempt import PROVED
 from maxent.solvers.solve.driver import Outcome
+
+if TYPE_CHECKING:
+    from maxent.disclosure.mend import Mend
+    from maxent.evidence.leakage import Leakage
+    from maxent.evidence.sensitive import Sensitive
+    from maxent.evidence.truth import InTruth
+    from maxent.evidence.two_groups import Control
+    from maxent.evidence.wp216 import Risks
+    from maxent.results.proof import Proof
 
 
 @dataclass(frozen=True, eq=False)

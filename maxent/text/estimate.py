@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
-from maxent.evidence.wp216 import TITLES
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
@@ -194,6 +193,8 @@ def evidence_lines(row: Mapping[str, Any]) -> list[str]:
     if "control" in row:
         lines.append(f"the same guesses are right for {_beside(row['control'], 'of the people in the data and for')}")
     if "wp216" in row:
+        from maxent.evidence.wp216 import TITLES
+
         named = (f"{TITLES[key].lower()} {_risk(risk)}" for key, risk in row["wp216"].items())
         lines.append(f"WP216: {'; '.join(named)}")
     if "sensitive" in row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.files.json_text import as_json_text
@@ -30,14 +30,18 @@ def print_styled(lines: Iterable[tuple[str, str]]) -> None:
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> None:
     """Print a table, as wide as a terminal is; ``right`` says which columns are flushed right."""
+    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
+    if not sys.stdout.isatty() and all(_is_plain(cell) for row in cells for cell in row):
+        print_lines(_aligned(cells, right))
+        return
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name, flushed in zip(header, right, strict=True):
-        table.add_column(Text(printable(name)), justify="right" if flushed else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    for name, flushed in zip(cells[0], right, strict=True):
+        table.add_column(Text(name), justify="right" if flushed else "left", overflow="fold")
+    for row in cells[1:]:
+        table.add_row(*map(Text, row))
     out = _console()
     if out.is_terminal:
         out.print(table)
@@ -45,6 +49,19 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Seq
     with out.capture() as captured:
         out.print(table)
     print_lines(line.rstrip() for line in captured.get().splitlines())
+
+
+def _is_plain(cell: str) -> bool:
+    """Whether a cell is as wide as it has characters: a table of such does not need Rich, which takes long to load."""
+    return cell.isascii() and cell != "" and cell == cell.strip()
+
+
+def _aligned(cells: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """The rows of a table as lines, as Rich has them."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        parts = zip(row, widths, right, strict=True)
+        yield "  ".join(cell.rjust(width) if flushed else cell.ljust(width) for cell, width, flushed in parts).rstrip()
 
 
 def print_json(value: object) -> None:

@@ -110,9 +110,9 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
         expected = "any, as the releases do not have their attributes in one order"
         raise invalid("options", ARGUMENT, "ties", expected, how.ties)
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    program = replace(compile_in_time(case, known, clock), ties=how.ties)
-    compiled = time.perf_counter()
     with clock.listening() if interruptible else nullcontext():
+        program = replace(compile_in_time(case, known, clock), ties=how.ties)
+        compiled = time.perf_counter()
         proved = prove(program, how.last, clock)
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}

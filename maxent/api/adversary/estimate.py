@@ -205,8 +205,8 @@ def estimate(
         Prove what is certain over all data consistent with the release, too, up to this ``level`` of `maxent.bounds`,
         such as ``auto``: ``.proof`` and the keys ``certain_proved`` and ``bounds`` of the summary.
     interruptible : bool
-        Whether Ctrl-C while solving returns the best answer so far, with the status ``interrupted``; a second one, and
-        otherwise the first, raises KeyboardInterrupt.
+        Whether Ctrl-C while compiling or solving returns the best answer so far, with the status
+        ``interrupted``; a second one, and otherwise the first, raises KeyboardInterrupt.
     progress : callable, optional
         Told ``(what, done, total)`` while solving.
     target : str, optional
@@ -262,7 +262,9 @@ def estimate_case(
         For knowledge that the release does not give.
     """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    program = compile_in_time(case, known, clock)
+    listening = clock.listening if interruptible else nullcontext
+    with listening():
+        program = compile_in_time(case, known, clock)
     compiled = time.perf_counter()
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
@@ -277,7 +279,7 @@ def estimate_case(
             cluster=cluster,
             clock=clock,
         )
-        with clock.listening() if interruptible else nullcontext():
+        with listening():
             means: list[Mixture | None] = []
 
             def average(found: Outcome) -> None:
@@ -290,29 +292,30 @@ def estimate_case(
             mean = means[0] if means else None
             solved = time.perf_counter()
             proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
-    masses = outcome.masses if mean is None else mean.masses
-    posterior = program.posterior(masses)
-    error = max(how.tolerance, TOLERANCE)
-    found = measured(case, program, masses, posterior, known.confidence, top=how.top, error=error)
-    disclosure = found.pop("disclosure")
-    if mean is not None:
-        disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
-    result = Estimate(
-        program=program,
-        outcome=outcome,
-        probabilities=posterior,
-        disclosure=disclosure,
-        backend=_used(outcome) if how.backend == "auto" else how.solver.name,
-        tolerance=how.tolerance,
-        seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
-        noticed=case.noticed,
-        optima=1 if mean is None else mean.optima,
-        targets=inferences(case, program, masses, posterior, top=how.top, error=error),
-        proof=proof,
-        attacks=partial(_attacks, case, known.rounding),
-        mended=mending(case, known, how, found["baseline"].base_rate),
-        **found,
-    )
+            # An answer that is there is not lost to Ctrl-C while it is measured.
+            masses = outcome.masses if mean is None else mean.masses
+            posterior = program.posterior(masses)
+            error = max(how.tolerance, TOLERANCE)
+            found = measured(case, program, masses, posterior, known.confidence, top=how.top, error=error)
+            disclosure = found.pop("disclosure")
+            if mean is not None:
+                disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
+            result = Estimate(
+                program=program,
+                outcome=outcome,
+                probabilities=posterior,
+                disclosure=disclosure,
+                backend=_used(outcome) if how.backend == "auto" else how.solver.name,
+                tolerance=how.tolerance,
+                seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
+                noticed=case.noticed,
+                optima=1 if mean is None else mean.optima,
+                targets=inferences(case, program, masses, posterior, top=how.top, error=error),
+                proof=proof,
+                attacks=partial(_attacks, case, known.rounding),
+                mended=mending(case, known, how, found["baseline"].base_rate),
+                **found,
+            )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result

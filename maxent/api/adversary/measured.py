@@ -9,11 +9,7 @@ from maxent.constraints.program import Program
 from maxent.disclosure.group_shares import shares
 from maxent.disclosure.summary import measure
 from maxent.evidence.baseline import baseline_of
-from maxent.evidence.control import compared, hits
 from maxent.evidence.leakage import channel_of, leakage, min_capacity
-from maxent.evidence.sensitive import sensitive_of
-from maxent.evidence.truth import in_truth, predicted_classes
-from maxent.evidence.wp216 import risks
 from maxent.models.arrays import FloatArray
 
 
@@ -44,7 +40,11 @@ def measured(
     """
     counts, truth = program.table.counts, case.truth
     shared = shares(program, masses, posterior, error)
-    held = None if truth is None else in_truth(program, masses, posterior, truth)
+    held = None
+    if truth is not None:
+        from maxent.evidence.truth import in_truth
+
+        held = in_truth(program, masses, posterior, truth)
     baseline = baseline_of(
         program.n_classes,
         program.table.individuals,
@@ -55,6 +55,8 @@ def measured(
     )
     control = None
     if truth is not None and case.controls is not None:
+        from maxent.evidence.control import compared
+
         control = compared(program, masses, posterior, truth, case.controls, confidence)
     disclosure = measure(
         posterior,
@@ -71,12 +73,18 @@ def measured(
     )
     found: dict[str, Any] = {"disclosure": disclosure, "baseline": baseline, "held": held, "control": control}
     if truth is not None:
+        from maxent.evidence.control import hits
+        from maxent.evidence.truth import predicted_classes
+        from maxent.evidence.wp216 import risks
+
         right = hits(posterior, predicted_classes(program, masses), truth).sum() / truth.sum()
         found["wp216"] = risks(program, float(right), case.controls, control, confidence)
     found["min_capacity"] = min_capacity(channel_of(posterior, counts)[1])
     if case.gain is not None:
         found["leakage"] = leakage(case.gain, posterior, counts, truth)
     if case.sensitive:
+        from maxent.evidence.sensitive import sensitive_of
+
         compare_with = (case.controls, confidence)
         alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
         found["sensitive"] = alone

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.api.case import Case
 from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
 from maxent.models.defenses.certainty import CERTAIN
-from maxent.models.defenses.optimal import limits as optimal
-from maxent.models.defenses.optimal.subtree import Searched, optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Release
-from maxent.models.trees.predict import tested_attributes
 from maxent.models.trees.restate import counts_reader
+
+if TYPE_CHECKING:  # the search is loaded where it is asked for
+    from maxent.models.defenses.optimal import limits as optimal
+    from maxent.models.defenses.optimal.subtree import Searched
 
 SURE = CERTAIN - 2e-6
 """The largest share of a class of which nobody's class counts as certain, with the error of computing it."""
@@ -42,6 +43,8 @@ def mended(
     reason = next(_reasons(case, limits), "")
     if reason:
         return Mend(reason)
+    from maxent.models.defenses.optimal.subtree import optimal_subtree
+
     release = case.release
     if base_rate is None:  # attacks do not look for it
         base_rate = _most_frequent(release)
@@ -58,6 +61,8 @@ def mended(
 
 def _reasons(case: Case, limits: Limits) -> Iterator[str]:
     """Why the search cannot be asked."""
+    from maxent.models.trees.predict import tested_attributes
+
     release = case.release
     if case.table is None:
         yield "without the adversary's table it is not known what a subtree discloses"
@@ -92,6 +97,8 @@ def _most_frequent(release: Release) -> float:
 
 def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.Limits:
     """The limits as the search has them."""
+    from maxent.models.defenses.optimal import limits as optimal
+
     posterior, certain, sensitive = limits.max_posterior, limits.max_certain, None
     if case.sensitive:
         classes = case.release.target.classes

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
 from maxent.constraints.program import TIES, Program, Ties
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_one_of
-from maxent.results.proof import Proof
-from maxent.solvers.certainty.levels import last_level, level_names
-from maxent.solvers.certainty.prove import prove
 from maxent.solvers.clock import Clock
+
+if TYPE_CHECKING:
+    from maxent.results.proof import Proof
 
 AUTO = "auto"
 """All levels that can be asked here."""
@@ -58,6 +59,8 @@ def check_level(name: str, level: object) -> None:
 
 
 def _wrong_level(name: str, level: object) -> list[Problem]:
+    from maxent.solvers.certainty.levels import level_names
+
     levels = (*level_names(), AUTO)
     if is_one_of(level, levels):
         return []
@@ -65,11 +68,16 @@ def _wrong_level(name: str, level: object) -> list[Problem]:
 
 
 def _last(level: str) -> str:
+    from maxent.solvers.certainty.levels import last_level
+
     return last_level() if level == AUTO else level
 
 
 def proof_of(program: Program, level: str, clock: Clock) -> Proof:
     """What is proved of a program, in the time that is left."""
+    from maxent.results.proof import Proof
+    from maxent.solvers.certainty.prove import prove
+
     begin = time.perf_counter()
     proved = prove(program, _last(level), clock)
     return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})

@@ -169,13 +169,18 @@ def _reason(result: Estimate) -> str:
 
 
 def processor_seconds() -> float:
-    """Processor time, user and system, of this process and of those it has waited for."""
+    """Processor time, user and system. It counts this process, ended children and kept solver processes."""
+    from maxent.solvers.apart import seconds_spent
+
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(of.ru_utime + of.ru_stime for of in used)
+    return sum(of.ru_utime + of.ru_stime for of in used) + seconds_spent()
 
 
 def peak_memory() -> float:
-    """The largest resident memory, 2^20 bytes, of this process or of one that it has waited for."""
+    """The largest resident memory, 2^20 bytes, of this process or of one that it has started; they are ended."""
+    from maxent.solvers.apart import end_all
+
+    end_all()
     own = high_water("self")
     if own is None:
         own = _megabytes(resource.RUSAGE_SELF)

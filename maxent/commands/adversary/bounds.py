@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line import part_options as parts
-from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Files, Who, split_files
 from maxent.results.reliability import not_reliable
@@ -102,17 +102,18 @@ def _run(
         found = _in_parts(trees, tables, {**options, "witness": witness is not None}, work, work.where(output, inputs))
     else:
         found = _whole(trees, tables, {**options, "witness": witness is not None})
-    tell_noticed(found.noticed)
-    if output is not None and not in_parts:
-        found.save(output, csv_literal=csv_literal)
-    if witness is not None and found.witness is not None:
-        from maxent.results.witnesses import save_witness
+    with finishing(found.status):
+        tell_noticed(found.noticed)
+        if output is not None and not in_parts:
+            found.save(output, csv_literal=csv_literal)
+        if witness is not None and found.witness is not None:
+            from maxent.results.witnesses import save_witness
 
-        save_witness(found.program, found.witness, witness, csv_literal=csv_literal)
-    if as_json:
-        print_json(found.summary)
-    else:
-        print_bounds(found)
+            save_witness(found.program, found.witness, witness, csv_literal=csv_literal)
+        if as_json:
+            print_json(found.summary)
+        else:
+            print_bounds(found)
     if found.reliable:
         if found.unwitnessed is None:
             return DONE

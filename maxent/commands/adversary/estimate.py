@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line import part_options as parts
-from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Files, Who, named, split_files
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
+    from maxent.disclosure.limits import Limits
+    from maxent.disclosure.mend import Mend
     from maxent.results.estimate import Estimate
+    from maxent.solvers.clock import Clock
 
 EXAMPLES = (
     "maxent estimate tree.json qi.csv",
@@ -109,27 +113,38 @@ def _run(
     read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
     report.begin([*read, *opt.named_inputs(options)])
     result, row = _estimated(trees, tables, options, attacked=limits.stated or asked.report is not None)
-    tell_noticed(result.noticed)
-    verdict = judge_rows(limits, [row]).mended([result.mended])
-    if report.each is not None:
-        report.each(result, row)
-    if kind is not None and output is not None:
-        from maxent.plotting.estimates import save_estimate_plot
+    with finishing(result.outcome.status) as clock:
+        tell_noticed(result.noticed)
+        verdict = judge_rows(limits, [row]).mended([_unless_interrupted(result.mended, clock)])
+        if report.each is not None:
+            report.each(result, row)
+        if kind is not None and output is not None:
+            from maxent.plotting.estimates import save_estimate_plot
 
-        save_estimate_plot(result, output, kind)
-    elif output is not None:
-        result.save(output, csv_literal=csv_literal)
-    report.write(verdict)
-    if as_json:  # after all files: where one cannot be written, the object on standard output says that
-        print_json({**result.summary, **verdict.summary})
-    else:
-        print_estimate(result)
-        print_lines(verdict.lines())
+            save_estimate_plot(result, output, kind)
+        elif output is not None:
+            result.save(output, csv_literal=csv_literal)
+        report.write(verdict)
+        if as_json:  # after all files: where one cannot be written, the object on standard output says that
+            print_json({**result.summary, **verdict.summary})
+        else:
+            print_estimate(result)
+            print_lines(verdict.lines())
     status = asked.status(verdict)
     if result.reliable:
         return status
     tell(not_reliable(result.outcome.status))
     return UNRELIABLE
+
+
+def _unless_interrupted(search: Callable[[Limits], Mend] | None, clock: Clock) -> Callable[[Limits], Mend] | None:
+    """The search for what would pass, which ends when somebody does not wait for it."""
+    if search is None:
+        return None
+    from maxent.disclosure.mend import Mend
+    from maxent.solvers.clock import in_time
+
+    return lambda limits: in_time(clock, lambda: search(limits)) or Mend("the search for a subtree was interrupted")
 
 
 def _level(bounds: bool, level: opt.LevelName | None) -> str | None:
@@ -180,6 +195,7 @@ def _estimated(
         from maxent.disclosure.registry import audited
 
         # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-        attacks = audit_case(case, rounding=options["rounding"]).summary
+        with finishing(result.outcome.status):
+            attacks = audit_case(case, rounding=options["rounding"]).summary
         row |= audited(attacks) | target_rows(result, attacks) | sensitive_rows(result, attacks)
     return result, row

@@ -10,7 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.parsing import one_or_several, split_names
-from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
 
@@ -136,18 +136,21 @@ def _run(
     with progress() as told, hearing(_tell_ahead):
         how = (known, solving, limits, call, True, told)
         found = review_subject(subjects[0], *how) if len(subjects) == 1 else review_several(subjects, *how)
-    tell_noticed(found.noticed)
-    verdict = found.verdict()
-    if asked.report is not None and found.solved:
-        found.report(asked.report, **asked.texts)
-    if output is not None:
-        found.save(output, csv_literal=csv_literal)
-    if as_json:  # after all files: where one cannot be written, the object on standard output says that
-        print_json(found.summary)
-    elif isinstance(found, SeveralReviews):
-        print_several(found)
-    else:
-        print_review(found)
+    reviews = found.reviews.values() if isinstance(found, SeveralReviews) else [found]
+    statuses = {review.estimate.outcome.status for review in reviews if review.estimate is not None}
+    with finishing("interrupted" if "interrupted" in statuses else ""):
+        tell_noticed(found.noticed)
+        verdict = found.verdict()
+        if asked.report is not None and found.solved:
+            found.report(asked.report, **asked.texts)
+        if output is not None:
+            found.save(output, csv_literal=csv_literal)
+        if as_json:  # after all files: where one cannot be written, the object on standard output says that
+            print_json(found.summary)
+        elif isinstance(found, SeveralReviews):
+            print_several(found)
+        else:
+            print_review(found)
     if asked.report is not None and not found.solved:
         tell("no report is written: there is no estimate")
     status = asked.status(verdict)
