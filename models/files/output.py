@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -218,6 +217,8 @@ def write_text(path: Path, text: str, *, public: bool = False) -> None:
 @contextmanager
 def _temporary(folder: str, mode: int) -> Iterator[str]:
     """A new file, which is no longer there at the end; locked, so that others do not take it for a leftover."""
+    import secrets  # loads OpenSSL
+
     while True:
         path = os.path.join(folder, f".maxent-{secrets.token_hex(8)}.tmp")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.parse_answers import rounding_of
+from maxent.models.formats.maxent_json.published.parse_release import UNREAD
 from maxent.models.release_content import Content, Node
 from maxent.models.rounding.rounded import Rounded
 from maxent.models.sparse_counts import positive_counts, total_count
@@ -22,7 +23,10 @@ from maxent.models.trees.printed_rates import decimals
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Context of the statements of nodes: the classes, the way records were counted, the meaning of labels."""
+    """Context of the statements of nodes: the classes, the way records were counted, the meaning of labels.
+
+    What the document states wrongly is `UNREAD`: then numbers may be whatever it could explain.
+    """
 
     classes: tuple[str, ...]
     sampled: bool
@@ -46,7 +50,12 @@ class Publication:
     @property
     def suppressed(self) -> bool:
         """Whether a published 0 may stand for records (below 1 there are none)."""
-        return self.suppressed_below > 1
+        return self.suppressed_below > 1 or self.suppressed_below == UNREAD
+
+    @property
+    def same_records(self) -> bool:
+        """Whether the counts of a node, its n and its rates are of the same records, all of them."""
+        return not self.suppressed and (not self.sampled or self.resampled is not None)
 
 
 _UNROUNDED = ("error_rate", "rates", "distinct", "value", "hessian", "mean", "variance")
@@ -130,7 +139,7 @@ def _check_rate(problems: list[Problem], place: str, node: Node, publication: Pu
         return
     counts = node.counts or {}
     total = total_count(counts)
-    if total and not publication.suppressed and not publication.sampled:
+    if total and publication.same_records:
         share = 1 - counts[node.label or ""] / total
         if abs(share - rate) > allowed:
             expected = f"the share of counts that are not {show(node.label)}, {share:.6g}"
@@ -142,7 +151,7 @@ def _check_class_rates(
 ) -> None:
     """Note shares of classes that other statements about a node cannot have, within the rounding of their digits."""
     unit = 2 * rounding_of(rates.values()) / len(rates)
-    exact = not publication.suppressed and not publication.sampled
+    exact = publication.same_records
     total = 0 if node.counts is None else total_count(node.counts)
     if node.n == 0 and exact:
         problems.append(Problem(place, "rates", "no rates of a node without records", "n 0"))
@@ -289,7 +298,7 @@ def check_roots(problems: list[Problem], roots: Sequence[tuple[str, Tally, bool]
     ``roots`` has, per tree, the place of its root, its tally and whether the tree is whole (no leaf removed;
     a root's numbers may be from before or from after a removal).
     """
-    if publication.resampled is not None:
+    if publication.resampled not in (None, UNREAD):
         for place, tally, whole in roots:
             if whole and tally.n_exact and tally.n != publication.resampled:
                 expected = f"as many draws as release.resampled says, {publication.resampled}"

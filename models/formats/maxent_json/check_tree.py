@@ -18,6 +18,7 @@ from maxent.models.formats.maxent_json.check_counts import (
 from maxent.models.formats.maxent_json.parse import parse, parse_head, parse_tree
 from maxent.models.formats.maxent_json.parse_answers import answer_problems, has_several, rule_problems, score_problems
 from maxent.models.formats.maxent_json.parse_target import moment_problems
+from maxent.models.formats.maxent_json.published.parse_release import UNREAD
 from maxent.models.formats.maxent_json.published.rounded_numbers import note_disagreements
 from maxent.models.release_content import Attribute, Content, Node, Tree
 from maxent.models.text.arguments import show
@@ -114,6 +115,8 @@ def _check_nodes(
     layout = check_structure(problems, tree.nodes, places)
     check_branches(problems, tree.nodes, places, layout.children, attributes)
     if publication.rounded is not None:
+        if publication.rounded.base == UNREAD:
+            return []
         note_disagreements(problems, tree.nodes, places, layout.children, layout.order, publication)
         return []
     tally = check_sums(problems, tree.nodes, places, layout.children, layout.order, publication)

@@ -84,8 +84,8 @@ def sound_answers(release: Content, nodes: Columns) -> bool:
 
 def _agree_within(said: Statements, publication: Publication) -> bool:
     """Whether the statements about each node agree with each other."""
-    hidden, sampled = publication.suppressed, publication.sampled
-    if hidden and not sampled and (said.count < publication.suppressed_below).any():
+    hidden = publication.suppressed
+    if hidden and not publication.sampled and (said.count < publication.suppressed_below).any():
         return False
     total, both = said.total, said.counted & (said.n != NOTHING)
     if (both & ((total > said.n) | ((total < said.n) & (not hidden)))).any():
@@ -106,7 +106,7 @@ def _agree_within(said: Statements, publication: Publication) -> bool:
     beyond = np.maximum(rate - highest, 0.0) > _SURE
     if beyond.any() and (rate[beyond] > highest + _allowed(rate[beyond])).any():
         return False
-    if hidden or sampled:
+    if not publication.same_records:
         return True
     rows = np.flatnonzero(~np.isnan(rate) & (total > 0))
     off = np.abs((1 - hits[rows] / total[rows]) - rate[rows])
