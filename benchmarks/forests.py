@@ -55,6 +55,7 @@ FORESTS = {
     "bounded": Forest(100, 8, "income", "intervals"),
     "likely": Forest(10, 6, "income", "likelihood"),
     "default": Forest(100, 8, "income", "likelihood"),
+    "whole": Forest(100, None, "income", "intervals"),
     "full": Forest(100, None, "income", "likelihood"),
 }
 

@@ -121,7 +121,7 @@ MENDS = {
             "test_maxent/test_killed.py::test_a_sweep_that_is_asked_to_end_leaves_no_records",
             "test_maxent/test_killed.py::test_a_sweep_that_was_killed_leaves_them_to_the_next_run_of_anything",
             "test_models/test_output.py::test_what_a_killed_process_left_is_removed_by_the_next",
-            "test_maxent/test_sweep.py::test_a_lock_that_is_a_link_is_refused",
+            "test_maxent/test_sweep_resumed.py::test_a_lock_that_is_a_link_is_refused",
             "test_models/test_output.py::test_a_file_that_is_replaced_keeps_its_permissions",
         ),
     ),

@@ -7,6 +7,8 @@ import os
 import numpy as np
 import pandas as pd
 
+from maxent.studies.points import TIMES
+
 PEOPLE = 90
 
 STUDY = """
@@ -50,3 +52,8 @@ def write_study(folder, text):
     path = folder / "study.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def same(frame):
+    """What does not differ from run to run."""
+    return frame.drop(columns=list(TIMES))

@@ -90,6 +90,20 @@ def test_four_classes(seed):
     assert check(canonical, people, renamed_answer(release, people, "newton", 0)) == 1
 
 
+def test_a_part_of_medium_size():
+    """Newton's method alone ends within 3e-11 nats of the largest entropy, which leaves probabilities 7e-6 to move."""
+    rng, names = np.random.default_rng(6), list("ABC")
+    frame = pd.DataFrame({name: rng.integers(0, 4, 150).astype(str) for name in names})
+    score = frame["A"].astype(int) + 2 * frame["B"].astype(int)
+    known, noise = score * (rng.random(150) < 0.5), rng.integers(0, 10, 150) * (rng.random(150) < 0.8)
+    frame["X"] = np.array(list("abcdefghij"))[(known + noise) % 10]
+    release = id3(frame, target="X", qi=names, impurity="entropy", publish="rates", min_samples_split=30)
+    people = frame[names]
+    canonical = maxent.estimate(release, people)
+    assert canonical.outcome.parts == 1
+    assert check(canonical, people, renamed_answer(release, people, "newton", 1)) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("impurity", ["gini", "entropy"])
 def test_contested(backend, impurity):

@@ -21,7 +21,7 @@ from maxent.constraints.kinds.boosting.class_weights import LeafSum, number_of_c
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
 from maxent.constraints.program import Linear
 from maxent.constraints.residuals import Evaluator
-from maxent.constraints.symmetry.exchangeable import exchangeable
+from maxent.constraints.symmetry.exchangeable import Exchangeable
 from maxent.formulas.latex import latex_document
 from maxent.models.errors import InvalidInput, Origin
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
@@ -159,7 +159,7 @@ def test_classes_with_other_coefficients_are_not_exchangeable() -> None:
     inside = len(program.regions[0])
     for weights, blocks in ((same[:inside], [0, 0]), (same[:inside] * [1.0, 2.0], [0, 1])):
         some = replace(program, linear=(replace(both, weights=weights),))
-        assert exchangeable(some, np.arange(1)).tolist() == blocks
+        assert Exchangeable(some).blocks(np.arange(1)).tolist() == blocks
 
 
 def test_weighted_sums_have_a_formula() -> None:

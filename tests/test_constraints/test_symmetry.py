@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -17,8 +18,9 @@ from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.program import Likelihood
 from maxent.constraints.residuals import Evaluator
 from maxent.constraints.symmetry import mixture
-from maxent.constraints.symmetry.exchangeable import exchangeable
+from maxent.constraints.symmetry.exchangeable import Exchangeable
 from maxent.constraints.symmetry.orbit_bounds import breakable
+from maxent.constraints.symmetry.permuted import Permuted, few_rows
 from maxent.constraints.symmetry.pieces import Pieces
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.formats.maxent_json.read import parse_release
@@ -27,6 +29,13 @@ from maxent.solvers.solve.averaged import averaged
 from maxent.text.estimate import summary_lines
 
 PEOPLE = pd.DataFrame({"A": list("000111222")})
+
+
+@cache
+def estimated(seed: int, single_optimum: bool = False):
+    """A tree that is grown, who its people are, and the estimate, which is the same for many tests."""
+    release, people = grown(seed)
+    return release, people, maxent.estimate(release, people, single_optimum=single_optimum)
 
 
 def leaves(*statements, classes="wxyz"):
@@ -64,13 +73,13 @@ def leaves(*statements, classes="wxyz"):
 def test_classes_that_statements_treat_alike(statements, facts, blocks):
     known = pd.DataFrame(facts) if facts else None
     program = compile_release(leaves(*statements), PEOPLE, facts=known)
-    found = exchangeable(program, np.arange(len(program.linear)))
+    found = Exchangeable(program).blocks(np.arange(len(program.linear)))
     assert ["".join(np.array(list("wxyz"))[found == i]) for i in range(found.max() + 1)] == blocks
 
 
 def test_a_label_that_says_that_all_classes_are_equally_many_treats_them_alike():
     program = compile_release(leaves({"label": "w", "error_rate": 2 / 3}, {}, {}, classes="wxy"), PEOPLE)
-    assert (exchangeable(program, np.arange(len(program.linear))) == 0).all()
+    assert (Exchangeable(program).blocks(np.arange(len(program.linear))) == 0).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -103,11 +112,26 @@ def test_no_permutation_breaks_what_the_bound_clears(seed):
     assert not any(inside), "a piece alone in a node changes nothing there"
 
 
+@pytest.mark.parametrize("measure", ["gini", "gain_ratio"])
+def test_comparisons_after_permutations_are_those_of_the_permuted_masses(measure):
+    release, people = grown(3, classes=3)
+    program = compile_release(release, people, impurity=measure)
+    rng, rows, n = np.random.default_rng(0), Evaluator(program).internal, program.n_classes
+    masses = rng.dirichlet(np.ones(n), len(program.cells)) * program.weight[:, None]
+    pieces = Pieces(rng.integers(-1, 4, len(program.cells)), np.zeros((4, n), np.int64))
+    order, some = pieces.drawn(rng), np.arange(0, len(program.internal), 2)
+    numbers = np.concatenate([np.arange(*rows.first_row[k : k + 2]) for k in some])
+    few = few_rows(program, some)
+    world = np.take_along_axis(masses, order[pieces.of], axis=1)
+    assert (order[-1] == np.arange(n)).all()
+    np.testing.assert_allclose(few.slack(masses), rows.slack(masses)[numbers], atol=1e-12)
+    np.testing.assert_allclose(Permuted(few, pieces, masses).slack(order), rows.slack(world)[numbers], atol=1e-12)
+
+
 @pytest.mark.parametrize(("seed", "arrangements", "optima"), [(11, 3, 3), (25, 6, 6), (21, 3, 2)])
 def test_the_mean_is_over_the_swaps_that_keep_every_comparison(seed, arrangements, optima):
     """Of the three arrangements of the second tree's classes one breaks a comparison of the root."""
-    release, people = grown(seed)
-    found, single = (maxent.estimate(release, people, single_optimum=alone) for alone in (False, True))
+    found, single = (estimated(seed, alone)[2] for alone in (False, True))
     assert (found.optima, single.optima) == (optima, 1)
     evaluator = Evaluator(found.program)
     worlds = {}
@@ -135,8 +159,7 @@ def _in_piece(found):
 @pytest.mark.parametrize("seed", [11, 21, 25])
 def test_where_arrangements_are_many_the_mean_is_over_draws_that_are_kept(monkeypatch, seed):
     """Over a subgroup: never over more than the arrangements that are tried one by one."""
-    release, people = grown(seed)
-    exact = maxent.estimate(release, people)
+    release, people, exact = estimated(seed)
     monkeypatch.setattr(mixture, "ARRANGEMENTS", 0)
     drawn = maxent.estimate(release, people)
     assert drawn.optima in ((exact.optima,) if seed != 21 else (1, 2))
@@ -146,15 +169,13 @@ def test_where_arrangements_are_many_the_mean_is_over_draws_that_are_kept(monkey
 
 @pytest.mark.parametrize("seed", [11, 21])
 def test_names_and_order_are_nothing_to_the_mean(seed):
-    release, people = grown(seed)
+    release, people, found = estimated(seed)
     other, table, read = renamed(release, people, seed)
-    found = maxent.estimate(release, people)
     assert read(maxent.estimate(other, table)) == pytest.approx(by_value(found, people), abs=1e-6)
 
 
 def test_the_summary_says_over_how_many_optima_and_the_rest_is_of_one_of_them():
-    release, people = grown(11)
-    found, single = (maxent.estimate(release, people, single_optimum=alone) for alone in (False, True))
+    found, single = (estimated(11, alone)[2] for alone in (False, True))
     mean, one = found.summary, single.summary
     assert (mean["symmetric"], mean["optima"]) == (True, 3)
     assert (one["symmetric"], one["optima"]) == (False, 1)
@@ -169,21 +190,19 @@ def test_the_summary_says_over_how_many_optima_and_the_rest_is_of_one_of_them():
 
 
 def test_draws_tell_classes_apart():
-    release, people = grown(11)
-    found = maxent.estimate(release, people)
+    found = estimated(11)[2]
     assert averaged(found.program, found.outcome, Options()).optima == 3
     likely = replace(found.program, likelihood=Likelihood(*[np.empty(0)] * len(fields(Likelihood))))
     assert averaged(likely, found.outcome, Options()) is None
 
 
 def test_more_optima_than_json_can_count_are_a_decimal_number():
-    release, people = grown(11)
-    found = replace(maxent.estimate(release, people), optima=10**400)
+    found = replace(estimated(11)[2], optima=10**400)
     assert found.summary["optima"] == 1e308
 
 
 def test_one_optimum_on_the_command_line(tmp_path, capsys):
-    release, people = grown(11)
+    release, people = grown(25)
     release.save(tmp_path / "tree.json")
     people.to_csv(tmp_path / "qi.csv", index=False)
     call = ["estimate", str(tmp_path / "tree.json"), str(tmp_path / "qi.csv"), "--json"]

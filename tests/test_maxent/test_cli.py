@@ -352,9 +352,11 @@ def test_the_version(capsys):
                     "maxent.constraints.records",
                     "maxent.plotting",
                     "maxent.api.adversary.audit",
+                    "maxent.models.defenses.optimal",
                     "maxent.models.defenses.random_trees",
                     "maxent.models.formats.registry",
                 ),
+                *("maxent.evidence.wp216", "maxent.evidence.truth", "maxent.solvers.certainty"),
                 *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
                 *(
                     "maxent.solvers.newton",
@@ -381,6 +383,36 @@ sys.exit(status)
     assert ran.stdout
 
 
+def test_the_process_of_a_command_loads_nothing_that_scipy_only_names():
+    arguments = [sys.executable, "-X", "importtime", "-m", "maxent", "estimate", *D1, "--json"]
+    ran = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    loaded = {line.rsplit("|", 1)[-1].strip() for line in ran.stderr.splitlines()}
+    assert ran.returncode == 0
+    assert "scipy.sparse._csr" in loaded
+    assert loaded.isdisjoint({"numpy.f2py.auxfuncs", "unittest", "numpy.testing._private.utils"})
+    assert "importlib.metadata" not in loaded  # no entry points are asked for the default back end
+
+
+def test_lazy_modules_are_whole_at_the_first_look():
+    code = """
+import sys
+from maxent.lazy_modules import SELDOM, BeforeSciPy
+sys.meta_path.insert(0, BeforeSciPy())
+import numpy as np
+import scipy.sparse
+assert not any(isinstance(finder, BeforeSciPy) for finder in sys.meta_path)
+lazy = [name for name in SELDOM if type(sys.modules[f"numpy.{name}"]).__name__ == "_LazyModule"]
+assert lazy == [*SELDOM], lazy
+from numpy.testing import assert_array_equal
+import numpy.f2py
+assert_array_equal([len(numpy.f2py.get_include()) > 0], [True])
+assert np.polynomial.Polynomial([1, 2])(3) == 7
+print("whole")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "whole\n", "")
+
+
 @pytest.mark.parametrize("given", [None, "26"])
 def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so(monkeypatch, given):
     looks = []
@@ -393,6 +425,7 @@ def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so
     if given is None:
         monkeypatch.delenv(name)
     monkeypatch.setattr("maxent.__main__.main", lambda: 0)
+    monkeypatch.setattr("sys.meta_path", [*sys.meta_path])
     monkeypatch.setattr("gc.set_threshold", lambda *least: looks.append(least))
     monkeypatch.setattr("maxent.solvers.clock.end_process", end)
     with pytest.raises(SystemExit):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +18,15 @@ from contested import contested
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
+from maxent.api import compile as compile_module
 from maxent.api.adversary import estimate as engine
 from maxent.constraints.residuals import Evaluator
+from maxent.results import bounds
+from maxent.results import estimate as results
+from maxent.results import review as reviews
 from maxent.solvers import clock as clock_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, OutOfTime
 from maxent.solvers.solution import Solution, Stop
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -187,6 +192,7 @@ def test_ctrl_c_ends_the_command_with_the_best_so_far(monkeypatch, capsys):
 
 def test_a_second_ctrl_c_ends_it_at_once(monkeypatch, capsys):
     monkeypatch.setattr(clock_module, "GRACE", PATIENT)  # a busy machine does not take the answer before
+    monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])  # nor does the end of the tests wait for it
     monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted(times=2))
     assert main(["estimate", *FILES]) == 130
     printed = capsys.readouterr()
@@ -201,6 +207,89 @@ def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
     monkeypatch.setattr(case, "read_case", interrupt)
     assert main(["estimate", *FILES]) == 130
     assert capsys.readouterr().out == ""
+
+
+def pressed(monkeypatch, module, name, then):
+    """Somebody presses Ctrl-C when a function is called, which then does something else."""
+    own = getattr(module, name)
+
+    def function(*given, **named):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        return then(own, *given, **named)
+
+    monkeypatch.setattr(module, name, function)
+
+
+def as_ever(own, *given, **named):
+    return own(*given, **named)
+
+
+@pytest.mark.parametrize(("module", "name"), [(engine, "measured"), (results.Estimate, "save")])
+def test_an_answer_that_is_there_is_not_lost_to_ctrl_c(module, name, monkeypatch, capsys, tmp_path):
+    assert main(["estimate", *FILES, "-o", str(tmp_path / "expected.csv")]) == 0
+    capsys.readouterr()
+    pressed(monkeypatch, module, name, as_ever)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["estimate", *FILES, "--json", "-o", str(tmp_path / "found.csv")]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+    assert json.loads(capsys.readouterr().out)["status"] == "optimal"
+    assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_nor_are_bounds(monkeypatch, capsys, tmp_path):
+    pressed(monkeypatch, bounds.ProvedBounds, "save", as_ever)
+    assert main(["bounds", *FILES, "--level", "closed", "--json", "-o", str(tmp_path / "found.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "proved"
+    assert len(pd.read_csv(tmp_path / "found.csv"))
+
+
+def test_nor_is_a_review(monkeypatch, capsys, tmp_path):
+    pressed(monkeypatch, reviews.Review, "save", as_ever)
+    call = ["review", FILES[0], str(D1 / "truth.csv"), "--target", "Salary", "--qi", "Education,Country,Gender"]
+    assert main([*call, "--json", "-o", str(tmp_path / "found.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["estimate"]["status"] == "optimal"
+    assert len(pd.read_csv(tmp_path / "found.csv"))
+
+
+def test_a_second_ctrl_c_ends_writing(monkeypatch, capsys, tmp_path):
+    def again(own, *given, **named):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(PATIENT)
+
+    pressed(monkeypatch, results.Estimate, "save", again)
+    assert main(["estimate", *FILES, "-o", str(tmp_path / "found.csv")]) == 130
+    assert capsys.readouterr().err == "maxent: interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_nor_is_it_lost_while_a_subtree_is_searched(monkeypatch, capsys):
+    waited = threading.Event()
+    monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])
+    pressed(monkeypatch, engine, "mended", lambda own, *given: waited.wait(PATIENT))
+    assert main(["estimate", *FILES, "--json", "--max-certain", "0"]) == 0
+    waited.set()
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert verdict["status"] == "fail"
+    assert "the search for a subtree was interrupted" in json.dumps(verdict)
+
+
+def test_ctrl_c_while_splits_are_compared_leaves_the_others_out(monkeypatch, capsys):
+    pressed(monkeypatch, engine, "compile_in_time", lambda own, *given: own(*given))
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["estimate", *FILES, "--json"]) == 1
+    assert signal.getsignal(signal.SIGINT) is before
+    assert json.loads(capsys.readouterr().out)["status"] == "interrupted"
+
+
+def test_ctrl_c_before_people_are_placed_gives_no_answer(monkeypatch, capsys):
+    def late(own, *given):
+        raise OutOfTime(Stop.INTERRUPTED)
+
+    pressed(monkeypatch, compile_module, "compile_case", late)
+    assert main(["estimate", *FILES]) == 130
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
 
 
 def test_in_python_ctrl_c_is_an_exception(monkeypatch):
@@ -229,6 +318,7 @@ class Endless(IpoptBackend):
 
         if not hears:
             clock.GRACE = processes.LAST = 600.0  # here, and in processes of its own
+            clock.AT_THE_END = 0.5  # it would be waited for, who never ends
         started.touch()
         while options.clock.stop() is None:
             time.sleep(0.01)

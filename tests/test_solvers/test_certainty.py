@@ -332,7 +332,7 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert "may need a linear program each" in heard[0]
 
 
-def test_a_program_without_a_point_is_told_from_one_with() -> None:
+def test_a_program_without_a_point_is_told_from_one_with(capfd: pytest.CaptureFixture[str]) -> None:
     matrix = sparse.csr_matrix(np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     sides = np.array([5.0, 2.0, 1.0])
     apart = Feasible(matrix, sides, sides, np.zeros(3), np.full(3, 5.0))
@@ -340,3 +340,4 @@ def test_a_program_without_a_point_is_told_from_one_with() -> None:
     assert vertex is not None
     assert vertex.point is None
     assert any(apart.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
+    assert capfd.readouterr() == ("", "")

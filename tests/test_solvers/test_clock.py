@@ -17,7 +17,8 @@ from programs import private, public, whole
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.models.files.scratch import scratch
 from maxent.solvers import apart as apart_module
-from maxent.solvers.apart import apart
+from maxent.solvers import clock as clock_module
+from maxent.solvers.apart import Crashed, apart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_run
 from maxent.solvers.backends.auto import AutoBackend, for_ipopt
@@ -53,14 +54,32 @@ def with_a_solver(clock, tell):
         tell((solver.pid, folder))
 
 
-def dying(clock, tell):
-    os._exit(9)
+def dying(number, clock, tell):
+    tell("before")
+    os.kill(os.getpid(), number)
+    time.sleep(PATIENT)
+
+
+def process_and_thread(clock, tell):
+    return os.getpid(), threading.current_thread() is threading.main_thread()
 
 
 def listening(clock, tell):
     while clock.stop() is None:
         time.sleep(0.01)
     return clock.stop()
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch):
+    """What is left behind here sleeps for long, and is not to be waited for at the end of the tests."""
+    monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])
+
+
+@pytest.fixture(autouse=True)
+def no_process():
+    """Processes that tests of other files have kept are not counted as those of tests here."""
+    apart_module.end_all()
 
 
 # --- Left behind -----------------------------------------------------------------------------------------------
@@ -98,6 +117,23 @@ end_process(3)
 def test_a_process_ends_in_order_and_is_not_taken_down_around_threads():
     ran = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stdout.split(), ran.stderr) == (3, ["output", "finished", "registered"], "")
+
+
+LEAVING = """
+import time
+from maxent.solvers.clock import Clock, in_time
+
+def work():
+    time.sleep(1.0)
+    print("ended")
+
+print(in_time(Clock(0.01), work, late=0.0))
+"""
+
+
+def test_python_is_not_taken_down_around_work_that_soon_ends():
+    ran = subprocess.run([sys.executable, "-c", LEAVING], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout.split(), ran.stderr) == (0, ["None", "ended"], "")
 
 
 def test_work_that_looks_has_a_moment_to_answer():
@@ -140,9 +176,48 @@ def test_a_call_in_another_process_answers_and_tells():
     assert heard == [1]
     with pytest.raises(ArithmeticError, match="nothing"):
         apart(failing, (), Clock(60.0), heard.append)
-    with pytest.raises(WorkerLost, match="ended from outside"):
-        apart(dying, (), Clock(60.0), heard.append)
-    assert not apart_module._RUNNING
+    assert not apart_module._ALL
+
+
+@pytest.mark.parametrize(
+    ("number", "why", "text"),
+    [
+        (signal.SIGSEGV, Crashed, r"a library crashed \(SIGSEGV\)"),
+        pytest.param(signal.SIGKILL, WorkerLost, "ended from outside", marks=pytest.mark.slow),
+    ],
+)
+def test_a_crash_there_is_an_error_here(number, why, text):
+    heard = []
+    with pytest.raises(WorkerLost, match=text) as failed:
+        apart(dying, (number,), Clock(), heard.append)
+    assert (type(failed.value), heard) == (why, ["before"])
+    assert not apart_module._ALL
+
+
+def test_a_process_is_kept_for_the_next_call_from_here(monkeypatch, tmp_path):
+    def called(function=process_and_thread):
+        return apart(function, (), Clock(), print, keep=True)
+
+    threads = threading.active_count()
+    try:
+        first, main = called()
+        assert main  # some libraries count threads, and know but so many
+        with pytest.raises(ArithmeticError, match="nothing"):
+            called(failing)
+        assert called() == (first, True)
+        assert apart_module.seconds_spent() > 0
+        assert threading.active_count() == threads  # this process can be copied meanwhile
+        with monkeypatch.context() as copied:  # a copy leaves it alone
+            copied.setattr(os, "getpid", lambda: first)
+            apart_module.end_all()
+        assert running(first)
+        monkeypatch.chdir(tmp_path)
+        assert called()[0] != first
+        assert not running(first)
+        assert len(apart_module._IDLE) == len(apart_module._ALL) == 1
+    finally:
+        apart_module.end_all()
+    assert apart_module.seconds_spent() == 0
 
 
 def test_a_process_that_does_not_look_at_the_clock_is_ended():
@@ -150,7 +225,7 @@ def test_a_process_that_does_not_look_at_the_clock_is_ended():
     assert apart(sleeping, (), clock, lambda what: (heard.append(what), clock.interrupt())) is None
     assert heard == ["asleep"]
     assert time.monotonic() - begin < PATIENT
-    assert not apart_module._RUNNING
+    assert not apart_module._ALL
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
@@ -163,6 +238,29 @@ def test_so_are_the_solvers_that_it_has_started_and_its_folders():
         assert time.monotonic() < end
         time.sleep(0.01)
     assert not folder.exists()
+
+
+WAITING = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from maxent.solvers.apart import apart
+from maxent.solvers.clock import Clock
+from test_solvers.test_clock import with_a_solver
+
+apart(with_a_solver, (), Clock(), lambda told: print(told[0], flush=True))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
+def test_they_are_ended_too_when_nobody_is_left_to_do_it():
+    with subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, text=True) as process:
+        solver = int(process.stdout.readline())
+        process.kill()
+    end = time.monotonic() + PATIENT
+    while running(solver):
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def running(process):

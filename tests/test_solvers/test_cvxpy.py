@@ -249,7 +249,7 @@ def test_a_process_that_has_to_be_ended_leaves_its_last_point(monkeypatch, told)
     clock = Clock(600.0)
     found = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock)).point
 
-    def ended(function, arguments, clock, heard):
+    def ended(function, arguments, clock, heard, *, keep):
         if told:
             heard(found)
         clock.interrupt()

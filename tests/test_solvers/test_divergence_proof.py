@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from conformance.answers import random_problem
 from programs import private, public, whole
 from scipy.optimize import nnls
+from symmetric import grown
 from test_solvers.test_bound import middle
 from test_solvers.test_priced_bound import IMPURITIES, drawn, random_masses
 
@@ -18,18 +19,16 @@ from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.elimination import eliminate
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.bounds.divergence import pieces
+from maxent.solvers.bounds.boxes import search
+from maxent.solvers.bounds.boxes.search import lacking_in_boxes
 from maxent.solvers.bounds.divergence.answer import answer
 from maxent.solvers.bounds.divergence.ball import Ball
 from maxent.solvers.bounds.divergence.curvature import Curved, curved
-from maxent.solvers.bounds.divergence.flattened import flattened
 from maxent.solvers.bounds.divergence.multipliers import Rows
 from maxent.solvers.bounds.divergence.nonnegative import nonnegative
-from maxent.solvers.bounds.divergence.pieces import lacking_in_pieces
-from maxent.solvers.bounds.divergence.proof import lacking, share_left
-from maxent.solvers.bounds.divergence.region import Region
+from maxent.solvers.bounds.divergence.ordered import _alike, ordered
+from maxent.solvers.bounds.divergence.proof import lacking
 from maxent.solvers.bounds.gap import gap, priced_bound
-from maxent.solvers.bounds.prices import affordable
 from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
@@ -54,7 +53,7 @@ def hold(program, points):
     most = max(entropy for entropy, _ in points)
     lacks = [lacking(program, point, Clock()) for _, point in points]
     for i in np.flatnonzero(np.isinf(lacks)).tolist():
-        lacks[i] = lacking_in_pieces(program, points[i][1], Clock())
+        lacks[i] = lacking_in_boxes(program, points[i][1], Clock())
     for (entropy, _), less in zip(points, lacks, strict=True):
         assert entropy + less >= most - 1e-10
     return int(np.isfinite(lacks).sum())
@@ -100,97 +99,55 @@ def test_least_squares_with_variables_that_are_at_least_0():
         assert np.linalg.norm(matrix @ found - right) == pytest.approx(best, abs=1e-10)
 
 
-def test_where_a_ball_is_too_large_pieces_of_it_do():
+def test_where_a_ball_is_too_large_boxes_do(monkeypatch):
     release, frame = drawn(123)
     found = maxent.estimate(release, frame.drop(columns="X"), starts=1)
     assert found.certificate == "global"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "PIECES", 1)
-        assert maxent.estimate(release, frame.drop(columns="X"), starts=1).outcome.duality_gap > 5e-6
+    monkeypatch.setattr(search, "PASSES", ())
+    assert maxent.estimate(release, frame.drop(columns="X"), starts=1).outcome.duality_gap > 5e-6
 
 
-@functools.cache
-def proved_part(impurity):
-    """A program, its answer, and some of its masses."""
-    program, rng = whole(*public(impurity, seed=28))[1].program, np.random.default_rng(5)
-    return program, answer(program, solved(program, 1)[0][1]), [random_masses(program, rng) for _ in range(6)]
-
-
-def small_part(impurity, rng, size):
-    """A program, a region about its answer that random masses are in, and these, shape (n, n_masses)."""
-    program, at, corners = proved_part(impurity)
-    every = (1 - size) * at.masses + size * rng.dirichlet(np.full(len(corners), 0.3), 60) @ np.array(corners)
-    centre = every.mean(axis=0)
-    apart = (every * np.log(every / centre)).sum(axis=1).max()
-    region = Region.of_ball(at, Ball(at.rows, centre, apart))
-    return program, region.along(rng.standard_normal((3, len(centre)))), every
-
-
-@pytest.mark.parametrize("impurity", IMPURITIES)
-def test_functions_stay_within_their_range_in_every_part_of_a_region(impurity):
-    rng = np.random.default_rng(1)
-    _, region, every = small_part(impurity, rng, 0.5)
-    away = every - region.at.masses
-    functions = np.vstack([rng.standard_normal((30, away.shape[1])), region.directions])
-    places = np.median(away @ region.directions.T, axis=0)
-    for part in (region, *region.cut(0, places[0]), *region.cut(2, places[2])):
-        v = away @ part.directions.T
-        inside = ((v >= part.low) & (v <= part.high)).all(axis=1)
-        assert inside.any()
-        assert (away[inside] @ functions.T <= part.furthest(functions) + 1e-9).all()
-        sums = every[inside] @ region.at.curves.sums.T + region.at.curves.shift
-        assert (sums >= part.least - 1e-9).all()
-        assert (sums <= part.most + 1e-9).all()
-
-
-@pytest.mark.parametrize("impurity", IMPURITIES)
-def test_a_lagrangian_is_below_its_bound_wherever_relative_entropies_make_up_for_it(impurity):
-    rng, told = np.random.default_rng(2), 0
-    for size in (0.03, 0.1):
-        _, region, every = small_part(impurity, rng, size)
-        at = region.at
-        for flat in np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.1]]):
-            price = (1.0 + rng.random(len(at.mu))) * np.maximum(at.mu, 0.05)
-            found = flattened(region, flat, price, every[0], -np.inf, 1e-9)
-            share = share_left(region, found.masses, found.mu, flat, (0.5, 0.2, 0.0))
-            if share is None:
-                continue
-            told += 1
-            for m in every:
-                c = at.curves.rows(at.curves.a(m))[0]
-                lagrangian = float(found.mu @ c - m @ np.log(m / at.rows.linear.weight))
-                apart = float((m * np.log(m / found.masses)).sum())
-                assert lagrangian <= found.bound - share * apart + 1e-9
-    assert told
-
-
-@pytest.mark.parametrize("impurity", IMPURITIES)
-def test_a_lagrangian_with_affordable_multipliers_is_concave(impurity):
-    rng = np.random.default_rng(3)
-    program, region, every = small_part(impurity, rng, 1.0)
-    at = region.at
+def test_some_order_of_the_classes_is_that_of_the_rows():
+    program = whole(*grown(21))[1].program
+    at = answer(program, solved(program, 1)[0][1])
+    klass, rng = program.klass[relaxed_once(program).elimination.free], np.random.default_rng(0)
+    [alike] = _alike(at, klass)
+    moves = list(alike.values())
+    rows, new = ordered(at, klass).rows, slice(len(at.rows.least), None)
+    assert len(rows.least[new]) == len(moves) - 1 > 0
+    assert (rows.unequal[new] @ at.masses >= 0).all()
     for _ in range(5):
-        mu = affordable(program, 9.0 * rng.random(len(at.mu)))
+        m = random_masses(program, rng)
+        every = [m[one][other][third] for one in moves for other in moves for third in moves]
+        for each in every:
+            np.testing.assert_allclose(at.rows.equal @ each, at.rows.value, atol=1e-9)
+            np.testing.assert_allclose(at.curves.rows(at.curves.a(each))[0], at.curves.rows(at.curves.a(m))[0])
+        assert any((rows.unequal[new] @ each >= -1e-12).all() for each in every)
 
-        def lagrangian(m, mu=mu):
-            return float(mu @ at.curves.rows(at.curves.a(m))[0] - m @ np.log(m / at.rows.linear.weight))
 
-        for one, other in zip(every[::2], every[1::2], strict=True):
-            assert lagrangian(0.5 * (one + other)) >= 0.5 * (lagrangian(one) + lagrangian(other)) - 1e-9
+def test_boxes_prove_what_has_masses_of_nearly_0(monkeypatch):
+    release, people = random_problem(111)
+    found = maxent.estimate(release, people)
+    assert found.certificate == "global"
+    monkeypatch.setattr(search, "PASSES", ())
+    assert maxent.estimate(release, people).outcome.duality_gap > 1e-5
 
 
-@pytest.mark.parametrize("impurity", IMPURITIES)
-def test_between_ends_comparisons_are_below_linear_rows(impurity):
-    rng, (program, _, corners) = np.random.default_rng(0), proved_part(impurity)
-    curves = curved(program, eliminate(program, program.lower >= program.upper)[0])
-    use = np.ones(len(curves.const), bool)
-    for _ in range(5):
-        every = rng.dirichlet(np.ones(len(corners)), 4) @ np.array(corners)
-        a = np.array([curves.a(m) for m in every])
-        low, high = a.min(axis=0), a.max(axis=0)
-        matrix, least = pieces._straight(curves, use, low, high, rng.uniform(low, high))
-        for m in every:
-            assert (matrix @ m - least >= curves.rows(curves.a(m))[0] - 1e-9).all()
+@pytest.mark.parametrize("boxes", [1, 8])
+def test_no_start_leads_to_more_than_boxes_leave(boxes, monkeypatch):
+    monkeypatch.setattr(search, "PASSES", (search.Pass(0.0, boxes, 1e9, 1),))
+    program = whole(*random_problem(111))[1].program
+    points = solved(program, 3)
+    most = max(entropy for entropy, _ in points)
+    for entropy, point in points:
+        assert entropy + lacking_in_boxes(program, point, Clock()) >= most - 1e-10
+
+
+@pytest.mark.slow
+def test_boxes_and_orders_of_classes_prove_more():
+    for release, people in (drawn(44), grown(21), random_problem(183), random_problem(55)):
+        found = maxent.estimate(release, people.drop(columns="X", errors="ignore"))
+        assert found.certificate == "global"
 
 
 @pytest.mark.parametrize("impurity", IMPURITIES)
@@ -268,7 +225,7 @@ def test_what_cannot_be_told_is_not():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [35, 51, 114, 135, 199, 218, 283])
-def test_many_pieces_prove_more(seed):
+def test_many_boxes_prove_more(seed):
     release, frame = drawn(seed)
     assert maxent.estimate(release, frame.drop(columns="X")).certificate == "global"
 

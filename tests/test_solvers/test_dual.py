@@ -240,9 +240,9 @@ def test_a_clock_that_has_run_out_leaves_a_valid_bound():
 
 def test_a_singular_system_is_solved_with_the_first_ridge_that_does():
     rows = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 1.0, 1.0]])
-    solve = cholesky(rows @ rows.T, (-1.0, 1e-9, np.nan))
+    solve = cholesky(rows @ rows.T, (-1.0, 1e-5, np.nan))
     wanted = rows @ np.ones((3, 2))
-    np.testing.assert_allclose(rows @ rows.T @ solve(wanted), wanted, atol=1e-6)
+    np.testing.assert_allclose(rows @ rows.T @ solve(wanted), wanted, atol=1e-4)
     np.testing.assert_allclose(solve(wanted)[:, 0], solve(wanted[:, 0]))
     assert cholesky(-np.identity(3), (1e-9, 1e-6)) is None
 

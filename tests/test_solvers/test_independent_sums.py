@@ -72,6 +72,15 @@ def test_intervals_alone_all_stay() -> None:
     assert independent_rows(problem, Clock()) is None
 
 
+def test_a_few_that_others_imply_are_left_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, _ = counted(0, trees=2)
+    found = independent_rows(problem, Clock())
+    assert found is not None
+    assert independent_sums.SHARE * len(problem.lower) < len(found.rows) < len(problem.lower)
+    monkeypatch.setattr(independent_sums, "FEW", 0)
+    assert independent_rows(problem, Clock()) is None
+
+
 def test_with_too_many_all_stay_and_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, _ = counted(3, trees=6)
     usual = minimise_overlapping(problem, 1e-10, Clock())
@@ -80,6 +89,7 @@ def test_with_too_many_all_stay_and_the_answer_is_the_same(monkeypatch: pytest.M
     assert max(usual.residual, whole.residual) <= 1e-8
     np.testing.assert_allclose(usual.masses, whole.masses, atol=1e-7)
     monkeypatch.setattr(independent_sums, "MOST", 50)
+    monkeypatch.setattr(independent_sums, "FEW", 50)
     monkeypatch.setattr(independent_sums, "CHUNK", 10)
     assert independent_rows(problem, Clock()) is None
     assert independent_rows(problem, Clock(0.0)) is None

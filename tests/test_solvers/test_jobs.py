@@ -21,8 +21,9 @@ from maxent.models.errors import MaxentError
 from maxent.solvers import copies, forecast
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.copies import can_fork, deaf, kill, processes_for
-from maxent.solvers.solve import processes
+from maxent.solvers.solve import driver, processes
 from maxent.solvers.solve.processes import forked
+from maxent.solvers.solve.spread import parts
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -51,11 +52,11 @@ def test_the_number_of_jobs_changes_nothing(impurity, copied, monkeypatch):
 
 def test_the_pace_of_the_first_parts_tells_how_long_all_will_take(monkeypatch):
     release, frame = contested("gini")
-    monkeypatch.setattr(processes, "WARM", -1.0)
+    monkeypatch.setattr(parts, "WARM", -1.0)
     monkeypatch.setattr(forecast, "LONG", 0.0)
     heard = []
     with forecast.hearing(heard.append):
-        maxent.estimate(release, frame, starts=1, time_limit=300)
+        maxent.estimate(release, frame, backend="ipopt", starts=1, time_limit=300)  # which solves parts one by one
     assert len(heard) == 1
     assert "4 parts, the largest of" in heard[0]
 
@@ -170,6 +171,52 @@ def test_copies_of_this_process_make_calls_that_no_other_could():
 
 
 @pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("impurity", ["gini", "entropy"])
+def test_large_parts_are_begun_before_small_ones_are_set_up(impurity, monkeypatch):
+    monkeypatch.setattr(parts, "FEW", 10)
+    lifted, begun = [], []
+    plain, copied = driver.lift, processes.forked
+    monkeypatch.setattr(driver, "lift", lambda *given, **named: lifted.append(1) or plain(*given, **named))
+
+    def watched(calls, jobs, give_up, meanwhile, more):
+        begun.append((len(lifted), len(calls), more is not None))
+        return copied(calls, jobs, give_up, meanwhile, more)
+
+    monkeypatch.setattr(processes, "forked", watched)
+    together = maxent.estimate(*contested(impurity), jobs=2, starts=1)
+    assert together.outcome.parts == 4
+    assert begun[0] == (2, 2, True)
+    alone = maxent.estimate(*contested(impurity), jobs=1, starts=1)
+    np.testing.assert_array_equal(together.probabilities, alone.probabilities)
+    assert together.outcome.duality_gap == alone.outcome.duality_gap
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_part_that_is_refused_while_others_are_solved_leaves_no_answer(monkeypatch):
+    monkeypatch.setattr(parts, "FEW", 10)
+    monkeypatch.setattr(parts, "refusal", lambda task, backend: "too small" if task.part.program.n < 60 else None)
+    result = maxent.estimate(*contested("gini"), jobs=2, starts=1)
+    assert result.summary["status"] == "not_converged"
+    assert any("too small" in note for note in result.notes)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_copies_make_calls_that_are_found_while_others_are_made(jobs):
+    here = os.getpid()
+    further = {i: lambda i=i: (i, os.getpid()) for i in range(2, 6)}  # which the first copies cannot know
+    found = dict(forked({i: lambda i=i: (i, os.getpid()) for i in range(2)}, jobs, more=lambda: further))
+    assert {i: value for i, (value, _) in found.items()} == {i: i for i in range(6)}
+    first, others = ({found[i][1] for i in some} for some in ((0, 1), further))
+    assert not first & others
+    assert here not in first | others
+    assert dict(forked({0: lambda: 1}, jobs, more=dict)) == {0: 1}
+    with pytest.raises(ZeroDivisionError):
+        list(forked({0: lambda: 1}, jobs, more=lambda: 1 / 0))
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.usefixtures("alone")
 def test_copies_that_are_late_are_ended():
     over = iter([False, True])
     begin = time.monotonic()
@@ -190,25 +237,26 @@ def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, 
 def test_by_default_copies_are_made_where_they_pay(monkeypatch):
     asked = []
 
-    def here(calls, jobs, give_up, meanwhile):
+    def here(calls, jobs, give_up, meanwhile, more):
         asked.append(jobs)
         meanwhile()
         yield from ((i, call()) for i, call in calls.items())
+        yield from ((i, call()) for i, call in (more() if more else {}).items())
 
     monkeypatch.setattr(processes, "forked", here)
     monkeypatch.setattr(processes, "cores", lambda: 99)
     monkeypatch.setattr(processes, "can_fork", lambda: True)
-    once = maxent.estimate(*contested("gini"), starts=1)
+    once = maxent.estimate(*contested("entropy"), starts=1)
     assert asked == []  # too small
     monkeypatch.setattr(processes, "WORTH", 100)
-    again = maxent.estimate(*contested("gini"), starts=1)
+    again = maxent.estimate(*contested("entropy"), starts=1)
     assert asked
     assert set(asked) <= set(range(2, processes.MOST + 1))
     np.testing.assert_array_equal(once.probabilities, again.probabilities)
     asked.clear()
     monkeypatch.setattr(processes, "can_fork", lambda: False)
-    maxent.estimate(*contested("gini"), starts=1)
-    maxent.estimate(*contested("gini"), starts=1, jobs=1)
+    maxent.estimate(*contested("entropy"), starts=1)
+    maxent.estimate(*contested("entropy"), starts=1, jobs=1)
     assert asked == []
 
 

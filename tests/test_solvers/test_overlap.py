@@ -81,6 +81,11 @@ def test_nobody_is_ruled_out_whom_counts_leave_a_choice() -> None:
     np.testing.assert_allclose(np.bincount(problem.owner, found.masses), problem.total)
 
 
+def test_the_search_for_a_face_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert find_face(counted(0, trees=8)[0], Clock()) is not None
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("blur", [0, 2])
 def test_fitting_lowers_the_bound_with_every_round(blur: int) -> None:
     problem, _ = counted(1, trees=4, blur=blur)
@@ -216,7 +221,7 @@ def test_the_command_says_so_on_standard_error_and_how_far_it_came(
 ) -> None:
     monkeypatch.setattr(overlapping, "PER_FITTING", 1e9)
     monkeypatch.setattr(linear_entropy, "DENSE_FACTOR", 0)
-    monkeypatch.setattr(overlapping, "find_face", lambda problem, clock: clock.interrupt())
+    monkeypatch.setattr(overlapping, "find_face", lambda problem, clock, start: clock.interrupt())
     forest, people = thousands(1.0, 0)
     forest.save(tmp_path / "forest.json")
     people.drop(columns="class").to_csv(tmp_path / "qi.csv", index=False)
@@ -231,7 +236,7 @@ def test_work_that_does_not_look_at_the_clock_leaves_the_fitted_answer(monkeypat
     monkeypatch.setattr(linear_entropy, "DENSE_FACTOR", 0)
     over = threading.Event()
 
-    def deaf(problem: LinearEntropy, clock: Clock) -> None:
+    def deaf(problem: LinearEntropy, clock: Clock, start: np.ndarray | None) -> None:
         clock.interrupt()
         over.wait(60.0)
 

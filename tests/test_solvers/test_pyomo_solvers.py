@@ -2,7 +2,10 @@
 
 import os
 import stat
+import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -133,9 +136,29 @@ def test_an_executable_that_fails_has_no_answer(executables):
 def test_an_executable_without_a_time_limit_is_killed(executables):
     problem = part("gini", 1)
     backend = load_backend("pyomo:slow")
-    found = backend.solve(problem.program, start(problem), replace(OPTIONS, clock=Clock(0.5)))
+    found = backend.solve_here(problem.program, start(problem), replace(OPTIONS, clock=Clock(0.5)), print)
     assert (found.point, found.stop) == (None, Stop.TIME_LIMIT)
     assert "killed" in found.message
+
+
+@pytest.mark.slow
+def test_an_executable_that_nobody_waits_for_is_ended(executables, tmp_path):
+    """With the process that has started it: left to itself it would go on."""
+    problem, clock, begun = part("gini", 1), Clock(60.0), tmp_path / "begun"
+    executable(tmp_path, "slow", SLOW.replace("time.sleep", f"open({str(begun)!r}, 'x') and time.sleep"))
+
+    def interrupt():
+        while clock.stop() is None and not begun.exists():
+            time.sleep(0.01)
+        clock.interrupt()
+
+    waiting = threading.Thread(target=interrupt)
+    waiting.start()
+    found = load_backend("pyomo:slow").solve(problem.program, start(problem), replace(OPTIONS, clock=clock))
+    waiting.join()
+    assert (found.point, found.stop) == (None, Stop.INTERRUPTED)
+    ran = subprocess.run(["pgrep", "-f", str(tmp_path / "slow")], capture_output=True, check=False)
+    assert ran.stdout == b""
 
 
 def test_nothing_is_run_when_it_is_over(executables):
@@ -170,7 +193,7 @@ def test_what_a_python_package_writes_is_read_meanwhile(monkeypatch):
 
     monkeypatch.setattr(ScipDirect, "solve", heard)
     problem = part("gini", 36)
-    assert backend.solve(problem.program, start(problem), OPTIONS).stop is Stop.CONVERGED
+    assert backend.solve_here(problem.program, start(problem), OPTIONS, print).stop is Stop.CONVERGED
     assert len(logs[0]) > 2**17  # twice what a pipe holds
 
 

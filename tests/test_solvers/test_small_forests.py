@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import maxent
+from maxent.constraints.presolve import bounds
 from maxent.models.formats.maxent_json.read import parse_release
 
 FORESTS, CHUNK = 300, 20
@@ -121,3 +122,12 @@ def test_back_ends_agree(seed: int) -> None:
 def test_back_ends_agree_on_all(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check(seed)
+
+
+def test_bounds_are_the_same_however_many_masses_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, people, known = forest(1)
+    usual = maxent.estimate(release, people, **known)
+    monkeypatch.setattr(bounds, "AT_A_TIME", 1)
+    again = maxent.estimate(release, people, **known)
+    assert again.summary["entropy"] == usual.summary["entropy"]
+    pd.testing.assert_frame_equal(again.posterior, usual.posterior)
