@@ -179,13 +179,15 @@ TimeLimit = Annotated[
         help="Time for compiling and solving, for each release and back end; then the best answer so far counts.",
     ),
 ]
-Jobs = Annotated[int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core.")]
+Jobs = Annotated[
+    int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core, -2: one less.")
+]
 SolvingJobs = Annotated[
     int | None,
     panels.run(
         metavar="N",
-        help="Number of parallel processes; -1: one for each core; default: one, or one for each of up to 8 cores "
-        "where solving takes long. The result is the same.",
+        help="Number of parallel processes; -1: one for each core, -2: one less; default: one, or one for each of "
+        "up to 8 cores where solving takes long. The result is the same.",
     ),
 ]
 Dask = Annotated[

@@ -113,9 +113,18 @@ class Solver:
         if not may_be_ended(program, options.clock):
             return nullcontext()
         what = f"{program.n:,} unknowns in {len(program.row_lower):,} statements, by {self.backend.name}"
-        own = self.backend.name in ("auto", "newton")
-        shorter = f"fewer trees or private attributes{'' if own else ', or the back end auto,'} take less"
-        return watched("solving", lambda: what, shorter, options.clock)
+        return watched("solving", lambda: what, self._shorter(), options.clock)
+
+    def _shorter(self) -> str:
+        """What would take less time."""
+        origins = filter(None, (*self.program.origins, *self.program.nl_origins))
+        several = any(origin.tree is not None for origin in origins)
+        ways = ["fewer trees or private attributes"] if several else []
+        if self.program.terms or not several:
+            ways.append("less --knowledge")
+        if self.backend.name not in ("auto", "newton"):
+            ways.append("the back end auto")
+        return f"{', or '.join(ways)}{',' * (len(ways) > 1)} {'take' if several else 'takes'} less"
 
     def _solve(self, start: FloatArray, options: Options) -> Solution:
         if not isinstance(self.backend, Keeps):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from contested import contested
 from scipy import sparse
 from test_solvers.test_small_forests import forest
 
@@ -214,6 +215,20 @@ def test_compiling_and_solving_are_watched(monkeypatch: pytest.MonkeyPatch, name
         "compiling: nobody was placed yet; fewer trees, or less --knowledge, take less",
         f"solving: N unknowns in N statements, by {name}; fewer trees or private attributes{or_auto} take less",
     ]
+
+
+def test_of_a_single_tree_no_trees_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def watching(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> AbstractContextManager[None]:
+        seen.append(shorter)
+        return nullcontext()
+
+    monkeypatch.setattr(checked, "watched", watching)
+    monkeypatch.setattr(checked, "may_be_ended", lambda program, clock: True)
+    release, people = contested("gini")
+    maxent.estimate(release, people.drop(columns="X"), backend="ipopt", jobs=1)
+    assert set(seen) == {"less --knowledge, or the back end auto, takes less"}
 
 
 def test_the_command_says_so_on_standard_error_and_how_far_it_came(
