@@ -54,7 +54,9 @@ def pytest_addoption(parser):
     )
     parser.addoption("--turn", type=int, help="begin with other tests: see tests/slow_turns.py; the number of commits")
     parser.addoption("--stop-at", type=float, help="begin no test after, and end the running ones: seconds since 1970")
-    parser.addoption("--longest", type=float, default=0.0, help="seconds that a test may take; then it fails")
+    parser.addoption(
+        "--longest", type=float, default=0.0, help="seconds a test may take; then it fails, unless patient"
+    )
 
 
 def pytest_configure(config):
@@ -81,6 +83,8 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     stop, longest = item.config.getoption("--stop-at"), item.config.getoption("--longest")
+    if item.get_closest_marker("patient"):
+        longest = 0.0
     left = float("inf") if stop is None else max(stop - time.time(), 0.01)
     if not longest and stop is None:
         return (yield)

@@ -41,6 +41,8 @@ def test_how_long_a_test_has_waited():
 SUITE = """
 import time
 
+import pytest
+
 def test_passes():
     pass
 
@@ -55,6 +57,10 @@ def test_sleeps_b():
 
 def test_sleeps_c():
     time.sleep(30)
+
+@pytest.mark.patient
+def test_patient():
+    time.sleep({patient})
 """
 
 
@@ -65,13 +71,13 @@ def pytest_configure(config):
 """
 
 
-def run(folder, *, hangs, seconds, longest):
+def run(folder, *, hangs, seconds, longest, patient=0):
     """Run the suite; ``seconds`` count from when pytest has begun, which takes some on a busy machine."""
     for name in ("conftest.py", "mends.py", "slow_turns.py"):
         shutil.copy(TESTS / name, folder / name)
     with (folder / "conftest.py").open("a", encoding="utf-8") as file:
         file.write(LATER.format(seconds=seconds))
-    (folder / "test_some.py").write_text(SUITE.format(hangs=hangs), encoding="utf-8")
+    (folder / "test_some.py").write_text(SUITE.format(hangs=hangs, patient=patient), encoding="utf-8")
     options = ["--turn", "0", "--longest", str(longest), "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
@@ -81,15 +87,15 @@ def run(folder, *, hangs, seconds, longest):
 def test_a_run_ends_when_it_is_time_and_names_those_that_had_none(tmp_path):
     done = run(tmp_path, hangs=False, seconds=10, longest=100)
     assert done.returncode == 0, done.stdout
-    assert "2 passed, 3 skipped" in done.stdout
-    assert "2 of 5 had time; the others, and how many commits ago each last ran" in done.stdout
-    listed = done.stdout[done.stdout.index("2 of 5 had time") :]
+    assert "3 passed, 3 skipped" in done.stdout
+    assert "3 of 6 had time; the others, and how many commits ago each last ran" in done.stdout
+    listed = done.stdout[done.stdout.index("3 of 6 had time") :]
     assert all(f"test_some.py::test_sleeps_{name}" in listed for name in "abc")
 
 
 @pytest.mark.slow
-def test_a_test_that_hangs_fails(tmp_path):
-    done = run(tmp_path, hangs=True, seconds=600, longest=2)
+def test_a_test_that_hangs_fails_and_a_patient_one_does_not(tmp_path):
+    done = run(tmp_path, hangs=True, seconds=600, longest=2, patient=4)
     assert done.returncode == 1, done.stdout
     assert "took more than 2 s: does it hang?" in done.stdout
-    assert "4 failed, 1 passed" in done.stdout
+    assert "4 failed, 2 passed" in done.stdout

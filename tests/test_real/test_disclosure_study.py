@@ -107,6 +107,7 @@ def test_the_worked_examples_are_as_the_page_says() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.patient
 def test_the_page_and_its_figures_are_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
