@@ -7,7 +7,7 @@ Lagrangian is minimised, up to an accuracy from which a projection reaches the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ from maxent.solvers.solution import Solution, Stop
 if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
     from maxent.solvers.newton.quadratic_model import Problem
+
+FACES = 3
+"""How often masses that comparisons force to be 0 are looked for; a face can be one of a face."""
 
 IMPOSSIBLE = 1e-6
 """Individuals, per individual that an equation is about, by which no masses meet it."""
@@ -75,24 +78,7 @@ class NewtonBackend:
             solution = _by_duality(program, start, options)
             if solution.stop is Stop.CONVERGED or not program.terms:
                 return solution
-        from maxent.solvers.newton.augmented_lagrangian import solve
-        from maxent.solvers.newton.projection import project
-
-        problem = state.problem
-        form, rng = problem.form, np.random.default_rng(options.seed)
-        if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
-            return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
-        accuracy, most = accuracy_for(program), options.max_iterations
-        found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most)
-        near = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
-        point = form.point(near.m)
-        violation = Derivatives(program).violation(point)
-        stop = options.clock.stop()
-        if stop is None or found.converged:
-            limited = most is not None and found.steps >= most
-            stop = Stop.ITERATION_LIMIT if limited else Stop.NUMERICAL
-            stop = Stop.CONVERGED if found.converged and violation <= options.tolerance else stop
-        return Solution(point, stop, violation, found.steps)
+        return _on_faces(program, _by_scores(state, start, options), options)
 
     def stackable(self, program: LiftedProgram) -> bool:
         """Whether a program can be solved together with others; see `maxent.solvers.backend.Stacks`."""
@@ -121,6 +107,52 @@ class NewtonBackend:
                 found.points, found.converged.tolist(), found.steps.tolist(), strict=True
             )
         ]
+
+
+def _by_scores(state: Kept, start: FloatArray, options: Options) -> Solution:
+    """By Newton's method on the scores of masses, and a projection to the constraints."""
+    from maxent.solvers.newton.augmented_lagrangian import solve
+    from maxent.solvers.newton.projection import project
+
+    program, problem = state.program, state.problem
+    form, rng = problem.form, np.random.default_rng(options.seed)
+    if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
+        return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
+    accuracy, most = accuracy_for(program), options.max_iterations
+    found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most)
+    near = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
+    point = form.point(near.m)
+    violation = Derivatives(program).violation(point)
+    stop = options.clock.stop()
+    if stop is None or found.converged:
+        limited = most is not None and found.steps >= most
+        stop = Stop.ITERATION_LIMIT if limited else Stop.NUMERICAL
+        stop = Stop.CONVERGED if found.converged and violation <= options.tolerance else stop
+    return Solution(point, stop, violation, found.steps)
+
+
+def _on_faces(program: LiftedProgram, found: Solution, options: Options) -> Solution:
+    """The solution, or one on the face that it is near to where comparisons hold nowhere else."""
+    for _ in range(FACES):
+        if found.stop is not Stop.NUMERICAL or found.point is None or found.violation <= options.tolerance:
+            break
+        from maxent.solvers.newton.forced_zeros import with_forced_zeros
+
+        face = with_forced_zeros(program, found.point, options.tolerance, options.clock.left())
+        if face is None or not face.possible:
+            break
+        program = face.program
+        if face.single:
+            violation = Derivatives(program).violation(face.point)
+            stop = Stop.CONVERGED if violation <= options.tolerance else Stop.NUMERICAL
+            again = Solution(face.point, stop, violation, 0)
+        else:
+            start = np.clip(found.point, program.lower, program.upper)
+            again = _by_scores(Kept(program, options.clock), start, options)
+        if again.violation > found.violation:
+            break
+        found = replace(again, iterations=found.iterations + again.iterations)
+    return found
 
 
 def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> Solution:

@@ -282,9 +282,12 @@ def _gather(terms: Terms, variables: _Variables, free: BoolArray) -> _Piece:
     terms_of = sparse.csr_matrix((np.ones(n_terms), (named, np.arange(n_terms))), shape=(n_named, n_terms))
     union = _zero_one(terms_of @ groups)
     would_have = (union @ free.astype(np.float64))[named, klass]  # groups in which the term's class is free
-    misfit = np.diff(groups.indptr) != would_have
+    constant = klass < 0  # fixed, and without a definition that would tell its class
+    misfit = (np.diff(groups.indptr) != would_have) | constant
+    klass = np.where(constant, 0, klass)
     number = named.copy()
-    number[misfit] = n_named + np.unique(terms.var[misfit], return_inverse=True)[1]
+    of_term = np.column_stack([terms.var, named])[misfit]
+    number[misfit] = n_named + np.unique(of_term, axis=0, return_inverse=True)[1].ravel()
     used, block = np.unique(number, return_inverse=True)
     example = np.empty(len(used), np.int64)  # a term of each block
     example[block] = np.arange(n_terms)
