@@ -97,7 +97,7 @@ def solve_apart(
 ) -> Solution | None:
     """The result of ``backend.solve_here`` from another process, None where that was ended.
 
-    What it tells on the way is passed to ``heard``; ``keep`` is that of `apart`.
+    Points on the way go to ``heard``. ``keep`` is that of `apart`.
     """
     arguments = (backend, program, start, replace(options, cluster=None))
     found: Solution | None = apart(_solve_there, arguments, options.clock, heard, keep=keep)

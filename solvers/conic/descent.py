@@ -134,7 +134,8 @@ class _Slide:
         sums = self.sums[:, free] * scale
         jacobian = _dense(self.conditions.jacobian(point))[rows] @ sums
         norm = np.sqrt((jacobian * jacobian).sum(axis=1))
-        norm = np.where(norm > RANK * norm.max(initial=1.0), norm, np.inf)  # those that define aggregates have none
+        # Rows that define aggregates have no norm.
+        norm = np.where(norm > RANK * norm.max(initial=1.0), norm, np.inf)
         left, sizes, right = np.linalg.svd(jacobian / norm[:, None])
         rank = int((sizes > RANK * sizes.max(initial=0.0)).sum())
         along = right[rank:].T

@@ -110,6 +110,8 @@ def bounded(
 ) -> Bounds:
     """The least bounds in boxes that come up, or the first that are enough.
 
+    A bound that is enough ends the work on its box, unless a multiplier is above the answer's.
+
     Parameters
     ----------
     setting : Setting
@@ -119,8 +121,7 @@ def bounded(
     price : shape (n_comparisons,)
         What comparisons may be missed for, nats per individual.
     near : shape (n_boxes, n)
-        Masses near to those that meet the equations. Bounds that are enough do while multipliers are not above the
-        answer's.
+        Masses to begin from; they may miss the equations a little.
     """
     form, m = Lagrangians.of(setting, low, high, flat), _met(setting, near)
     rows, best, live = form.rows(m), Bounds.none(setting, m), np.arange(len(m))

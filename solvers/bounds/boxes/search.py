@@ -35,8 +35,8 @@ class Pass:
 
     So many ``boxes`` are looked at, and fewer of them where a box is large: half of them at ``size`` ends times masses.
     Relative entropies are asked where at most ``near`` nats per individual are lacking.
-    Then the same number again, up to ``times``, as long as the bound ``falls`` to that share of what it was, or few
-    boxes are open, `OPEN` of those that were looked at.
+    Then the same number again, up to ``times``, as long as the bound ``falls`` to that share of what it was. As many
+    follow, too, where few boxes are open (`OPEN`).
     """
 
     steep: float
@@ -52,7 +52,7 @@ PASSES = (Pass(1.0, 110, 9000.0, 4), Pass(0.0, 300, 1000.0, 10), Pass(0.0, 300, 
 some a great many boxes, which take a quarter of the time without relative entropies."""
 
 OPEN = 0.25
-"""How many boxes are open at most, as a share of those that were looked at, where as many follow in any case."""
+"""Few boxes are open where they are at most this share of those that were looked at."""
 
 INSIDE, WIDE, ALL, EIGHTH = 0.3, 0.1, 0.02, 0.125
 """How far from its ends a function is cut at least, as a share; what a chord or a square is off half way counts for
