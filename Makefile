@@ -1,5 +1,7 @@
 # make demo    what two example trees disclose, and one of them pruned (installs the project into .venv first)
 # make test    the test suite          make lint    ruff          make types    strict mypy
+# make slow    the tests that take long, all of them              make hunt    searches with new seeds: TIME=3600 SEED=7
+# make pages   whether the pages of papers are what their programs make of the data today (15 minutes)
 # make reproduce   every experiment of five papers and every figure of docs/, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
 # make clean   remove everything that make made, but results/
@@ -20,7 +22,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test lint copy types docs reproduce wheel clean
+.PHONY: demo test slow hunt lint copy types docs pages reproduce wheel clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -40,6 +42,14 @@ demo: $(BASE)
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+slow: $(DEV)
+	$(BIN)/python -m pytest -m slow -n $(WORKERS) --maxschedchunk 1 --durations 15
+
+# Seconds, and the number of the first round; without SEED another one each time, which is printed. ONLY: some searches.
+TIME ?= 600
+hunt: $(DEV)
+	$(BIN)/python tests/hunt.py --time $(TIME) $(addprefix --seed ,$(SEED)) --workers $(WORKERS) $(ONLY)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -61,6 +71,10 @@ docs: copy
 # Some of them: make STUDIES='yang-2019 zhu-2010 plots' reproduce
 reproduce: $(DEV)
 	PYTHONPATH=examples $(BIN)/python -m papers.reproduce $(addprefix --only ,$(STUDIES))
+
+# The same, with every file compared in place of written.
+pages: $(DEV)
+	PYTHONPATH=examples $(BIN)/python -m papers.reproduce --check $(addprefix --only ,$(STUDIES))
 
 # What an earlier build left in build/ would end up in the wheel.
 wheel: $(DEV)

@@ -217,9 +217,8 @@ MENDS = {
     22: Mend(
         "most slow tests never ran",
         (
-            "test_project/test_slow_turns.py::test_runs_of_a_share_of_the_tests_reach_all_within_a_few_turns",
-            "test_project/test_slow_turns.py::test_how_long_a_test_has_waited",
-            "test_project/test_slow_turns.py::test_a_run_ends_when_it_is_time_and_names_those_that_had_none",
+            "test_project/test_checks.py::test_all_slow_tests_run_always",
+            "test_project/test_checks.py::test_a_hunt_finds_what_fails_and_says_with_which_seed",
         ),
     ),
     23: Mend(

@@ -7,14 +7,21 @@ its own, with `OWN`, then `maxent sweep` on examples/studies/defenses.toml, and 
 pages in docs/ and draw their figures; docs/reproduction.md is put together from the pages. Results of the sweep go to
 results/, where an interrupted one continues. Exit status 1: a program failed, and its page is as it was before; 2: data
 are missing, nothing was run.
+
+With --check nothing of docs/ is written: the programs make their pages and figures in a folder of their own, and those
+that differ from docs/ are named, with exit status 1. Times and memory are taken from docs/. Figures are compared where
+the same Matplotlib drew them.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -23,6 +30,7 @@ from pathlib import Path
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
+from papers.drawing import same_drawing
 from papers.reproduction_page import compose
 from papers.study_files import ROOT, STUDIES, Paper, Program, load_papers, paper_names
 
@@ -101,6 +109,48 @@ def run(planned: Sequence[Step]) -> list[str]:
     return failed
 
 
+TIMED = ("zhu_2010.study",)
+"""Programs with the option --keep-times."""
+
+
+def check(only: Sequence[str] | None, docs: Path) -> int:
+    """Make pages again in a folder of their own, and name those that differ from ``docs``."""
+    papers = load_papers()
+    names = only or [paper.name for paper in papers]
+    programs = {one.name: one for paper in papers if paper.name in names for one in paper.programs}
+    programs |= {one.name: one for one in OWN if one.name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder)
+        planned = []
+        for each in programs.values():
+            shutil.copy(docs / each.page, made)
+            times = ("--keep-times",) if each.name in TIMED else ()
+            planned.append(Step(each.name, (*program(each.name, made), *times), each.data))
+        if lacking := missing(planned, os.environ.get("MAXENT_DATA")):
+            note(lacking)
+            return 2
+        failed = run(planned)
+        pages = {each.page for each in programs.values()}
+        figures = {f"figures/{name}" for each in programs.values() for name in each.figures}
+        changed = sorted(name for name in pages | figures if not same(made / name, docs / name))
+    for name in changed:
+        note(f"{docs / name} is not what its program makes")
+    if failed:
+        note(f"failed: {', '.join(failed)}")
+    note(f"{len(pages)} pages and {len(figures)} figures made again, {len(changed)} differ")
+    return 1 if failed or changed else 0
+
+
+def same(made: Path, committed: Path) -> bool:
+    """Whether a page has the same bytes, and a figure the same drawing if the same Matplotlib drew both."""
+    if not made.is_file():
+        return False
+    if made.suffix != ".svg":
+        return made.read_bytes() == committed.read_bytes()
+    tools = [re.findall("Matplotlib v[^,<]*,", path.read_text(encoding="utf-8")) for path in (made, committed)]
+    return tools[0] != tools[1] or same_drawing(made, committed)
+
+
 def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -114,7 +164,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     which.add_argument("--page", action="store_true", help="run nothing: only put docs/reproduction.md together again")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="the folder of the pages (default: docs)")
+    which_is_as_it_was = "write nothing: name the pages and figures that are no longer what their programs make"
+    parser.add_argument("--check", action="store_true", help=which_is_as_it_was)
     call = parser.parse_args(arguments)
+    if call.check:
+        return check(call.only, call.docs)
     chosen = [] if call.page else call.only or names
     try:
         papers = load_papers()

@@ -96,6 +96,33 @@ def test_every_figure_of_the_documentation_is_drawn_by_one_command() -> None:
     assert script.data == ()
 
 
+def test_pages_that_are_not_what_their_programs_make_are_named(monkeypatch, capsys, tmp_path) -> None:
+    """The last of two programs makes another page; docs/ stays as it is."""
+    papers = study_files.load_papers()[:1]
+    [program] = papers[0].programs
+    for name in (program.page, *(f"figures/{figure}" for figure in program.figures)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("as it was", encoding="utf-8")
+    text = "as it was"
+
+    def made(planned):
+        for step in planned:
+            folder = Path(step.command[3])
+            (folder / "figures").mkdir()
+            for name in (program.page, *(f"figures/{figure}" for figure in program.figures)):
+                (folder / name).write_text(text, encoding="utf-8")
+        return []
+
+    monkeypatch.setattr(reproduce, "run", made)
+    monkeypatch.setattr(reproduce, "missing", lambda *_: "")
+    call = ["--check", "--only", papers[0].name, "--docs", str(tmp_path)]
+    assert reproduce.main(call) == 0
+    text = "another one"
+    assert reproduce.main(call) == 1
+    assert f"{program.page} is not what its program makes" in capsys.readouterr().err
+    assert (tmp_path / program.page).read_text(encoding="utf-8") == "as it was"
+
+
 # --- A study of its own ----------------------------------------------------------------------------------------
 
 STUDY = """

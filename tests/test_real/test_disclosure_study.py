@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from drawings import check_same_drawing
 from papers.zhu_2010 import page, protocol, published, study
 from test_real.instances import data_folder
 
@@ -104,23 +102,6 @@ def test_the_worked_examples_are_as_the_page_says() -> None:
     assert page.figure_5(examples).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows("figure-5")]
     assert page.d1(examples).splitlines()[2:] == [f"| {' | '.join(row)} |" for row in rows("d1")]
     assert all(found.certificate == "global" for found in examples.values())
-
-
-@pytest.mark.slow
-@pytest.mark.patient
-def test_the_page_and_its_figures_are_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib
-
-    monkeypatch.setenv("MAXENT_DATA", str(data_folder()))
-    shutil.copy(ROOT / "docs" / "disclosure.md", tmp_path)
-    assert study.main([str(tmp_path), "--keep-times"]) == 0
-    assert (tmp_path / "disclosure.md").read_bytes() == (ROOT / "docs" / "disclosure.md").read_bytes()
-    committed = sorted((ROOT / "docs" / "figures").glob("disclosure_*.svg"))
-    assert [path.name for path in committed] == sorted(path.name for path in (tmp_path / "figures").iterdir())
-    for path in committed:
-        text = path.read_bytes()
-        if f"Matplotlib v{matplotlib.__version__}," in text.decode():
-            check_same_drawing(tmp_path / "figures" / path.name, path)
 
 
 def test_times_are_measured_in_a_process_of_its_own() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from drawings import check_same_drawing
 from papers.friedman_2006 import page, study
 from papers.tables import fill
 from test_real.instances import data_folder
@@ -139,22 +137,6 @@ def test_a_page_that_lacks_a_table_is_refused() -> None:
     for text in ("", place.format("u"), place.format("t") + place.format("u"), "<!-- table: t -->"):
         with pytest.raises(ValueError, match="the tables are t"):
             fill(text, {"t": "new\n"})
-
-
-@pytest.mark.slow
-def test_the_page_and_its_figures_are_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib
-
-    monkeypatch.setenv("MAXENT_DATA", str(data_folder()))
-    shutil.copy(ROOT / "docs" / "kadet.md", tmp_path)
-    assert study.main([str(tmp_path)]) == 0
-    assert (tmp_path / "kadet.md").read_bytes() == (ROOT / "docs" / "kadet.md").read_bytes()
-    committed = sorted((ROOT / "docs" / "figures").glob("kadet_*.svg"))
-    assert [path.name for path in committed] == sorted(path.name for path in (tmp_path / "figures").iterdir())
-    for path in committed:
-        text = path.read_bytes()
-        if f"Matplotlib v{matplotlib.__version__}," in text.decode():
-            check_same_drawing(tmp_path / "figures" / path.name, path)
 
 
 def test_the_study_says_what_it_lacks(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from drawings import check_same_drawing
 from papers.wakabayashi_2024 import study
 from papers.wakabayashi_2024.page import compared, verdict
 from papers.wakabayashi_2024.protocol import (
@@ -195,13 +193,3 @@ def test_homogeneity_survives_pruning_on_adult() -> None:
         assert found["test_accuracy"] > 0.85
     assert row["prune-leaf 51"]["homogeneous_individuals"] > 0.8 * whole["homogeneous_individuals"]
     assert row["prune-parent 51"]["homogeneous_individuals"] == 352
-
-
-@pytest.mark.slow
-def test_the_page_and_its_figure_are_what_the_script_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pruning.md").write_text(page(), encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["study.py", str(tmp_path)])
-    assert study.main() == 0
-    assert (tmp_path / "pruning.md").read_bytes() == (ROOT / "docs" / "pruning.md").read_bytes()
-    figure = Path("figures", "adult_pruning.svg")
-    check_same_drawing(tmp_path / figure, ROOT / "docs" / figure)

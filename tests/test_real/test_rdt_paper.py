@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from drawings import check_same_drawing
 from papers.waseda_2025 import page, protocol, published, study
 from papers.waseda_2025 import privacy as accounts
 from test_real.instances import data_folder
@@ -183,18 +180,3 @@ def test_the_study_says_what_it_lacks(
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path))
     assert study.main([str(tmp_path)]) == 2
     assert "MAXENT_DATA" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_page_and_its_figures_are_the_same_byte_for_byte(data: Any, tmp_path: Path) -> None:
-    import matplotlib
-
-    shutil.copy(ROOT / "docs" / "random_trees.md", tmp_path)
-    assert study.main([str(tmp_path)]) == 0
-    assert (tmp_path / "random_trees.md").read_bytes() == (ROOT / "docs" / "random_trees.md").read_bytes()
-    committed = sorted((ROOT / "docs" / "figures").glob("rdt_*.svg"))
-    assert [path.name for path in committed] == sorted(path.name for path in (tmp_path / "figures").iterdir())
-    for path in committed:
-        text = path.read_bytes()
-        if f"Matplotlib v{matplotlib.__version__}," in text.decode():
-            check_same_drawing(tmp_path / "figures" / path.name, path)

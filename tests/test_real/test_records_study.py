@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from drawings import check_same_drawing
 from papers.yang_2019 import page, study, tiers
 from test_real.instances import data_folder
 
@@ -52,22 +50,6 @@ def test_the_page_says_what_is_disclosed(monkeypatch: pytest.MonkeyPatch) -> Non
             assert said[tuple(page.named(key))] == [cell.strip() for cell in line.strip("|").split(" | ")][3:8]
     plain = found["contraceptive", "tree", 0]
     assert all(plain.divergence < row.divergence for key, row in found.items() if key[1] != "tree")
-
-
-@pytest.mark.slow
-def test_the_page_and_its_figure_are_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib
-
-    folder = data_folder()
-    if not all((folder / f"{name}.csv").is_file() for name in tiers.DATA):
-        pytest.skip("needs real data: contraceptive.csv and adult.csv")
-    monkeypatch.setenv("MAXENT_DATA", str(folder))
-    shutil.copy(ROOT / "docs" / "records.md", tmp_path)
-    assert study.main([str(tmp_path)]) == 0
-    assert (tmp_path / "records.md").read_bytes() == (ROOT / "docs" / "records.md").read_bytes()
-    committed = ROOT / "docs" / "figures" / "records.svg"
-    if f"Matplotlib v{matplotlib.__version__}," in committed.read_text(encoding="utf-8"):
-        check_same_drawing(tmp_path / "figures" / "records.svg", committed)
 
 
 def test_the_study_says_what_it_lacks(
