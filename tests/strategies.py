@@ -41,7 +41,7 @@ FEW = 20
 def thorough(n: int) -> settings:
     """Settings for ``n`` examples, or as many times more as MAXENT_EXAMPLES says.
 
-    By default a third, but for the first `FEW`: ``tests/test_project/test_many_examples.py`` runs all of them.
+    By default a third, but for the first `FEW`: ``make hunt`` runs all of them.
     """
     times = int(os.environ.get(EXAMPLES, "0"))
     return settings(

@@ -9,6 +9,7 @@ import pytest
 from brute_force import compare, refusal, releases
 from conformance.answers import random_problem
 from hypothesis import given
+from search import cases
 from strategies import thorough
 
 import maxent
@@ -74,6 +75,6 @@ def test_random_problems():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(5, 205, 10))
-def test_many_random_problems(first):
-    assert agree(range(first, first + 10), limit=20) > 10 * 3
+@pytest.mark.search
+def test_many_random_problems():
+    assert agree(cases(5, 40, hunted=10), limit=20) > 10 * 3

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from search import cases
 from sklearn.ensemble import RandomForestClassifier
 
 import maxent
@@ -51,10 +52,11 @@ def test_back_ends_agree_and_the_bound_proves_it(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(100, 10))
 def test_back_ends_agree_on_forests_of_many_shapes(seed: int) -> None:
     shape = {
-        "n": 20 + seed,
+        "n": 20 + seed % 140,
         "n_estimators": 1 + seed % 5,
         "max_depth": 1 + seed % 4,
         "max_samples": (None, 0.5)[seed % 2],

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from search import cases
 
 import maxent
 from maxent.constraints.presolve import bounds
 from maxent.models.formats.maxent_json.read import parse_release
-
-FORESTS, CHUNK = 300, 20
-"""Random forests in all, and in a test."""
 
 SLICE = (0, 1, 2, 3, 4, 5, 6, 7)
 """Those of the default suite."""
@@ -118,9 +116,9 @@ def test_back_ends_agree(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, FORESTS, CHUNK))
-def test_back_ends_agree_on_all(first: int) -> None:
-    for seed in range(first, first + CHUNK):
+@pytest.mark.search
+def test_back_ends_agree_on_many() -> None:
+    for seed in cases(len(SLICE), 40):
         check(seed)
 
 
