@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 HUNT = "MAXENT_HUNT"
 """The environment variable with the number of a round."""
@@ -25,3 +29,8 @@ def cases(first: int, n: int, *, hunted: int | None = None) -> range:
         raise ValueError(f"{HUNT}: expected a number from 0 to {ROUNDS - 1}, found {number}")
     begin = ROUND * (number + 1) + first
     return range(begin, begin + (n if hunted is None else hunted))
+
+
+def some(values: Sequence[T], every: int) -> Sequence[T]:
+    """One in ``every`` of some values; in a hunt, all of them."""
+    return values if HUNT in os.environ else values[::every]

@@ -11,7 +11,7 @@ import pytest
 from brute_force import refusal
 from conformance.answers import random_problem
 from conformance.test_degenerate import contested
-from search import cases
+from search import cases, some
 from symmetric import by_value, grown, renamed
 
 import maxent
@@ -115,7 +115,8 @@ def test_contested(backend, impurity):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", NOT_CONVEX[::6])
+@pytest.mark.search
+@pytest.mark.parametrize("number", some(NOT_CONVEX, 6))
 def test_random_problems_that_are_not_convex(number):
     release, people, canonical = problem(number)
     assert not canonical.outcome.convex

@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+from search import some
 
 from maxent.__main__ import main
 from tests.test_maxent.test_malformed_cli import BASE, QI, TRUTH
@@ -118,16 +119,27 @@ USUAL = ("shadow", "one line", "json", "json broken", "toml", "csv", "csv semico
 """Shapes that are tried by default; the others take long together, and so do all but the first with `bench`."""
 
 
-@pytest.mark.parametrize("shape", [s if s in USUAL else pytest.param(s, marks=pytest.mark.slow) for s in SHAPES])
+@pytest.mark.parametrize("shape", USUAL)
 @pytest.mark.parametrize("role", CALLS)
 def test_nothing_of_a_foreign_file_is_shown(folder, capsys, monkeypatch, role, shape):
     by_bench = shape not in USUAL[1:]
     nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command != "bench" or by_bench)
 
 
+OTHERS = [(role, shape) for shape in SHAPES if shape not in USUAL for role in CALLS]
+BENCHED = [role for role, calls in CALLS.items() if any(call[0] == "bench" for call in calls)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", USUAL[1:])
-@pytest.mark.parametrize("role", [role for role, calls in CALLS.items() if any(call[0] == "bench" for call in calls)])
+@pytest.mark.search
+@pytest.mark.parametrize(("role", "shape"), some(OTHERS, 5))
+def test_nor_of_files_of_other_shapes(folder, capsys, monkeypatch, role, shape):
+    nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: True)
+
+
+@pytest.mark.slow
+@pytest.mark.search
+@pytest.mark.parametrize(("role", "shape"), some([(role, shape) for shape in USUAL[1:] for role in BENCHED], 4))
 def test_nor_by_bench(folder, capsys, monkeypatch, role, shape):
     """It starts a process for each call."""
     nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command == "bench")
