@@ -13,6 +13,7 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Attribute, Branch, Node
 from maxent.models.sparse_counts import positive_counts
+from maxent.models.tables.frame import shorten
 
 _TOGETHER = 2**11
 """Nodes that are objects at the same time."""
@@ -157,7 +158,7 @@ class _Packing:
             self._ids,
             integer["attribute"],
             run_ends(integer["n_branches"]),
-            self._linked(source, integer["child"], integer["led"]),
+            self._linked(source, integer["child"], integer["led"], integer["n_branches"]),
             real["le"],
             real["gt"],
             integer["missing"],
@@ -170,8 +171,8 @@ class _Packing:
         )
         return Nodes(columns)
 
-    def _linked(self, source: str, child: IntArray, led: IntArray) -> IntArray:
-        """The position of each child, by the order of hashes."""
+    def _linked(self, source: str, child: IntArray, led: IntArray, n_branches: IntArray) -> IntArray:
+        """The position of each child, by the order of hashes; children lead down."""
         hashes = np.fromiter(map(hash, self._ids), np.int64, len(self._ids))
         order = np.argsort(hashes)
         hashes = hashes[order]
@@ -179,7 +180,12 @@ class _Packing:
         there = hashes[at] == child if len(hashes) else np.zeros(len(child), bool)
         if (hashes[1:] == hashes[:-1]).any() or not there[led == 1].all():
             raise _links(source)
-        return np.where(led == 1, order[at], NOTHING) if len(child) else child
+        if not len(child):
+            return child
+        found = np.where(led == 1, order[at], NOTHING)
+        owner = np.repeat(np.arange(len(hashes)), n_branches)
+        check_tree(source, owner[led == 1], found[led == 1], self._ids)
+        return found
 
     def _scores(self, source: str, n: IntArray, named: IntArray, scores: FloatArray) -> FloatArray | None:
         """What nodes add to the scores of several classes, shape (n_nodes, n_classes)."""
@@ -203,6 +209,40 @@ _REAL = ("error_rate", "hessian", "mean", "variance", "value", "score", "le", "g
 def _code(codes: Codes, name: str | None) -> int | None:
     """The number of a name, which it is given when it is new; None for None."""
     return None if name is None else codes.setdefault(name, len(codes))
+
+
+def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str]) -> None:
+    """Refuse links that are no tree below the first node, before anybody walks along them.
+
+    Parameters
+    ----------
+    source : str
+        What errors call the model.
+    parent, child : shape (n_links,)
+        Positions of nodes.
+    ids : sequence of str, length n_nodes
+        What nodes are called.
+
+    Raises
+    ------
+    InvalidInput
+        Naming a node that is below none or several others, itself included.
+    """
+    above = np.bincount(child, minlength=len(ids))
+    above[0] += 1  # the root is below nothing
+    wrong = np.flatnonzero(above != 1)
+    if not len(wrong):
+        up = np.zeros(len(ids), np.int64)
+        up[child] = parent
+        for _ in range(len(ids).bit_length()):  # twice as far up each time
+            up = up[up]
+        wrong = np.flatnonzero(up)
+    if len(wrong):
+        at = int(wrong[0])
+        found = "none" if not above[at] else f"{int(above[at])} of them" if above[at] > 1 else "itself, in a cycle"
+        raise invalid(
+            source, f"node {shorten(ids[at])}", "children", "each node below one other, the root first", found
+        )
 
 
 def _links(source: str) -> InvalidInput:
