@@ -27,6 +27,12 @@ _ADDRESS = re.compile("([A-Za-z][A-Za-z0-9+.-]+):/")
 _QUERY = re.compile(r"\?[^\s'\"<>]+")
 """What addresses of the web may be signed with."""
 
+_KEYS = re.compile(r"\?(?=[^/?]*=)[^\s'\"<>]+")
+"""The same elsewhere, where a question mark may stand for any letter of a name: only with keys, such as ``token=``."""
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s'\"<>]*@")
+"""What stands before the host, anywhere in a text."""
+
 _PASSWORD = re.compile(r"[^/@]*:(?!\d+(?:/|$))[^@]*@")
 """A name and a password before a host or a bucket; what follows a colon may be a port."""
 
@@ -90,7 +96,12 @@ def without_secrets(name: str) -> str:
     start, web = name[: len(name) - len(rest)], found[1] in _WEB
     if password := (_WEB_PASSWORD if web else _PASSWORD).match(rest):
         rest = f"...@{rest[password.end() :]}"
-    return start + (_without_query(rest) if web else rest)
+    return start + (_without_query(rest) if web else _KEYS.sub("?...", rest))
+
+
+def redacted(text: str) -> str:
+    """A text of others in which addresses have lost names, passwords and what follows a question mark."""
+    return _without_query(_CREDENTIALS.sub("...@", text))
 
 
 def file_path(path: str | os.PathLike[str]) -> FilePath:

@@ -21,12 +21,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
+from maxent.models.files.addresses import redacted
 from maxent.models.packages import need
 from maxent.models.tables.frame import shorten
 from maxent.solvers.threads import memory_kept, one_thread
 
 CONNECT, POLL = 10.0, 0.2
-"""Seconds to wait for the scheduler, and for its first worker; and between looks at whether to give up."""
+"""Seconds to wait for what the scheduler says, and for its first worker; and between looks at whether to give up."""
 
 Key = TypeVar("Key")
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -211,7 +212,7 @@ def check_address(address: str | None) -> None:
     need("distributed", "a Dask cluster needs distributed")
     if not (_local(address) or _is_address(address)):  # distributed would complain for twenty seconds, and at the end
         expected = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
-        raise invalid("options", ARGUMENT, "dask", expected, shorten(address))
+        raise invalid("options", ARGUMENT, "dask", expected, redacted(shorten(address)))
 
 
 def _local(address: object) -> re.Match[str] | None:
@@ -236,6 +237,32 @@ def running(address: str | None) -> Iterator[str | None]:
         yield started
 
 
+def _in_time(connect: Callable[[], Any], address: str) -> Any:
+    """A client that is connected, or an error after `CONNECT` seconds: who says nothing is no scheduler.
+
+    Distributed's own limit is about the connection, not about what is said afterwards. The thread that still waits is
+    left behind.
+    """
+    found: list[Any] = []
+    wrong: list[Exception] = []
+
+    def attempt() -> None:
+        try:
+            found.append(connect())
+        except Exception as error:  # whatever there is in place of a scheduler
+            wrong.append(error)
+
+    thread = threading.Thread(target=attempt, daemon=True, name="connecting to a scheduler")
+    thread.start()
+    thread.join(CONNECT)
+    if found:
+        return found[0]
+    shown = redacted(address)
+    if not wrong:
+        raise ClusterLost(f"no Dask scheduler at {shown!r}: nothing was said for {CONNECT:g} s")
+    raise ClusterLost(f"no Dask scheduler at {shown!r}: {redacted(str(wrong[0]))}") from wrong[0]
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
@@ -256,18 +283,18 @@ def connected(address: str) -> Iterator[Cluster]:
         with running(address) as started, connected(str(started)) as cluster:
             yield cluster
         return
-    try:
-        client: Any = Client(address, timeout=CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError) as error:  # a TimeoutError is an OSError; without certificates a TypeError
-        raise ClusterLost(f"no Dask scheduler at {address!r}: {error}") from error
+    with _own_words():
+        client = _in_time(partial(Client, address, timeout=CONNECT, set_as_default=False), address)
     with _own_words(), client:
         try:
             client.wait_for_workers(1, timeout=CONNECT)
             found = client.run(version, "maxent")
         except TimeoutError as error:
-            raise ClusterLost(f"the Dask scheduler at {address!r} has no workers") from error
+            raise ClusterLost(f"the Dask scheduler at {redacted(address)!r} has no workers") from error
         except Exception as error:  # whatever keeps a worker from importing it
-            raise ClusterLost(f"the workers at {address!r} cannot use maxent: {error}") from error
+            raise ClusterLost(
+                f"the workers at {redacted(address)!r} cannot use maxent: {redacted(str(error))}"
+            ) from error
         if others := {f"{worker} has {theirs}" for worker, theirs in found.items() if theirs != version("maxent")}:
             raise ClusterLost(f"workers need maxent {version('maxent')}: {', '.join(sorted(others))}")
         yield Cluster(client)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from maxent.__main__ import main
+from maxent.models.files.addresses import redacted, without_secrets
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI = str(D1 / "tree.json"), str(D1 / "qi.csv")
@@ -50,3 +51,21 @@ def test_a_file_that_is_not_there_is_no_address(tmp_path, monkeypatch, capsys):
     for name in ("qi.parquet", "C:/qi.parquet", "folder/qi.csv"):
         assert main(["estimate", TREE, name]) == 2
     assert "addresses" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("jupyter://host:8888/people.csv?token=hunter2", "jupyter://host:8888/people.csv?..."),
+        ("s3://bucket/part-?.csv", "s3://bucket/part-?.csv"),
+        ("ftp://me:hunter2@host/people.csv", "ftp://...@host/people.csv"),
+        ("https://host/people.csv?sig=hunter2", "https://host/people.csv?..."),
+    ],
+)
+def test_keys_of_addresses_are_not_shown(name, shown):
+    assert without_secrets(name) == shown
+
+
+def test_addresses_in_texts_of_others_lose_what_is_secret():
+    text = "cannot reach 'tcp://me:hunter2@host:1' nor https://host/x?token=hunter2 at all"
+    assert redacted(text) == "cannot reach 'tcp://...@host:1' nor https://host/x?... at all"

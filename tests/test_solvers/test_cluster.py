@@ -1,6 +1,7 @@
 """Parts and points on a Dask cluster: the same answers bit for bit, whatever becomes of its workers."""
 
 import ctypes
+import http.server
 import os
 import re
 import signal
@@ -179,6 +180,56 @@ def test_a_cluster_is_started_beside_another_one():
             taken.listen()
         with cluster._started(0) as address:
             assert address.startswith("tcp://127.0.0.1:")
+
+
+@pytest.fixture
+def silent():
+    """The port of somebody who accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "ws"])
+def test_whoever_says_nothing_is_no_scheduler(monkeypatch, silent, scheme):
+    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    release, frame = contested("gini")
+    with pytest.raises(cluster.ClusterLost, match="no Dask scheduler at"):
+        maxent.estimate(release, frame, dask=f"{scheme}://127.0.0.1:{silent}")
+
+
+class Web(http.server.BaseHTTPRequestHandler):
+    """A server of pages, which no scheduler is."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_web_server_is_no_scheduler(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT", 2.0)
+    release, frame = contested("gini")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(cluster.ClusterLost, match="no Dask scheduler at"):
+            maxent.estimate(release, frame, dask=f"ws://127.0.0.1:{server.server_port}")
+        server.shutdown()
+
+
+def test_passwords_of_addresses_are_never_said(monkeypatch, silent):
+    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    release, frame = contested("gini")
+    for address in (
+        f"tcp://me:hunter2@127.0.0.1:{silent}",
+        "tcp://me:hunter2@127.0.0.1:1",
+        "gopher://me:hunter2@x?t=hunter2",
+    ):
+        with pytest.raises((cluster.ClusterLost, InvalidInput)) as caught:
+            maxent.estimate(release, frame, dask=address)
+        assert "hunter2" not in str(caught.value)
+        assert "me:" not in str(caught.value)
 
 
 def test_clusters_that_cannot_be_used(monkeypatch, tmp_path, capsys):
