@@ -37,11 +37,13 @@ class Problem:
     found: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {printable(self.field)}: expected {self.expected}, found {self.found}"
+        return printable(f"{self.where}: {self.field}: expected {self.expected}, found {self.found}")
 
 
 class InvalidInput(MaxentError, ValueError):
     """An input that is refused, with every problem found in it.
+
+    Its text has nothing that a terminal or a notebook would act on: hostile names are escaped, as on the command line.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ class InvalidInput(MaxentError, ValueError):
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"{source}: {problem}" for problem in self.problems))
+        super().__init__("\n".join(printable(f"{source}: {problem}") for problem in self.problems))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling: errors come back from other processes."""

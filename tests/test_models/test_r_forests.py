@@ -11,7 +11,7 @@ import pytest
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
+from maxent.models.reading import Reader, Reading
 from maxent.models.trees.predict import predict, predict_proba
 
 FRAME = pd.DataFrame(
@@ -162,3 +162,8 @@ def test_what_cannot_be_read_soundly_is_refused(tmp_path: Path) -> None:
     refused(GBM.replace("0,0,1,2", "0,1.5,1,2").replace("0.75\n", "\n"), "expected a number", features=("x", "x"))
     refused(RANGER, "a row for each node")
     refused(MASKS, "levels=sorted, found levels='up'", parameters={"levels": "up"})
+
+
+def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="files: expected the tables of the trees"):
+        convert_model(tmp_path, Wanted(), Reader(Reading(format="r-forest")))

@@ -52,6 +52,9 @@ def convert(path: str | os.PathLike[str], wanted: Wanted, reader: Reader) -> Con
     """Read a table or a folder of them, see `maxent.models.formats.release_reader.ReleaseReader`."""
     source = shown_path(path)
     tables = read_tables(path)
+    if not tables:
+        expected = "the tables of the trees: tree1.csv, tree2.csv, ..., or one table with a column of the tree"
+        raise invalid(source, "folder", "files", expected, "none")
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
     training = read_training(wanted, reader)
     levels = read_levels(source, folder, wanted, training)
