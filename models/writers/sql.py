@@ -58,6 +58,7 @@ def write_sql(release: Release, wanted: Wanted) -> str:
         steps += _scored(release, trees, names) if scores else _weighed(release, trees, names)
         last = _shares(release, names)
     title = f"-- {release.target.name}, predicted by {len(release.trees)} tree{'s' * (len(release.trees) > 1)}"
+    title += " (for DuckDB, PostgreSQL 9.3, Oracle, Snowflake: a database with LATERAL, which SQLite lacks)"
     shown = ["t.*", "placed.*", *["weighed.*"] * (len(steps) > 1), *last]
     source = "\n".join([f"FROM {_table(wanted.table)} AS t", *steps])
     return f"{_comment(title)}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"

@@ -9,6 +9,7 @@ import io
 import logging
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -268,10 +269,26 @@ def _wanted(solver: str) -> str:
     return f"expected {known}, found {solver!r}{close_to(solver, KNOWN)}"
 
 
+_LOCK = threading.Lock()
+_SILENT: list[Any] = []
+"""Who keeps Pyomo quiet now: threads that do may overlap, and its logger must be given back by the last of them."""
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Pyomo from logging what it does not find: errors say so."""
     from pyomo.common.log import LoggingIntercept
 
-    with LoggingIntercept(io.StringIO(), "pyomo", logging.WARNING):
+    with _LOCK:
+        if not _SILENT:
+            first = LoggingIntercept(io.StringIO(), "pyomo", logging.WARNING)
+            first.__enter__()
+            _SILENT.append(first)
+        _SILENT.append(None)
+    try:
         yield
+    finally:
+        with _LOCK:
+            _SILENT.pop()
+            if len(_SILENT) == 1:
+                _SILENT.pop().__exit__(None, None, None)

@@ -342,7 +342,10 @@ def test_the_command_writes_files_and_refuses_what_it_does_not_know(tmp_path, mo
         assert main(["export", tree, "--to", name]) == 0
         assert Path(f"tree{writer.suffix}").read_text() == capsys.readouterr().out
     assert main(["export", tree, "-o", "query.sql", "--table", "people.all"]) == 0
-    assert 'FROM "people"."all" AS t' in Path("query.sql").read_text()
+    query = Path("query.sql").read_text()
+    assert 'FROM "people"."all" AS t' in query
+    assert "DuckDB" in query.split("\n")[0]
+    assert "SQLite lacks" in query.split("\n")[0]
     capsys.readouterr()
     assert main(["export", tree, "--to", "dot", "--json"]) == 0
     told = {"to": "dot", "file": None, "trees": 1, "leaves": 5, "text": Path("tree.dot").read_text()}

@@ -1,5 +1,6 @@
 """pyomo:NAME: executables that speak AMPL's formats, Python packages, and what is missing or does not do."""
 
+import logging
 import os
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_
 import maxent
 from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.solvers.backend import Options
+from maxent.solvers.backends import pyomo_
 from maxent.solvers.backends.pyomo_ import PyomoBackend
 from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.clock import Clock
@@ -258,3 +260,17 @@ def test_cyipopt_is_the_back_end_ipopt():
 def test_a_solver_has_to_be_named(executables):
     with pytest.raises(UnknownBackend, match=r"expected pyomo:NAME, with a NAME that is here: ipopt"):
         load_backend("pyomo")
+
+
+def test_threads_that_keep_pyomo_quiet_at_the_same_time_give_its_logger_back():
+    logger = logging.getLogger("pyomo")
+    before = (logger.propagate, logger.level, list(logger.handlers))
+    one, other = pyomo_._quiet(), pyomo_._quiet()
+    one.__enter__()
+    other.__enter__()
+    quiet = (logger.propagate, logger.level, list(logger.handlers))
+    assert quiet != before
+    one.__exit__(None, None, None)  # the first to come is the first to go
+    assert (logger.propagate, logger.level, list(logger.handlers)) == quiet
+    other.__exit__(None, None, None)
+    assert (logger.propagate, logger.level, list(logger.handlers)) == before
