@@ -19,6 +19,7 @@ from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear, Program, Regions
+from maxent.constraints.unread import unread_of
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.stated import stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -111,6 +112,7 @@ def compile_program(
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
         likelihood=likelihood_of(context) if noise == "likelihood" else None,
+        unread=unread_of(release, context.scored) if "counts" in known else (),
     )
 
 

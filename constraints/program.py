@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -142,12 +142,26 @@ class Scaling:
     possible: npt.NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that leaves state and the compiler does not read: what it is, and in how many trees and leaves."""
+
+    what: str
+    trees: int
+    leaves: int
+
+    def as_dict(self, judged: str) -> dict[str, Any]:
+        """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""
+        return {"what": self.what, "trees": self.trees, "leaves": self.leaves, "judged": judged}
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Everything a release and the adversary's table say, over the cells; see the module's text.
 
     ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
-    only: with ``first`` a choice over an earlier attribute was strictly better.
+    only: with ``first`` a choice over an earlier attribute was strictly better. ``unread`` is what leaves state that is
+    in no constraint.
     """
 
     release: Release
@@ -163,6 +177,7 @@ class Program:
     unfinished: bool = False
     likelihood: Likelihood | None = None
     ties: Ties = "any"
+    unread: tuple[Unread, ...] = ()
 
     @property
     def n_classes(self) -> int:

@@ -29,6 +29,7 @@ def judge(
     base_rate: float | None = None,
     certain_proved: int | None = None,
     certain_at_most: int | None = None,
+    unread: Sequence[Mapping[str, Any]] = (),
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -62,6 +63,9 @@ def judge(
     certain_proved, certain_at_most : int, optional
         Individuals whose class is proved over all data consistent with the release, which then stand in the place of
         those of the estimate; and the same with those about whom not every proof was asked for.
+    unread : sequence of mappings
+        What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
+        passed, except the size of groups.
     decisive : bool
         Whether the release counts for the verdict.
     """
@@ -91,7 +95,15 @@ def judge(
             many, possible = None, None
         checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
+    if unread:
+        words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
+        checks = [c if c.limit == "min_k" or c.status != "pass" else _untold(c, words) for c in checks]
     return Judged(release, decisive, worst([check.status for check in checks]), tuple(checks))
+
+
+def _untold(check: Check, words: str) -> Check:
+    """A limit that numbers keep which do not rest on all that is stated."""
+    return replace(check, status="cannot_tell", unread=words)
 
 
 def _guesses(
@@ -165,7 +177,9 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
         checks = whole.checks
         for each in row.get("targets", ()):
             # What is proved of combinations is no bound on the people who are certain in one column.
-            shared = {key: row.get(key) for key in ("release", "status", "min_population")}
+            shared = {key: row.get(key) for key in ("release", "status", "min_population")} | {
+                "unread": row.get("unread", ())
+            }
             alone = _judge_row(limits, {**shared, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
@@ -184,6 +198,7 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         row["release"],
         reliable=row.get("status") == "optimal",
         k=row.get("min_population"),
+        unread=row.get("unread", ()),
         **{key: row.get(key) for key in ROW_KEYS},
         decisive=decisive,
     )

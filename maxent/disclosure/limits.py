@@ -135,7 +135,8 @@ class Check:
 
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
     several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
-    ``estimated`` is the number of the estimate beside one that is proved.
+    ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what the release states and no
+    number rests on, in words: then a limit is not known to be kept.
     """
 
     limit: str
@@ -146,6 +147,7 @@ class Check:
     possible: float | None = None
     target: str = ""
     estimated: float | None = None
+    unread: str = ""
 
     @property
     def how(self) -> str:
@@ -179,6 +181,8 @@ class Check:
             return "as nothing states the base rate" if self._estimated_lift else "as the attacks alone do not tell"
         if self.found is None or self.status == "pass":
             return ""
+        if self.status == "cannot_tell" and self.unread:
+            return f"as more is stated than is read: {self.unread}"
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""

@@ -109,10 +109,15 @@ def _price(view: ReportView, known: dict[str, Number]) -> Iterator[str]:
 
 def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
     """What the numbers rest on, a sentence each."""
+    kinds = [kind for kind, _, _ in release.constraints if kind != "qi"]
+    known = "read of what is published" if release.row.get("unread") else "published"
     yield (
         f"The adversary knows {', '.join(release.attributes)} of exactly these {people(release.individuals)}, and "
-        f"everything that is published: {', '.join(kind for kind, _, _ in release.constraints if kind != 'qi')}."
+        + (f"everything that is {known}: {', '.join(kinds)}." if kinds else "nothing of what is published is read.")
     )
+    for each in release.row.get("unread", ()):
+        where = f"{each['leaves']:,} leaves in {each['trees']:,} of the trees"
+        yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}."
     if release.sensitive[0]:
         yield f"Sensitive, and what the limits are about: {release.sensitive[0]}."
     given = [name for name, _ in view.provenance.options if name in ("facts", "marginal")]

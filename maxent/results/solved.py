@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program import Contradiction
+from maxent.constraints.program import Contradiction, Program
 from maxent.constraints.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits
@@ -116,6 +116,11 @@ class Solved(Inference):
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 
+def unread_entries(program: Program) -> list[dict[str, Any]]:
+    """The key ``unread``: what the release states that is in no constraint, and that no worst case bounds."""
+    return [each.as_dict("not") for each in program.unread]
+
+
 def estimate_numbers(result: Solved) -> dict[str, Any]:
     """The numbers of an estimate in a row: status, measures of disclosure, and with a truth the divergences."""
     proof = result.proof
@@ -126,6 +131,7 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         "individuals": result.program.table.individuals,
         "base_rate": None,
         **result.disclosure.measures,
+        **({"unread": unread_entries(result.program)} if result.program.unread else {}),
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
         **({} if result.control is None else {"control": result.control.as_dict()}),

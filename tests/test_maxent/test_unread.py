@@ -1,0 +1,77 @@
+"""What a model states and the compiler does not read is counted, and no limit is known to be kept beside it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import maxent
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({name: RNG.integers(0, 3, 300) for name in "ABC"})
+Y = pd.Series(np.where(RNG.random(300) < 0.2 + 0.2 * X["A"], "yes", "no"), name="Y")
+WEIGHTS = RNG.random(300)
+LIMITS = {"max_posterior": 0.95, "max_certain": 0, "max_right_guesses": 1.0}
+
+NOT_READ = {
+    "a tree with weights": (DecisionTreeClassifier(random_state=0), WEIGHTS),
+    "a forest with weights": (RandomForestClassifier(3, bootstrap=False, random_state=0), WEIGHTS),
+    "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], random_state=0), None),
+    "gradient boosting on samples": (GradientBoostingClassifier(n_estimators=3, subsample=0.8, random_state=0), None),
+}
+
+
+def reviewed(model: Any, weights: Any = None, **limits: Any) -> maxent.Review:
+    model.fit(X, Y, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        return maxent.review(model, X, Y, qi=list("ABC"), target="Y", **limits)
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_what_is_not_read_is_not_passed(name: str) -> None:
+    found = reviewed(*NOT_READ[name], **LIMITS)
+    verdict = found.verdict()
+    assert verdict.status == "cannot_tell"
+    [unread] = found.estimate.summary["unread"]
+    assert unread["what"] == "scores"
+    assert unread["judged"] == "not"
+    assert 1 <= unread["trees"] <= unread["leaves"]
+    assert f"as more is stated than is read: scores ({unread['leaves']}" in "\n".join(verdict.lines())
+    # A saved release is judged alike.
+    again = maxent.estimate(found.release, X)
+    assert again.verdict(max_posterior=0.95).status == "cannot_tell"
+    assert again.summary["unread"] == found.estimate.summary["unread"]
+
+
+def test_groups_are_judged_whatever_is_read() -> None:
+    model = DecisionTreeClassifier(min_samples_leaf=30, random_state=0)
+    assert reviewed(model, WEIGHTS, min_k=5).verdict().status == "pass"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=2, min_samples_leaf=50, random_state=0),
+        RandomForestClassifier(10, max_depth=2, min_samples_leaf=50, bootstrap=False, random_state=0),
+    ],
+)
+def test_what_is_read_and_within_limits_passes(model: Any) -> None:
+    found = reviewed(model, max_posterior=0.95, max_certain=0)
+    assert found.estimate.summary["unread"] == []
+    assert found.verdict().status == "pass"
+
+
+def test_a_report_says_what_is_not_read(tmp_path: Any) -> None:
+    found = reviewed(*NOT_READ["a tree with weights"], **LIMITS)
+    page = tmp_path / "report.html"
+    found.report(page)
+    text = page.read_text(encoding="utf-8")
+    assert "everything that is published: ." not in text
+    assert "Not read, and so no limit is known to be kept: scores of" in text
