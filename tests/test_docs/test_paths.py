@@ -55,4 +55,8 @@ def test_pages_name_no_release_before_there_is_one():
 def test_pages_install_from_a_copy_of_the_repository():
     text = {page.relative_to(TOP).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
     assert "pip install .  " in text["README.md"]
+    for name in ("README.md", "docs/index.md", "docs/tutorial.md"):
+        before = text[name].split("\npip install .")[0].rpartition("```sh")[2]
+        assert "venv .venv" in before, name
+        assert ".venv/bin/activate" in before, name
     assert "pip install '.[plot]'" in text["README.md"]
