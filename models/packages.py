@@ -17,6 +17,9 @@ EXTRAS = {
 }
 """Modules that are optional, with the extra of maxent that brings them."""
 
+PACKAGES = {"dask": "distributed fsspec", "mlflow": "mlflow-skinny"}
+"""Packages of an extra, as pip knows them, where they are not its one module."""
+
 BASE = {
     "charset_normalizer": "charset-normalizer",
     "cvxpy": "cvxpy",
@@ -37,7 +40,9 @@ def installed(module: str) -> bool:
 
 
 def how_to_install(module: str) -> str:
-    """Say how to get a module of `EXTRAS` or `BASE`.
+    """Say how to get a module of `EXTRAS` or `BASE`: by its own packages, or from a copy of the repository.
+
+    Never by the name of maxent, which stands for nothing of ours on an index of packages.
 
     Raises
     ------
@@ -46,7 +51,7 @@ def how_to_install(module: str) -> str:
     """
     if module in EXTRAS:
         extra = EXTRAS[module]
-        return f"pip install 'maxent[{extra}]'; in a copy of the repository: pip install '.[{extra}]'"
+        return f"pip install {PACKAGES.get(extra, module)}; in a copy of the repository: pip install '.[{extra}]'"
     return f"pip install {BASE[module]}"
 
 

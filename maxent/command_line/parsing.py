@@ -37,10 +37,14 @@ class WrongCall(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The job of a call, and the spelling of its parameters: see `spellings`."""
+    """The job of a call, the spelling of its parameters (see `spellings`), and its arguments as they were given.
+
+    ``arguments`` are their names, such as ``TREE... QI``, with the values of all of them, in their order.
+    """
 
     job: Job
     names: Mapping[str, str]
+    arguments: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class Command(TyperCommand):
@@ -72,7 +76,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Call:
         names = spellings(self.get_params(ctx))
         try:
-            return Call(super().invoke(ctx), names)
+            return Call(super().invoke(ctx), names, _arguments(self.get_params(ctx), ctx.params))
         except InvalidInput as error:  # a value that has no type of its own, such as a size
             return Call(partial(_refuse, error), names)
 
@@ -142,6 +146,14 @@ class Group(TyperGroup):
         known = self.list_commands(ctx)
         found = "nothing" if name is None else f"{name!r}{close_to(name, known)}"
         return WrongCall([Problem(ARGUMENT, self.noun, f"one of {', '.join(known)}", found)], usage(self, ctx))
+
+
+def _arguments(params: Sequence[Any], given: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The names of a command's arguments, and their values."""
+    own = [param for param in params if param.param_type_name == "argument"]
+    values = [given.get(param.name) for param in own]
+    each = [text for value in values for text in (value if isinstance(value, (list, tuple)) else [value])]
+    return " ".join(map(spelled, own)), tuple(str(text) for text in each if text is not None)
 
 
 def _refuse(error: InvalidInput) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from maxent.command_line import panels
+
+if TYPE_CHECKING:
+    from maxent.models.errors import Problem
 
 TREES_AND_QI, PERHAPS_QI = "TREE... QI", "TREE... [QI]"
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
@@ -77,6 +80,30 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
         found = f"{files[-1]!r} at the end" if last else f"only {files[0]!r}" if releases < 1 else found
         raise invalid("command line", ARGUMENT, TREES_AND_QI if needed else PERHAPS_QI, expected, found)
     return list(files[:releases]), list(files[releases:])
+
+
+def swapped(args: Sequence[str], names: str, files: Sequence[str]) -> Problem | None:
+    """The problem of a refused call that has its tables before what they belong to; None where it has not.
+
+    Parameters
+    ----------
+    args : sequence of str
+        The whole call.
+    names : str
+        The names of its arguments, such as ``TREE... QI``.
+    files : sequence of str
+        The values of these.
+    """
+    from shlex import join
+
+    from maxent.models.errors import ARGUMENT, Problem
+
+    first = next((i for i, file in enumerate(files) if not is_table(file)), 0)
+    is_named = args[0] == "compare" and "--qi" in args  # so that all others are releases, tables of records, too
+    if not first or any(is_table(file) for file in files[first:]) or is_named or any("://" in file for file in files):
+        return None
+    right = join(["maxent", args[0], *files[first:], *files[:first]])
+    return Problem(ARGUMENT, names, f"them in this order: {right}", "them swapped, the table first")
 
 
 def is_table(file: str) -> bool:

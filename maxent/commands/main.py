@@ -19,10 +19,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.main import get_command
 
-from maxent.command_line.messages import Entry, as_object, entries, lines, plain
+from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
-from maxent.models.errors import MaxentError
+from maxent.command_line.release_files import swapped
+from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
 from maxent.results.reliability import unwarned
@@ -148,7 +149,8 @@ def run(args: list[str]) -> int:
         with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(call.names))):
             return int(call.job())
     except MaxentError as error:
-        problems = entries(error, call.names)
+        change = swapped(args, *call.arguments) if isinstance(error, InvalidInput) else None
+        problems = entries(error if change is None else InvalidInput(CALL, [change]), call.names)
     except ModuleNotFoundError as error:
         what = absent(error)
         if what is None:

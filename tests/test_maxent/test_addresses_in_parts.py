@@ -159,4 +159,4 @@ def test_a_path_that_was_an_address_is_refused():
 def test_fsspec_is_optional(monkeypatch, capsys):
     monkeypatch.setattr(packages, "installed", lambda module: False)
     assert main(["audit", TREE, "s3://people/qi.csv", "--memory", "1GB"]) == 2
-    assert "an address needs fsspec: pip install 'maxent[dask]'" in capsys.readouterr().err
+    assert "an address needs fsspec: pip install distributed fsspec; in a copy" in capsys.readouterr().err

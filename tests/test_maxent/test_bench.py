@@ -366,7 +366,7 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     assert main(["bench", *D1, "--plot", "out.svg"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
+    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install matplotlib; in a copy")
 
 
 @pytest.mark.slow

@@ -88,10 +88,10 @@ def test_nothing_that_is_optional_is_needed(tmp_path):
     plot = ["estimate", *TREE, "-o", "figure.svg"]
     said = run(tmp_path, "casadi", "duckdb", *EXTRAS, plot=plot, scip=["estimate", *TREE, "--backend", "scip"])
     assert statuses(said) == {"plot": 2, "scip": 2}
-    how = "pip install 'maxent[plot]'; in a copy of the repository: pip install '.[plot]'"
+    how = "pip install matplotlib; in a copy of the repository: pip install '.[plot]'"
     assert said["plot"][1:] == ["", f"maxent: a plot needs matplotlib: {how}\n"]
     assert "pip install '.[scip]'" in said["scip"][2]
-    assert "scip: backend 'scip' needs PySCIPOpt: pip install 'maxent[scip]'" in said["backends"][1]
+    assert "scip: backend 'scip' needs PySCIPOpt: pip install pyscipopt" in said["backends"][1]
     assert not (tmp_path / "figure.svg").exists()
 
 

@@ -375,7 +375,7 @@ def test_without_matplotlib_the_extra_is_named(d1, compared, monkeypatch, capsys
     assert main(["estimate", *FILES, "-o", "out.svg"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install 'maxent[plot]'; in a copy")
+    assert printed.err.startswith("maxent: a plot needs matplotlib: pip install matplotlib; in a copy")
 
 
 # --- Files -------------------------------------------------------------------------------------------------------

@@ -344,14 +344,19 @@ def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("{", "expected"),
-        ("{}", "file: format: expected a value, found nothing"),
-        ('{"format": "maxent/1"}', "file: format: expected 'maxent-record/1', found 'maxent/1'"),
+        ("{}", "file: format: expected 'maxent-record/1', of a record of a check, found nothing\n"),
+        (
+            '{"format": "maxent/1"}',
+            "file: format: expected 'maxent-record/1', of a record of a check, found",
+        ),
     ],
 )
 def test_what_is_no_record(tmp_path: Path, capsys: Any, text: str, said: str) -> None:
     (tmp_path / "record.json").write_text(text, encoding="utf-8")
     assert main(["verify", str(tmp_path / "record.json")]) == 2
-    assert said in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert len(errors.splitlines()) == 1  # not one for each key that a record has
     assert main(["verify", str(tmp_path / "none.json")]) == 2
     with pytest.raises(maxent.InvalidInput, match="record: expected a path"):
         maxent.verify(3)  # type: ignore[arg-type]

@@ -223,7 +223,12 @@ def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: R
     if isinstance(release, (str, os.PathLike)):
         train = said["qi"] if said["truth"] is None else said["truth"]
         wanted = wanted_of(given["target"], given["classes"], given["features"], None, train, given["parameters"])
-        found = converted(release, wanted, reading)
+        try:
+            found = converted(release, wanted, reading)
+        except InvalidInput as error:
+            if said["truth"] is not None:
+                raise
+            raise InvalidInput(error.source, [_of_truth(each, given["target"]) for each in error.problems]) from None
     else:
         check_unused("files, and this is a release", **given)
         opened = open_published(release, reader_of(reading))
@@ -239,6 +244,14 @@ def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: R
             raise invalid("options", ARGUMENT, "private", expected, f"{name}{close_to(name, names)}")
     attributes = tuple(replace(each, role=roles.get(each.name, each.role)) for each in found.release.attributes)
     return replace(found, release=replace(found.release, attributes=attributes))
+
+
+def _of_truth(problem: Problem, target: str | None) -> Problem:
+    """The problem of a table of the adversary that lacks the classes, which it need not have: another one has them."""
+    if target is None or problem.field != target or not problem.expected.startswith("a column of this name"):
+        return problem
+    expected = "a column of this name, or the confidential table, which has the classes, by truth="
+    return replace(problem, expected=expected)
 
 
 def _named(release: Any) -> str:

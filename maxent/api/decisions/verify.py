@@ -22,7 +22,7 @@ from maxent.models.text.arguments import is_path
 from maxent.policy.checked import Checked
 from maxent.policy.inputs import hashed, relative
 from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
-from maxent.policy.record import recorded_versions, schema
+from maxent.policy.record import FORMAT, recorded_versions, schema
 from maxent.policy.shape import shape_problems
 from maxent.policy.verified import FileState, Verified
 from maxent.results import review as results
@@ -58,13 +58,16 @@ def verify(
     Raises
     ------
     InvalidInput
-        For a file that is no record, naming every key that is not as the schema says.
+        For a file that is no record, or for one with keys that are not as the schema says, each of them.
     """
     for name, value in (("record", record), ("folder", folder)):
         if not is_path(value) and not (name == "folder" and value is None):
             raise invalid("options", ARGUMENT, name, "a path", shorten(value))
     source = os.fspath(record)
     found: dict[str, Any] = read_json_object(source)
+    if found.get("format") != FORMAT:  # whatever else it is, nothing more is to be said of it
+        of = shorten(found["format"]) if "format" in found else "nothing"
+        raise invalid(source, "file", "format", f"{FORMAT!r}, of a record of a check", of)
     if problems := list(shape_problems(found, schema())):
         raise InvalidInput(source, problems)
     base = os.fspath(folder) if folder is not None else os.path.dirname(os.path.abspath(source))

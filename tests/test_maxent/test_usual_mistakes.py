@@ -1,0 +1,101 @@
+"""Usual mistakes on the command line, each with its message: exit status 2, a few lines, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from maxent.__main__ import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RULES = "|--- age <= 40.50\n|   |--- class: b\n|--- age >  40.50\n|   |--- class: a\n"
+GROW = "--target Salary --qi Education,Country,Gender"
+
+SWAPPED = "expected them in this order: maxent"
+MISTAKES = {
+    # swapped
+    "estimate qi.csv tree.json": f"TREE... QI: {SWAPPED} estimate tree.json qi.csv, found them swapped",
+    "bounds qi.csv tree.json": f"{SWAPPED} bounds tree.json qi.csv, found them swapped",
+    "audit qi.csv tree.json": f"{SWAPPED} audit tree.json qi.csv, found them swapped",
+    "explain qi.csv tree.json": f"{SWAPPED} explain tree.json qi.csv, found them swapped",
+    "predict qi.csv tree.json": f"{SWAPPED} predict tree.json qi.csv, found them swapped",
+    "compare qi.csv tree.json tree.json": f"{SWAPPED} compare tree.json tree.json qi.csv, found them swapped",
+    "check --policy satre qi.csv tree.json": f"{SWAPPED} check tree.json qi.csv, found them swapped",
+    "review truth.csv tree.json --target Salary --qi Gender": f"{SWAPPED} review tree.json truth.csv, found",
+    "estimate qi.csv rules.txt": f"{SWAPPED} estimate rules.txt qi.csv, found them swapped",
+    # missing
+    "estimate tree.json": "expected the releases, and after them the adversary's table",
+    "estimate": "TREE... QI: expected a value, found nothing",
+    "check tree.json --policy satre": "QI: expected a value, found nothing",
+    "check tree.json qi.csv": "policy",
+    f"defend none truth.csv {GROW}": "-o: expected a value, found nothing",
+    "defend none truth.csv --qi Gender -o out.json": "--target: expected a value, found nothing",
+    "estimate tree.json qi.csv --truth": "--truth: expected a value, found nothing",
+    "review tree.json truth.csv --target Salary": "--qi: expected a value, found nothing",
+    "check rules.txt people.csv --policy satre --target secret": "by --truth, found none",
+    # misspelled
+    "estimat tree.json qi.csv": "found 'estimat'; did you mean 'estimate'?",
+    "estimate tree.json qi.csv --trth truth.csv": "--trth: expected an option of 'maxent estimate', found none",
+    "estimate tree.json qi.csv --backend ipot": "'ipot'",
+    f"defend prune-leef truth.csv {GROW} -o out.json": "METHOD: expected one of none, prune-leaf",
+    "check tree.json qi.csv --policy satr": "satr",
+    "defend none truth.csv --target Salry --qi Gender -o out.json": "Salry: expected a column of this name",
+    "defend none truth.csv --target Salary --qi Gendr -o out.json": "Gendr: expected a column of this name",
+    # wrong file
+    "estimate tre.json qi.csv": "tre.json",
+    "estimate tree.json q.csv": "q.csv",
+    "estimate tree.json .": "expected",
+    "verify tree.json": "file: format: expected 'maxent-record/1', of a record of a check, found 'maxent/1'",
+    "card tree.json": "format: expected 'maxent-record/1'",
+    "verify qi.csv": "content: expected a JSON object",
+    "sweep tree.json -o results": "tree.json",
+    "estimate tree.json qi.csv -o out.docx": "out.docx",
+    "estimate tree.json qi.csv --report out.pdf": "out.pdf",
+    # wrong column
+    "estimate tree.json people.csv": "people.csv: header: ",
+    "estimate tree.json qi.csv --truth qi.csv": "Salary: expected a column of this name",
+    "defend none truth.csv --target Gender --qi Gender -o out.json": "Gender",
+    # wrong unit
+    "estimate tree.json qi.csv --time-limit 2min": "--time-limit: expected a number, found '2min'",
+    "estimate tree.json qi.csv --time-limit -1": "--time-limit: expected",
+    "estimate tree.json qi.csv --memory 2": "--memory: expected",
+    "compare tree.json tree.json qi.csv --min-k 1.5": "--min-k: expected a whole number, found '1.5'",
+    "compare tree.json tree.json qi.csv --max-right-guesses 75": "--max-right-guesses: expected",
+    f"defend none truth.csv {GROW} --max-depth 2.5 -o out.json": "--max-depth: expected a whole number",
+    f"defend prune-leaf truth.csv {GROW} --k ten -o out.json": "--k: expected a whole number, found 'ten'",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("mistakes")
+    for name in ("tree.json", "qi.csv", "truth.csv"):
+        shutil.copy(EXAMPLES / "d1" / name, made)
+    (made / "rules.txt").write_text(RULES, encoding="utf-8")
+    (made / "people.csv").write_text("age,sex\n30,1\n50,0\n", encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize("call", MISTAKES)
+def test_a_usual_mistake_is_told(
+    call: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(os.listdir(folder))
+    status = main(call.split())
+    printed = capsys.readouterr()
+    assert (status, printed.out) == (2, "")
+    assert MISTAKES[call] in printed.err
+    assert "Traceback" not in printed.err
+    assert sum(line.startswith("maxent: ") for line in printed.err.splitlines()) <= 4
+    assert sorted(os.listdir(folder)) == before  # nothing is half written
+
+
+def test_tables_in_their_place_are_not_told_to_be_swapped(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    for call in ("estimate tree.json people.csv", "estimate people.csv qi.csv", "compare qi.csv tree.json --qi qi.csv"):
+        assert main(call.split()) == 2
+        assert "swapped" not in capsys.readouterr().err
