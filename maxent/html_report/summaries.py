@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 from maxent.html_report.measures import change
 from maxent.html_report.view import Glance, NodeView, Number, ReleaseView, ReportView, TreeView
@@ -115,7 +116,8 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
         f"The adversary knows {', '.join(release.attributes)} of exactly these {people(release.individuals)}, and "
         + (f"everything that is {known}: {', '.join(kinds)}." if kinds else "nothing of what is published is read.")
     )
-    for each in release.row.get("unread", ()):
+    unread: Any = release.row.get("unread", ())
+    for each in unread:
         where = f"{each['leaves']:,} leaves in {each['trees']:,} of the trees"
         yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}."
     if release.sensitive[0]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -177,3 +179,65 @@ def test_it_needs_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "installed", lambda module: module != "ortools")
     with pytest.raises(MissingExtra, match="whole tables need OR-Tools"):
         maxent.reconstruct(D1 / "tree.json")
+
+
+ONE_OF_EACH = release(stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(1, 1), (2, 0)]))
+"""Of the people up to 30 one is of class a and one of class b; of the others both are of class a."""
+
+
+@pytest.mark.parametrize("ages", [(20, 25, 40, 50), (25, 20, 50, 40)])
+def test_who_is_told_apart_by_known_columns_alone_is_not_proved(ages: tuple[int, ...]) -> None:
+    """A row is a person: of two in one leaf, known by their ages, nobody can say who is of which class."""
+    found = maxent.reconstruct(ONE_OF_EACH, pd.DataFrame({"Age": ages}))
+    assert found.status == "likeliest"
+    assert found.proved["Age"].all()
+    assert found.proved["X"].tolist() == [False, False, True, True]
+    assert found.table["X"].tolist()[2:] == ["a", "a"]
+
+
+def test_a_known_column_that_no_tree_tests_tells_people_apart() -> None:
+    """Which person of a leaf has which class is open, whichever column it is that tells them apart."""
+    found = maxent.reconstruct(release(BY_Q), pd.DataFrame({"Age": [1, 2, 3, 4, 5, 6]}))
+    assert not found.proved[["Q", "X"]].any(axis=None)
+
+
+def test_people_who_are_known_by_the_same_are_still_proved_as_a_group() -> None:
+    """Rows that nothing tells apart can be matched with each other: so many of them are of each class."""
+    found = maxent.reconstruct(ONE_OF_EACH, pd.DataFrame({"Age": [20, 20, 40, 50]}))
+    assert found.proved["X"].all()
+    assert sorted(found.table["X"][:2]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_proved_with_known_columns_holds_for_every_assignment(seed: int) -> None:
+    """Small tables by brute force: all orders of unknown cells of people with other known ages that keep the release.
+
+    A person keeps the age, and takes the class and the value of anybody else: wherever every tree states the same of
+    the table that comes of it, each proved cell is that person's cell.
+    """
+    rng = np.random.default_rng(seed)
+    n = 5
+    age, q, klass = rng.integers(28, 34, n), rng.choice(["p", "r"], n), rng.choice(["a", "b"], n)
+
+    def stated(q: np.ndarray, klass: np.ndarray) -> list[list[tuple[int, int]]]:
+        sides = [[q == "p", q != "p"], [age <= 30.5, age > 30.5]]
+        return [[tuple(int((at & (klass == c)).sum()) for c in "ab") for at in side] for side in sides]
+
+    by_q, by_age = stated(q, klass)
+    trees = (
+        stump("Q", [{"values": ("p",)}, {"values": ("q|", "r")}], by_q),
+        stump("Age", [{"le": 30.5}, {"gt": 30.5}], by_age),
+    )
+    found = maxent.reconstruct(release(*trees), pd.DataFrame({"Age": age}))
+    assert found.reliable
+    for order in permutations(range(n)):
+        moved = list(order)
+        if stated(q[moved], klass[moved]) != [by_q, by_age]:
+            continue
+        # People of one age are told apart by nothing: a proof is of how many of them there are.
+        for of_age in np.unique(age):
+            rows = np.flatnonzero(age == of_age)
+            for column, truth in (("X", klass[moved]), ("Q", np.where(q[moved] == "p", "p", "q\\||r"))):
+                sure = found.proved[column].to_numpy()[rows]
+                said = Counter(found.table[column].to_numpy()[rows][sure].tolist())
+                assert said <= Counter(truth[rows].tolist())

@@ -12,7 +12,7 @@ from maxent.api.opening import open_published
 from maxent.constraints.patterns.atoms import Atoms, Bits, atoms_of
 from maxent.constraints.patterns.join import MOST
 from maxent.constraints.patterns.stated import individuals, stated_counts, unused
-from maxent.models.arrays import IntArray
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading, reader_of
@@ -122,6 +122,7 @@ def reconstruct_release(
     pattern = _rows(rebuilt, owner, known is not None)
     value, klass, shared = rebuilt.value[pattern], rebuilt.patterns.klass[pattern], rebuilt.proved[pattern]
     if known is not None:
+        shared &= ~_told_apart(known, owner)[:, None] | _of_everybody(rebuilt)[owner]
         shared[:, list(known.attributes)] = True
     statements, missed = recount(release, atoms, trees, value, klass)
     return Reconstruction(
@@ -167,6 +168,31 @@ def _owners(atoms: Atoms, known: KnownColumns | None, people: int) -> tuple[Bits
     rest = atoms.everything(set(range(len(atoms.of))) - set(known.attributes))
     boxes = [atoms.box((j, [a]) for j, a in zip(known.attributes, row, strict=True)) for row in distinct.tolist()]
     return np.array(boxes) | rest, owner.ravel().astype(np.int64)
+
+
+def _told_apart(known: KnownColumns, owner: IntArray) -> BoolArray:
+    """Whether what is known tells some people of a row's owner apart whom the release does not, shape (n_people,)."""
+    by = np.argsort(owner, kind="stable")
+    first = by[np.searchsorted(owner[by], owner)]
+    differs = (known.codes != known.codes[first]).any(axis=1)
+    return np.asarray((np.bincount(owner, differs) > 0)[owner])
+
+
+def _of_everybody(rebuilt: Rebuilt) -> BoolArray:
+    """Whether all people of an owner have one value, in all tables: so it holds however rows are given to them.
+
+    Shape (n_owners, n_attributes + 1). Nothing where a part has no table: who is in it is then unknown.
+    """
+    patterns = rebuilt.patterns
+    values = np.column_stack([rebuilt.value, patterns.klass])
+    n_owners = int(patterns.owner.max(initial=-1)) + 1
+    held = rebuilt.people > 0
+    least = np.full((n_owners, values.shape[1]), np.iinfo(np.int64).max)
+    most, proved = np.full(least.shape, -1), np.full(least.shape, rebuilt.status in {"likeliest", "consistent"})
+    np.minimum.at(least, patterns.owner[held], values[held])
+    np.maximum.at(most, patterns.owner[held], values[held])
+    np.logical_and.at(proved, patterns.owner[held], rebuilt.proved[held])
+    return np.asarray(proved & (least == most))
 
 
 def _rows(rebuilt: Rebuilt, owner: IntArray, ordered: bool) -> IntArray:
