@@ -43,8 +43,8 @@ def labels(context: Context) -> Iterator[Linear]:
         label = stated_label(context, node)
         if label is None or context.n_classes == 1 or not read_directly(context, node, "label"):
             continue
-        if context.suppressed and node.counts is not None and not node.counts[label]:
-            continue  # every count was suppressed: the label says nothing about the records
+        if context.suppressed and node.counts is not None and not node.counts[label] and any(node.counts.values()):
+            continue  # a class that is shown has more records than a suppressed label: it was decided by something else
         says = f"label {label}: no other class is more frequent"
         yield Linear("label", context.origin(t, node), context.region(t, place), ahead(label), lower, upper, says)
 

@@ -375,3 +375,16 @@ def test_leaves_below_a_private_split_are_one_leaf_with_their_sums() -> None:
     assert (bare.predicts, bare.boosting) == (None, None)
     assert all(node.value is None for tree in bare.trees for node in tree.nodes)
     maxent.estimate(bare, frame)
+
+
+@pytest.mark.parametrize("weights", [{0: 1, 1: 3}, {0: 1.0, 1: 2.5}, "balanced"])
+def test_class_weights_of_gradient_boosting_are_no_other_classes(weights: Any) -> None:
+    """Leaves weigh records by class: X and y as they were fitted are taken, and other classes are still refused."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 4, 200), "b": rng.integers(0, 4, 200)})
+    y = (X["a"] + X["b"] + rng.integers(0, 3, 200) > 4).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=2, class_weight=weights, min_samples_leaf=10).fit(X, y)
+    assert maxent.review(model, X, y, qi=["a", "b"]).estimate is not None
+    if weights != "balanced":
+        with pytest.raises(InvalidInput, match="as fit was given them"):
+            maxent.review(model, X, 1 - y, qi=["a", "b"])

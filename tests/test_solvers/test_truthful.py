@@ -99,3 +99,13 @@ def test_two_trees_may_label_a_tie_differently(order: int) -> None:
     found = maxent.estimate(release, pd.DataFrame({"A": ["x"] * 10}))
     assert found.reliable
     np.testing.assert_allclose(found.probabilities, [[0.4, 0.4, 0.2]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("people", "least"), [(1, 1.0), (2, 0.5), (3, 2 / 3)])
+def test_a_label_beside_suppressed_counts_counts(people: int, least: float) -> None:
+    """Counts of 0 that stand for 0 to 2, and a label: no class is more frequent, so of 3 people 2 have it."""
+    leaf = Node("L", label="HIV", counts={"no": 0, "HIV": 0})
+    attributes = (Attribute("A", values=("u", "v")),)
+    release = Release(Target("X", ("no", "HIV")), attributes, (Tree((leaf,)),), suppressed_below=3)
+    bounds = maxent.bounds(release, pd.DataFrame({"A": ["u"] * people}))
+    assert bounds.low[0, 1] == pytest.approx(least)

@@ -83,7 +83,8 @@ def check_classes(release: Release, table: DataFrame, labels: Sequence[str]) -> 
         if number < len(counting):
             _check_counts(tree.nodes, here)
         elif boosting is not None:
-            _check_scores(tree, boosting, here, release.target.classes)
+            weights = np.array([boosting.weights.get(name, 1.0) for name in release.target.classes])
+            _check_scores(tree, boosting, here * weights, release.target.classes)
 
 
 def _counts(nodes: Nodes) -> bool:
@@ -101,8 +102,11 @@ def _check_counts(nodes: Nodes, found: IntArray) -> None:
         raise invalid("y", f"node {nodes.columns.ids[at]} of a tree", "classes", expected, here)
 
 
-def _check_scores(tree: Tree, boosting: Boosting, found: IntArray, classes: Sequence[str]) -> None:
-    """Compare with the records that the values of a first tree are of: ``-rate G / (H + l2)``, see `Boosting`."""
+def _check_scores(tree: Tree, boosting: Boosting, found: FloatArray, classes: Sequence[str]) -> None:
+    """Compare with the records that the values of a first tree weigh: ``-rate G / (H + l2)``, see `Boosting`.
+
+    ``found`` are the sums of weights in each leaf by class, shape (n_nodes, n_classes).
+    """
     assert isinstance(tree.nodes, Nodes)
     if tree.of_class is None or boosting.rate is None or boosting.l2 is None:
         return
@@ -113,7 +117,7 @@ def _check_scores(tree: Tree, boosting: Boosting, found: IntArray, classes: Sequ
     counted: FloatArray = n * share + values * (curve + boosting.l2) / boosting.rate
     for at in np.flatnonzero(~np.isnan(values) & (np.abs(counted - own) > _OFF + n * _ROUNDED))[:1].tolist():
         expected = f"{max(counted[at], 0):.0f} records of {shorten(tree.of_class)}, as its value is of {_ALL}"
-        raise invalid("y", f"node {tree.nodes.columns.ids[at]} of a tree", "classes", expected, str(own[at]))
+        raise invalid("y", f"node {tree.nodes.columns.ids[at]} of a tree", "classes", expected, f"{own[at]:g}")
 
 
 _OFF, _ROUNDED = 0.5, 1e-5
