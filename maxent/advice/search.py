@@ -25,10 +25,10 @@ AUDITS = 0.6
 
 
 def best_of(standings: Sequence[Standing]) -> Standing | None:
-    """Who is best of those within the limits."""
-    gains = {each.number: each.gains for each in standings}
-    found = leader_of(gains, (each.number for each in standings if each.passed and each.stopped is None))
-    return None if found is None else standings[found]
+    """Who is best of those within the limits: of tested ones by their folds, else by the people they are made from."""
+    passed = [each for each in standings if each.passed and each.stopped is None]
+    found = leader_of({each.number: each.gains for each in passed}, (each.number for each in passed))
+    return min(passed, key=_promise, default=None) if found is None else standings[found]
 
 
 def silent(text: str, done: int, total: int) -> None:
@@ -85,12 +85,10 @@ class Search:
         rounds = [range(1), range(1, 2), range(2, self.folds)]
         for these in rounds:
             trials = {(e.number, f): trial_of(e.candidate, self.people, self.seed, f) for f in these for e in alive}
-            complete = self._run(f"{_named(these)} of {self.folds}", list(trials.values()), 1.0)
-            # Of a round that was cut short only folds that all were tested on are compared, unless there is no other.
-            noted = [fold for fold in these if not fold or all(self._done(trials[e.number, fold]) for e in alive)]
-            for fold in noted:
-                for each in alive:
-                    self._note(each, fold, self.kept.get(trials[each.number, fold].id))
+            try:
+                complete = self._run(f"{_named(these)} of {self.folds}", list(trials.values()), 1.0)
+            finally:  # what is done counts after Ctrl-C, too
+                self._noted(alive, these, trials)
             alive = [each for each in alive if not each.error]
             if not complete:
                 return self._late()
@@ -101,6 +99,13 @@ class Search:
                     each.stopped = apart if apart is not None and apart.beaten else None
                 alive = [each for each in alive if each.stopped is None]
         return ""
+
+    def _noted(self, alive: Sequence[Standing], these: range, trials: Mapping[tuple[int, int], Trial]) -> None:
+        """Note what folds have found; of a round cut short those that all were tested on, unless there is no other."""
+        for fold in these:
+            if not fold or all(self._done(trials[each.number, fold]) for each in alive):
+                for each in alive:
+                    self._note(each, fold, self.kept.get(trials[each.number, fold].id))
 
     def _note(self, each: Standing, fold: int, row: Any) -> None:
         if row is not None and "error" in row:
@@ -121,10 +126,12 @@ class Search:
             return True
         if self._out(share):
             return False
+        self.told(f"{what}: {todo[0].candidate.name}", 0, len(todo))
         with closing(run_all(todo, {PEOPLE: self.packed}, run_trial, failed, self.jobs, self.dask)) as rows:
             for done, row in enumerate(rows, 1):
                 self.kept.put(row)
-                self.told(what, done, len(todo))
+                after = f": {todo[done].candidate.name}" if done < len(todo) else ""
+                self.told(what + after, done, len(todo))
                 if done < len(todo) and self._out(share):
                     return False
         return True

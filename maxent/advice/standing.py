@@ -126,7 +126,9 @@ def _outcome(one: Standing, best: Standing | None, folds: int, cut: str) -> tupl
     if not one.passed:
         told = "; ".join(map(in_words, one.broken))
         return ("limit" if one.status == "fail" else "cannot_tell"), told
-    if best is None or not one.hits:
+    if one is best and not one.hits:
+        return "best", f"of those within the limits so far, by the people that it is made from; on no fold yet: {cut}"
+    if best is None or not one.hits or not best.hits:
         return "not reached", cut
     if one is best:
         how = "least costly" if one.costs else "most accurate"

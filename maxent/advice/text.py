@@ -97,7 +97,7 @@ def told(advice: Advice) -> Iterator[str]:
             right = f"{100 * advice.test_accuracy:.2f} % of people who took no part in anything above"
             cost = "" if advice.test_cost is None else f"; decisions cost {advice.test_cost:.4g} per person"
             yield f"test: {right}{cost}"
-        elif len(advice.rows) > 1 and not advice.model:
+        elif len(advice.rows) > 1 and not advice.model and best["folds"]:
             slightly = "slightly higher costs" if advice.cost else "slightly less"
             yield f"it was chosen by these folds: expect {slightly} of other people (--test FILE measures it)"
         yield from advice.notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ DONE, UNRELIABLE, WRONG, BEYOND, UNKNOWN = 0, 1, 2, 3, 4
 
 Job = Callable[[], int]
 """The work of a command; returns the exit status."""
+
+SELDOM = 20.0
+"""Seconds between lines of progress where standard error is no terminal."""
 
 LONGEST = 60
 """Characters of what a progress bar is about."""
@@ -57,6 +61,19 @@ def progress(first: str = "reading and compiling") -> Iterator[Progress | None]:
             bars.update(task, description=printable(text)[:LONGEST], completed=done, total=total or None)
 
         yield told
+
+
+def seldom(now: Callable[[], float] = monotonic, every: float = SELDOM) -> Progress:
+    """Progress as a line on standard error now and then, for a job that nobody may watch on a terminal."""
+    last = now()
+
+    def told(text: str, done: int, total: int) -> None:
+        nonlocal last
+        if now() - last >= every:
+            last = now()
+            tell(f"{text} ({done} of {total} done)")
+
+    return told
 
 
 @contextmanager

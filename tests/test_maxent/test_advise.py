@@ -187,6 +187,62 @@ def test_time_that_is_over(patients):
     assert found.cut == "1e-09 seconds were over"
 
 
+@pytest.mark.parametrize("steps", [2, 5])
+def test_ctrl_c_leaves_the_best_so_far_in_all_files(patients, tmp_path, monkeypatch, capsys, steps):
+    """Between audits, when nothing was tested on a fold, and within the race."""
+    from maxent.commands.decisions import advise as command
+
+    done, said = 0, []
+
+    def told(text: str, trials: int, total: int) -> None:
+        nonlocal done
+        said.append(text)
+        done += trials > 0
+        if done == steps:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "seldom", lambda: told)
+    monkeypatch.chdir(tmp_path)
+    files = ["-o", "best.json", "--table", "ranked.csv", "--report", "report.html"]
+    call = ["advise", str(patients), *CALL, "--methods", "none", "--min-k", "1", *files]
+    assert main(call) == 1
+    assert done == steps
+    assert "not all was tried: it was interrupted" in capsys.readouterr().err
+    assert json.loads(Path("best.json").read_text(encoding="utf-8"))["format"] == "maxent/1"
+    table = pd.read_csv("ranked.csv")
+    assert table["outcome"][0] == "best"
+    assert table["candidate"][0].startswith("none")
+    assert "it was interrupted" in Path("report.html").read_text(encoding="utf-8")
+    assert any(re.match("auditing candidates: none", text) for text in said)
+
+
+def test_time_that_ends_between_audits_leaves_the_best_so_far(patients, monkeypatch):
+    """A clock that goes on by a second whenever it is looked at."""
+    from itertools import count
+    from types import SimpleNamespace
+
+    from maxent.advice import search
+
+    ticks = count()
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    with pytest.warns(UnreliableResult, match="5 seconds were over"):
+        found = maxent.advise(patients, **{**HOW, "min_k": 1, "max_certain": None}, methods=["none"], time_limit=5)
+    assert found.best is not None
+    assert found.winner is not None
+    assert found.cut == "5 seconds were over"
+
+
+def test_progress_off_a_terminal_is_a_line_now_and_then(capsys):
+    """By a clock of the test."""
+    from maxent.command_line.progress import seldom
+
+    times = iter([0.0, 5.0, 25.0, 25.0, 30.0])
+    told = seldom(lambda: next(times), every=20.0)
+    for done in range(3):
+        told("auditing candidates", done, 9)
+    assert capsys.readouterr().err == "maxent: auditing candidates (1 of 9 done)\n"
+
+
 def test_a_method_that_refuses_the_records_is_a_row(monkeypatch):
     def refusing(*_: Any) -> Any:
         raise InvalidInput("data", [])

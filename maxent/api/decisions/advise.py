@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "it was interrupted"
 
+TIME = 300.0
+"""Seconds that a search takes unless the call says it."""
+
 
 def advise(
     data: Source,
@@ -57,7 +60,7 @@ def advise(
     sensitive: str | Iterable[str] | None = None,
     jobs: int = 1,
     dask: str | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = TIME,
     resume: str | PathLike[str] | None = None,
     interruptible: bool = False,
     progress: Progress | None = None,
@@ -95,7 +98,8 @@ def advise(
     dask : str, optional
         The address of the scheduler of a Dask cluster whose workers run the trials instead.
     time_limit : float, optional
-        Seconds after which no trial begins any more: then the best so far counts.
+        Seconds after which no trial begins any more, 300 by default; None for no limit. Then the best so far counts: of
+        candidates that were tested on no fold yet, the best for the people that it is made from.
     resume : path, optional
         A folder, which may be new: each trial is written to it as soon as it is done, and not run again.
     interruptible : bool

@@ -10,7 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.parsing import one_or_several, split_names
-from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.commands.releases.defend import MissingName
 
@@ -89,9 +89,9 @@ def command(
     jobs: opt.Jobs = 1,
     dask: opt.Dask = None,
     time_limit: Annotated[
-        float | None,
+        float,
         panels.run(metavar="SECONDS", help="Time after which no trial begins; then the best so far counts."),
-    ] = None,
+    ] = 300.0,
     resume: Annotated[
         str | None,
         panels.run(metavar="FOLDER", help="Folder for trials that are done: the same call goes on with them."),
@@ -167,7 +167,7 @@ def _run(
     read = [data, *(options[name] for name in ("test", "model", "cost"))]
     check_outputs({name: (path, suffixes[name]) for name, path in files.items()}, read)
     with progress() as told:
-        found = advise(data, progress=told, interruptible=True, **options)
+        found = advise(data, progress=told or seldom(), interruptible=True, **options)
     tell_noticed(found.noticed)
     output, table, report = files.values()
     if output is not None and found.best is not None:
