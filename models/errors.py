@@ -16,7 +16,10 @@ spells the option, and a study as it spells the key: `maxent.text.spelling`.
 
 
 class MaxentError(Exception):
-    """Base of every error that `maxent` raises on purpose."""
+    """Base of every error that `maxent` raises on purpose; as text, names in it are as a terminal may have them."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class MissingExtra(MaxentError, ImportError):
@@ -54,7 +57,7 @@ class InvalidInput(MaxentError, ValueError):
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"{source}: {problem}" for problem in self.problems))
+        super().__init__("\n".join(printable(f"{source}: {problem}") for problem in self.problems))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling: errors come back from other processes."""
