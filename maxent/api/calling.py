@@ -113,7 +113,7 @@ def _split_reading(signature: inspect.Signature, given: inspect.BoundArguments) 
 
 def _is_model(value: Any) -> bool:
     """Whether a value is a fitted model, and no release, file, table, or list of these."""
-    if isinstance(value, (str, PathLike, Release, list, tuple)) or hasattr(value, "columns"):
+    if isinstance(value, (str, PathLike, Release, list, tuple, type)) or hasattr(value, "columns"):
         return False
     from maxent.api.releases.saved import is_boosted_elsewhere
     from maxent.models.formats.scikit_learn.models import is_model
