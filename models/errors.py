@@ -16,7 +16,10 @@ spells the option, and a study as it spells the key: `maxent.text.spelling`.
 
 
 class MaxentError(Exception):
-    """Base of every error that `maxent` raises on purpose."""
+    """Base of every error that `maxent` raises on purpose; as text, names in it are as a terminal may have them."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class MissingExtra(MaxentError, ImportError):
@@ -37,13 +40,11 @@ class Problem:
     found: str
 
     def __str__(self) -> str:
-        return printable(f"{self.where}: {self.field}: expected {self.expected}, found {self.found}")
+        return f"{self.where}: {printable(self.field)}: expected {self.expected}, found {self.found}"
 
 
 class InvalidInput(MaxentError, ValueError):
     """An input that is refused, with every problem found in it.
-
-    Its text has nothing that a terminal or a notebook would act on: hostile names are escaped, as on the command line.
 
     Parameters
     ----------

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import NAMES, Limits
+from maxent.disclosure.limits import NAMES, Limits, Status
 from maxent.models.defenses.registry import methods
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
+from maxent.policy.concluded import Concluded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,6 +168,23 @@ class Advice(Shown):
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""
         return self.summary
+
+    def verdict(self, **limits: Any) -> Concluded:
+        """Whether there is a release within the limits: without one ``fail``, or not known if the search was cut.
+
+        Raises
+        ------
+        InvalidInput
+            For limits: the search was for those of the call.
+        """
+        if limits:
+            raise invalid("limits", ARGUMENT, next(iter(limits)), "none: those of the call count", "one")
+        if not self.limits.stated:
+            return Concluded("not stated")
+        status: Status = "pass" if self.best is not None and self.reliable else "cannot_tell"
+        if self.best is None and not self.cut and not self.interrupted:
+            status = "fail"
+        return Concluded(status, self._display().lines)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the best release, a maxent/1 JSON file.

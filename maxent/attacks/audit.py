@@ -28,6 +28,35 @@ def _copied(value: Any) -> Any:
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
+class Audited(dict[str, Any]):
+    """The summary of an audit, a mapping, with the views of the audit that it is of."""
+
+    def __init__(self, attacks: Any) -> None:
+        super().__init__(attacks.summary)
+        self.attacks = attacks
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, see `Audit.verdict`."""
+        found: Verdict = self.attacks.verdict(**limits)
+        return found
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a short report, see `Audit.report`."""
+        self.attacks.report(path, title=title, purpose=purpose, **limits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as a plain dictionary; a copy."""
+        return {key: _copied(value) for key, value in self.items()}
+
+    def _repr_html_(self) -> str:
+        found: str = self.attacks._repr_html_()
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the plain dictionary that it is."""
+        return dict, (self.to_dict(),)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Shown, Findings):
     """Structural attacks on a release.
@@ -66,6 +95,20 @@ class Audit(Shown, Findings):
         if "sensitive" in self.beside:
             row["sensitive"] = {"exposed": self.beside["sensitive"].get("exposed")}
         return judge_rows(limits, [row]).mended([self.mended])
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a short report for whoever decides: one .html file, for any browser.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
+        """
+        from maxent.html_report.build import save_brief
+
+        verdict = self.verdict(**limits)
+        save_brief(path, title or "Audit", [*verdict.lines(), *self.lines], purpose)
 
     @property
     def leaves(self) -> DataFrame:

@@ -22,6 +22,9 @@ from maxent.attacks.leaves import NO_CLASS, Attacked, background_knowledge, homo
 from maxent.constraints.program import Contradiction
 from maxent.constraints.records import left_out
 from maxent.constraints.row_matching import Assignment
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Verdict, limits_of
+from maxent.disclosure.registry import audited
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.formats.published_records import PublishedRecords
 from maxent.models.reading import NOTHING, Noticed
@@ -203,6 +206,27 @@ class RecordsAudit(Shown):
                     "class": self.records.table.target.classes[alike.disclosed[i]],
                     "path": ", ".join(f"{name}={value}" for name, value in values.items()),
                 }
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, as far as attacks alone can tell.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        return judge_rows(limits_of(limits), [{"release": "records", **audited(self._summary)}])
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a short report for whoever decides: one .html file, for any browser.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
+        """
+        from maxent.html_report.build import save_brief
+
+        verdict = self.verdict(**limits)
+        save_brief(path, title or "Audit", [*verdict.lines(), *self.lines], purpose)
 
     @property
     def individuals(self) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from os import PathLike
 from typing import Any
 
@@ -15,6 +16,7 @@ from maxent.html_report.trees import DRAWN
 from maxent.html_report.view import Provenance, ReleaseView, ReportView
 from maxent.models.files.output import check_outputs, write_text
 from maxent.models.files.result_files import REPORT
+from maxent.models.text.printable import printable
 from maxent.results.solved import Solved
 
 
@@ -78,6 +80,28 @@ def save_report(
     source = replace(provenance([], stated, (), gatherer.backends), command=call)
     text = gatherer.report(verdict, source, notes, interrupted=interrupted, title=title, purpose=purpose)
     write_text(path, text)
+
+
+BRIEF = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}pre{{white-space:pre-wrap}}</style>
+</head><body><h1>{title}</h1>
+<p>{purpose}</p>
+<pre>{lines}</pre></body></html>
+"""
+
+
+def save_brief(path: str | PathLike[str], title: str, lines: Sequence[str], purpose: str = "") -> None:
+    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix, or a place that cannot be written.
+    """
+    check_report(path)
+    shown = "\n".join(escape(printable(line)) for line in lines)
+    write_text(path, BRIEF.format(title=escape(printable(title)), purpose=escape(printable(purpose)), lines=shown))
 
 
 def check_report(path: str | PathLike[str]) -> None:

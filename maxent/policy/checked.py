@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from maxent.disclosure.limits import STATUS_WORDS, WORDS, Status, worst
+from maxent.disclosure.limits import STATUS_WORDS, WORDS, Status, Verdict, worst
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, Shown
+from maxent.policy.concluded import Concluded
 from maxent.policy.inputs import Hashed
 from maxent.policy.policy import Policy
 from maxent.policy.rows import Asked, Row
@@ -83,6 +84,10 @@ class Checked(Shown):
         beside = {} if self.review.estimate is None else self.review.estimate.summary
         return deepcopy(own | {key: beside[key] for key in _BESIDE if key in beside})
 
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
     @property
     def lines(self) -> Sequence[str]:
         """The verdict and every check, for people to read."""
@@ -90,6 +95,27 @@ class Checked(Shown):
         if not self.reliable:
             found.append(self.review.trouble)
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
+
+    def verdict(self, **limits: Any) -> Concluded | Verdict:
+        """The verdict against the policy, or against limits if some are given.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        if limits:
+            return self.review.verdict(**limits)
+        return Concluded(self.status, self.lines, [row.as_dict() for row in self.rows])
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
+        """Write a short report for whoever decides, with a line for each check: one .html file.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written.
+        """
+        from maxent.html_report.build import save_brief
+
+        save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 
     @property
     def title(self) -> str:

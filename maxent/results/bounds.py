@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Verdict, limits_of
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.text.display import Display, Shown
 from maxent.results.proof import Proof
@@ -73,6 +75,31 @@ class ProvedBounds(Shown, Proof):
                 for c in self.program.contradictions
             ]
         return summary
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, as far as proofs alone can tell: ``max_certain``; of others it cannot be told.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
+        row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
+        return judge_rows(limits_of(limits), [row])
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a short report for whoever decides: one .html file, for any browser.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
+        """
+        from maxent.html_report.build import save_brief
+
+        verdict = self.verdict(**limits)
+        save_brief(
+            path, title or "Proved bounds", [*verdict.lines(), *str(self._display().text()).split("\n")], purpose
+        )
 
     def frame(self) -> DataFrame:
         """One row per distinct quasi-identifier and class, in the order in which they were read.

@@ -85,6 +85,10 @@ class Comparison(Shown):
         found = judge_rows(limits, self.rows, of)
         return found.mended(self.mended) if self.mended else found
 
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a report for whoever decides: one .html file, for any browser.
 

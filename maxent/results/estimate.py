@@ -145,6 +145,10 @@ class Estimate(Shown, Solved):
         """
         return judge_rows(limits_of(limits), [self.numbers]).mended([self.mended])
 
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a report for whoever decides: one .html file, for any browser.
 

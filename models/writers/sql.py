@@ -1,8 +1,8 @@
 """A release as an SQL query that predicts as it does.
 
-The query is standard SQL with LATERAL and GREATEST, which DuckDB, PostgreSQL, Oracle, Snowflake and others have. Its
-numbers have an exponent, so that they are doubles and not decimals. It is made of steps, each a lateral derived table
-of the row, by whose name its columns go, so that none of the table's own can stand in their place:
+The query is standard SQL with LATERAL and GREATEST, which DuckDB and PostgreSQL have and SQLite has not: its first line
+says so. Its numbers have an exponent, so that they are doubles and not decimals. It is made of steps, each a lateral
+derived table of the row, by whose name its columns go, so that none of the table's own can stand in their place:
 
 - the leaf of each tree, or the inner node that has no branch for the record;
 - of several trees, the weight of each class, in the order in which `maxent.models.trees.predict` adds;
@@ -23,11 +23,15 @@ from maxent.models.errors import invalid
 from maxent.models.release import Attribute, Boosting, Release, Tree
 from maxent.models.tables.columns.column_names import PREFIX
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.text.printable import printable
 from maxent.models.trees.answers import shares_of, terms_of
 from maxent.models.trees.ensembles import base_scores, score_terms, states_shares
 from maxent.models.trees.means import numbers_of, predicts_numbers
 from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
 from maxent.models.writers.writer import Wanted, Writer
+
+RUNS_ON = "-- for DuckDB and PostgreSQL; not for SQLite, which has no LATERAL"
+"""The first line of every query."""
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")
 """A whole number as `repr` writes it, or the double that it is."""
@@ -58,10 +62,9 @@ def write_sql(release: Release, wanted: Wanted) -> str:
         steps += _scored(release, trees, names) if scores else _weighed(release, trees, names)
         last = _shares(release, names)
     title = f"-- {release.target.name}, predicted by {len(release.trees)} tree{'s' * (len(release.trees) > 1)}"
-    title += " (for DuckDB, PostgreSQL 9.3, Oracle, Snowflake: a database with LATERAL, which SQLite lacks)"
     shown = ["t.*", "placed.*", *["weighed.*"] * (len(steps) > 1), *last]
     source = "\n".join([f"FROM {_table(wanted.table)} AS t", *steps])
-    return f"{_comment(title)}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"
+    return f"{RUNS_ON}\n{_comment(title)}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +300,7 @@ def _number(value: float) -> str:
 
 
 def _comment(line: str) -> str:
-    return " ".join(line.split())
+    return printable(" ".join(line.split()))
 
 
 WRITER = Writer("sql", ".sql", "an SQL query that predicts", write_sql)

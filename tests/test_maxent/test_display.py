@@ -220,9 +220,6 @@ X = pd.DataFrame({"A": [0.0, 1.0, 2.0, 3.0]})
 TREE = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
 FOREST = RandomForestClassifier(2).fit(X, [0, 0, 1, 1])
 CALLS = {
-    "estimate": lambda model: maxent.estimate(model, X),
-    "audit": lambda model: maxent.audit(model, X),
-    "audit_release": maxent.audit_release,
     "compare": lambda model: maxent.compare([model], X),
     "compare it alone": lambda model: maxent.compare(model, X),
     "bench": lambda model: maxent.bench(model, X),
@@ -252,7 +249,7 @@ def test_what_it_is_told_works() -> None:
     assert maxent.estimate(release, X).reliable
     unnamed = DecisionTreeClassifier().fit(X.to_numpy(), [0, 0, 1, 1])
     with pytest.raises(InvalidInput, match=r"target='\.\.\.', features=\[\.\.\.\], X=X"):
-        maxent.estimate(unnamed, X)  # type: ignore[arg-type]
+        maxent.load_release(unnamed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("given", [3, None, DecisionTreeClassifier])

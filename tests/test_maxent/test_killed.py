@@ -169,8 +169,8 @@ def test_a_folder_is_for_its_user_alone(temporary):
 
 
 def test_folders_within_folders_go_together(temporary):
-    process = waiting("\n    with scratch() as inner:\n        time.sleep(600)")
-    waited_for(lambda: len(folders(temporary)) == 2)
+    process = waiting("\n    with scratch() as inner:\n        (inner / 'ready').touch()\n        time.sleep(600)")
+    waited_for(lambda: [folder for folder in folders(temporary) if (folder / "ready").exists()])
     process.terminate()
     assert process.communicate(timeout=300) == ("", "")
     assert process.returncode == -signal.SIGTERM

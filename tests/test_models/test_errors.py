@@ -1,20 +1,36 @@
 """What is refused is named so that its name steers no terminal."""
 
 import pickle
+import traceback
 
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+import pytest
+
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, MissingExtra, Problem, UnknownBackend, invalid
 
 
 def test_names_of_fields_are_printable():
     assert str(Problem(ARGUMENT, "a\tb\x1b[2J", "one", "two")).isprintable()
 
 
-def test_nothing_of_a_hostile_name_acts_on_a_terminal():
-    hostile = "a\u202eb\x1b[31m\x07\u2066"
-    error = invalid(f"{hostile}.csv", hostile, hostile, f"one of {hostile}", hostile)
-    assert str(error).isprintable()
-    assert r"a\u202eb\x1b[31m\x07\u2066.csv" in str(error)
-    assert str(error.problems[0]).isprintable()
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    several = InvalidInput("x", [*error.problems, *error.problems])
-    assert len(str(several).split("\n")) == 2
+HOSTILE = "a\x1b[2J\u202eb\r\nc\x07"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        invalid(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE),
+        UnknownBackend(HOSTILE, HOSTILE),
+        MissingExtra(HOSTILE),
+        MaxentError(HOSTILE),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_exceptions_escape_names_as_the_command_line_does(error):
+    """The text of every exception, as a traceback shows it; `problems` have names as they are."""
+    for found in (error, pickle.loads(pickle.dumps(error))):
+        shown = traceback.format_exception_only(found)
+        assert all(line.isprintable() for line in "".join(shown).rstrip("\n").split("\n"))
+        assert "\\x1b[2J\\u202e" in str(found)
+    if isinstance(error, InvalidInput):
+        assert "\n" not in str(error)
+        assert HOSTILE in (error.problems[0].found, error.problems[0].expected)

@@ -12,6 +12,7 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi, read_records
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
+from maxent.models.text.printable import printable
 
 RELEASE = Release(
     Target("Salary", ("<=50K", ">50K")),
@@ -33,7 +34,7 @@ def problems(read: Callable[..., object], *args: object, **options: object) -> l
     lines = str(error).split("\n")
     assert len(lines) == len(error.problems), "one line for each problem"
     for line, p in zip(lines, error.problems, strict=True):
-        assert line == f"{error.source}: {p.where}: {p.field}: expected {p.expected}, found {p.found}"
+        assert line == printable(f"{error.source}: {p.where}: {p.field}: expected {p.expected}, found {p.found}")
         assert len(line) < 500
     return [(p.where, p.field, p.expected, p.found) for p in error.problems]
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from maxent.api.adversary.attack import audit_case, check_options
 from maxent.api.adversary.estimate import Solving, mending
+from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge
-from maxent.attacks.audit import Audit
+from maxent.attacks.audit import Audit, Audited
 from maxent.attacks.records import RecordsAudit
 from maxent.evidence.attacked_controls import attacked_controls
 from maxent.evidence.sensitive import sensitive_codes
@@ -23,6 +24,7 @@ from maxent.models.text.arguments import check_flags
 from maxent.models.trees.printed_rates import Rounding
 
 
+@called
 def audit(
     release: Published,
     qi: Source | Sequence[Source] | None = None,
@@ -39,7 +41,7 @@ def audit(
     sensitive: str | Iterable[str] | None = None,
     confidence: float = 0.99,
     who: str | None = None,
-) -> dict[str, Any]:
+) -> Audited:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
     A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
@@ -81,8 +83,8 @@ def audit(
 
     Returns
     -------
-    dict
-        Plain numbers, strings, lists and dictionaries:
+    Audited
+        A dict, with ``.verdict()``, ``.report(path)``, ``.to_dict()``: numbers, strings, lists and dictionaries:
 
         - ``leaves`` that are published, of all trees; ``individuals`` of the table, otherwise those that the release
           accounts for (None: it does not say);
@@ -135,7 +137,7 @@ def audit(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    return audit_release(
+    attacks = audit_release(
         release,
         qi,
         min_size=min_size,
@@ -150,9 +152,11 @@ def audit(
         sensitive=sensitive,
         confidence=confidence,
         who=who,
-    ).summary
+    )
+    return Audited(attacks)
 
 
+@called
 def audit_release(
     release: Published,
     qi: Source | Sequence[Source] | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 
 from maxent.api.adversary.estimate import Solving, estimate_case
 from maxent.api.adversary.proving import AUTO, Proving
+from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.constraints.kinds.context import Noise
@@ -26,6 +27,7 @@ from maxent.solvers.certainty.prove import Proved, prove
 from maxent.solvers.clock import Clock
 
 
+@called
 def bounds(
     release: Published,
     qi: Source | Sequence[Source],

@@ -14,6 +14,7 @@ from maxent.api.adversary.mending import mended
 from maxent.api.adversary.number_options import check_numbers
 from maxent.api.adversary.proving import check_level, proof_of
 from maxent.api.by_target import inferences
+from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.constraints.kinds.context import Noise
@@ -108,6 +109,7 @@ def compile_release(
     return replace(program, notes=(*case.noticed.notes, *program.notes))
 
 
+@called
 def estimate(
     release: Published,
     qi: Source | Sequence[Source],
@@ -149,7 +151,8 @@ def estimate(
 
     Parameters
     ----------
-    release : Release, path of a ``maxent/1`` document, or generalised records
+    release : Release, fitted model, path of a ``maxent/1`` document or model, or generalised records
+        What a model needs stands in ``reading``, such as ``{"target": "ill"}``.
         Records are a `GeneralizedTable`, a DataFrame like its ``frame()``, or the path of a file with that, CSV or
         Parquet by its suffix: every row stands for one individual of ``qi``, whose values lie in its ranges and sets.
         Or a sequence of releases (trees) about overlapping people, which hold together: docs/successive.md.

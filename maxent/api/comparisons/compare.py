@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
+from maxent.api.calling import called
 from maxent.api.case import Case, Tables
 from maxent.api.comparisons.accuracies import Accuracies
 from maxent.api.compile import Knowledge
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 Published: TypeAlias = "Release | Records"
 
 
+@called
 def compare(
     releases: Iterable[Published] | Mapping[str, Published],
     qi: Source,

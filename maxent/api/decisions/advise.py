@@ -16,11 +16,14 @@ from maxent.advice.result import Advice
 from maxent.advice.search import Search, best_of, silent
 from maxent.advice.standing import Standing, frontier, ranked
 from maxent.advice.trials import costs_about, forget, mark_of, published
+from maxent.api.calling import called
+from maxent.api.decisions.frames import frame_of, with_column
 from maxent.api.releases.defend import columns_named
 from maxent.api.releases.start import domains_of, private_of, starting_tree
 from maxent.disclosure.limits import limits_of
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.formats.conversion import UNNAMED
 from maxent.models.reading import Reading, reader_of
 from maxent.models.tables.columns.product_classes import named_targets
 from maxent.models.tables.frame import shorten, shorten_list
@@ -43,10 +46,12 @@ TIME = 300.0
 """Seconds that a search takes unless the call says it."""
 
 
+@called
 def advise(
     data: Source,
+    y: Any = None,
     *,
-    target: str | Sequence[str],
+    target: str | Sequence[str] | None = None,
     qi: Sequence[str],
     private: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -75,8 +80,12 @@ def advise(
 
     Parameters
     ----------
-    data, target, qi, private, categorical, missing
+    data, qi, private, categorical, missing
         As for `maxent.defend`.
+    y : array-like, shape (n_rows,), optional
+        The class of each record; by default the column ``target`` of ``data``.
+    target : str or list of str, optional
+        As for `maxent.defend`; with ``y`` its name by default, else ``class``.
     methods : iterable of str, optional
         Methods of defense that may take part; all by default.
     folds : int
@@ -126,6 +135,7 @@ def advise(
     InvalidInput
         For anything wrong with the call or the records.
     """
+    data, target = _with_classes(data, y, target)
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
     check_jobs(jobs)
@@ -228,6 +238,21 @@ def _tested(release: Release, asked: Method, cases: Cases, people: People) -> di
         each = costs_about(release, asked, cases, people.costs)[known]
         found["test_cost"] = float(np.average(each, weights=cases.counts[known]))
     return found
+
+
+def _with_classes(data: Any, y: Any, target: Any) -> tuple[Any, Any]:
+    """The records with a column of their classes, and its name."""
+    if y is None:
+        if target is None:
+            raise invalid("options", ARGUMENT, "target", "the column of the class, or the classes in y=", "none")
+        return data, target
+    if isinstance(data, (str, PathLike)):
+        expected = "None, as the table is a file: name its column of the class in target="
+        raise invalid("options", ARGUMENT, "y", expected, shorten(y))
+    named = target or getattr(y, "name", None) or UNNAMED
+    if not isinstance(named, str):
+        raise invalid("options", ARGUMENT, "target", "one name, for the classes of y", shorten(named))
+    return with_column(frame_of(data), named, y), named
 
 
 def _release(best: Standing, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maxent.api.adversary.estimate import Progress, Solving
+from maxent.api.calling import called
 from maxent.api.case import Tables, taken
 from maxent.api.compile import Knowledge
 from maxent.api.decisions.review import TIME
@@ -36,6 +37,7 @@ SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "
 """Options of solving that a record keeps."""
 
 
+@called
 def check(
     release: Any,
     qi: Source,

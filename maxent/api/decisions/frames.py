@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.reading import Reading, reader_of
 from maxent.models.tables.frame import shorten
+from maxent.models.tables.sources.csv_dialect import DELIMITERS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,6 +25,26 @@ def frame_of(X: Any) -> DataFrame:
         expected = "the training table: a DataFrame, or an array of two dimensions"
         raise invalid("options", ARGUMENT, "X", expected, shorten(X))
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+
+
+def frame_at(source: Any, reading: Reading | None) -> DataFrame:
+    """A table, or the one at a path, as a DataFrame with the types that pandas gives its columns."""
+    import os
+
+    import pandas as pd
+
+    if not isinstance(source, (str, os.PathLike)):
+        return frame_of(source)
+    reader = reader_of(reading)
+    try:
+        if os.fspath(source).lower().endswith(".parquet"):
+            return pd.read_parquet(source)
+        mark = DELIMITERS.get(reader.reading.csv_delimiter or "comma", ",")
+        decimal = "," if reader.reading.csv_decimal == "comma" else "."
+        how: dict[str, Any] = {"na_values": list(reader.reading.na), "keep_default_na": False}
+        return pd.read_csv(source, sep=mark, decimal=decimal, encoding=reader.reading.csv_encoding, **how)
+    except (OSError, ValueError) as error:
+        raise invalid(str(source), "file", "X", "a table, .csv or .parquet", str(error)) from None
 
 
 def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:

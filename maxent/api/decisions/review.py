@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from maxent.api.adversary.estimate import Progress, Solving
+from maxent.api.calling import called
 from maxent.api.compile import Knowledge
 from maxent.api.decisions.reviewing import noise_of, review_subject
 from maxent.api.decisions.several import review_several
@@ -66,6 +67,7 @@ def review(
 ) -> Review | SeveralReviews: ...
 
 
+@called
 def review(
     model: Any,
     X: Any,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.case import Tables
-from maxent.api.decisions.frames import frame_of, with_column
+from maxent.api.decisions.frames import frame_at, frame_of, with_column
 from maxent.api.releases.convert import converted, wanted_of, with_numbers
 from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
@@ -69,6 +69,12 @@ def subject_of(
     if wanted["qi"] is None or isinstance(wanted["qi"], str):
         expected = "a list of columns, such as ['age', 'sex']"
         raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
+    if any(not isinstance(each, str) for each in _listed(wanted["qi"])):
+        raise invalid("options", ARGUMENT, "qi", "a list of columns, such as ['age', 'sex']", shorten(wanted["qi"]))
+    if isinstance(model, Release):
+        return _of_release(model, X, y, wanted, reading)
+    if isinstance(X, (str, PathLike)) and not isinstance(model, (str, PathLike)) and not is_boosted_elsewhere(model):
+        X = frame_at(X, reading)
     if isinstance(model, (str, PathLike)):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
         return _of_file(model, X, y, stated, reading)
@@ -80,6 +86,27 @@ def subject_of(
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
     return _of_model(model, X, y, wanted, reading, numeric)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list, or the value itself, which is none."""
+    return list(value) if isinstance(value, Iterable) else [value]
+
+
+def _of_release(model: Release, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A release, and a table that has a column of the class."""
+    for name in ("classes", "features", "parameters"):
+        if wanted[name] is not None:
+            raise invalid("options", ARGUMENT, name, "None: a release has what it needs", shorten(wanted[name]))
+    target = model.target.name
+    table: Source = X if isinstance(X, (str, PathLike)) else frame_of(X)
+    if y is not None:
+        table = with_column(frame_at(table, reading), target, y)
+    if wanted["target"] not in (None, target):
+        raise invalid("options", ARGUMENT, "target", f"{target}, that of the release", shorten(wanted["target"]))
+    release = replace(model, attributes=tuple(_roles(model, wanted["qi"])))
+    found = Converted(release, "maxent", format="maxent/1")
+    return Subject("release", found, Tables(table, table, reading=reading))
 
 
 def subjects_of(

@@ -1,0 +1,135 @@
+"""One shape of call: arguments that do not fit are refused by name, models and tables may be values of any library."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import wraps
+from os import PathLike
+from typing import Any, ParamSpec, TypeVar
+
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.reading import Reading
+from maxent.models.release import Release
+from maxent.models.tables.frame import shorten
+from maxent.models.text.hints import close_to
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NEEDED = ("target", "classes", "features", "parameters", "train", "bins", "values")
+"""What the reader of a model may need, as `maxent.convert` has it: keys of ``reading=`` beside those of `Reading`."""
+
+
+def called(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function whose wrong calls are an `InvalidInput`, and which takes what its users have.
+
+    Tables of polars become those of pandas. ``reading`` may be a mapping with the fields of `Reading` and `NEEDED`,
+    what the reader of a model needs. A fitted model in the place of ``release`` becomes a release.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = _bound(signature, args, kwargs)
+        for name, value in given.arguments.items():
+            given.arguments[name] = _plain(value)
+        _split_reading(signature, given)
+        return function(*given.args, **given.kwargs)
+
+    return checked
+
+
+def _bound(signature: inspect.Signature, args: Any, kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments of a call by their names."""
+    known = signature.parameters.values()
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        positional = [each.name for each in known if each.kind is each.POSITIONAL_OR_KEYWORD]
+        problems = [
+            Problem(ARGUMENT, each.name, "a value", "none")
+            for i, each in enumerate(known)
+            if each.default is each.empty
+            and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+            and each.name not in kwargs
+            and (each.kind is each.KEYWORD_ONLY or i >= len(args))
+        ]
+        problems += [
+            Problem(ARGUMENT, name, f"one of {', '.join(signature.parameters)}", f"{name}{_close(name, signature)}")
+            for name in kwargs
+            if name not in signature.parameters and not any(each.kind is each.VAR_KEYWORD for each in known)
+        ]
+        problems += [
+            Problem(ARGUMENT, name, "one value", "two: by its place and by its name")
+            for name in positional[: len(args)]
+            if name in kwargs
+        ]
+        if len(args) > len(positional):
+            expected = f"the rest by name, behind {', '.join(positional)}"
+            problems.append(Problem(ARGUMENT, "call", expected, f"{len(args)} arguments by their place"))
+        raise InvalidInput("call", problems or [Problem(ARGUMENT, "call", "other arguments", str(error))]) from None
+
+
+def _close(name: str, signature: inspect.Signature) -> str:
+    return close_to(name, list(signature.parameters))
+
+
+def _plain(value: Any) -> Any:
+    """A table of polars as one of pandas; anything else as it is."""
+    if type(value).__module__.split(".")[0] != "polars":
+        return value
+    if hasattr(value, "collect"):
+        value = value.collect()
+    return value.to_pandas() if hasattr(value, "to_pandas") else value
+
+
+def _split_reading(signature: inspect.Signature, given: inspect.BoundArguments) -> None:
+    """Give what the reader of a model needs to it."""
+    found = given.arguments
+    needed: dict[str, Any] = {}
+    if (reading := found.get("reading")) is not None and not isinstance(reading, Reading):
+        if not isinstance(reading, Mapping):
+            raise invalid("options", ARGUMENT, "reading", "a Reading, or a mapping", shorten(reading))
+        own = [each.name for each in fields(Reading)]
+        for name in reading:
+            if name not in (*own, *NEEDED):
+                expected = f"one of {', '.join((*own, *NEEDED))}"
+                raise invalid("options", ARGUMENT, "reading", expected, shorten(name))
+        needed = {name: reading[name] for name in NEEDED if name in reading}
+        found["reading"] = Reading(**{name: reading[name] for name in own if name in reading}) if reading else None
+    first = next(iter(signature.parameters))
+    if first == "model":
+        if "train" in needed:
+            raise invalid("options", ARGUMENT, "reading", "no train: that is X", "one")
+        for name in needed:
+            if found.get(name) is not None:
+                raise invalid("options", ARGUMENT, name, "one value", "two: one of them in reading=")
+        found.update(needed)
+    elif first == "release" and (needed or _is_model(found["release"])):
+        found["release"] = _converted(found, needed)
+
+
+def _is_model(value: Any) -> bool:
+    """Whether a value is a fitted model, and no release, file, table, or list of these."""
+    if isinstance(value, (str, PathLike, Release, list, tuple, type)) or hasattr(value, "columns"):
+        return False
+    from maxent.api.releases.saved import is_boosted_elsewhere
+    from maxent.models.formats.scikit_learn.models import is_model
+
+    return bool(is_boosted_elsewhere(value) or is_model(value) or hasattr(value, "steps"))
+
+
+def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
+    """The release of a model; what it takes of the other arguments of the call is taken away from them."""
+    from maxent.api.releases.convert import convert
+
+    taken = {name: found.pop(name) for name in ("target", "classes", "features", "parameters") if name in found}
+    asked = {name: value for name, value in {**taken, **needed}.items() if value is not None}
+    if "train" not in asked and hasattr(found["release"], "steps"):
+        frames = [found.get(name) for name in ("truth", "qi")]
+        asked["train"] = next((each for each in frames if hasattr(each, "columns")), None)
+    return convert(
+        found["release"], **{name: _plain(each) for name, each in asked.items()}, reading=found.get("reading")
+    )
