@@ -125,7 +125,8 @@ def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
     """The release of a model; what it takes of the other arguments of the call is taken away from them."""
     from maxent.api.releases.convert import convert
 
-    taken = {name: found.pop(name) for name in ("target", "classes", "features", "parameters") if name in found}
+    names = ("target", "classes", "features", "parameters")
+    taken: dict[str, Any] = {name: found.pop(name) for name in names if name in found}
     asked = {name: value for name, value in {**taken, **needed}.items() if value is not None}
     if "train" not in asked and hasattr(found["release"], "steps"):
         frames = [found.get(name) for name in ("truth", "qi")]

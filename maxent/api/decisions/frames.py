@@ -42,7 +42,8 @@ def frame_at(source: Any, reading: Reading | None) -> DataFrame:
         mark = DELIMITERS.get(reader.reading.csv_delimiter or "comma", ",")
         decimal = "," if reader.reading.csv_decimal == "comma" else "."
         how: dict[str, Any] = {"na_values": list(reader.reading.na), "keep_default_na": False}
-        return pd.read_csv(source, sep=mark, decimal=decimal, encoding=reader.reading.csv_encoding, **how)
+        found: DataFrame = pd.read_csv(source, sep=mark, decimal=decimal, encoding=reader.reading.csv_encoding, **how)
+        return found
     except (OSError, ValueError) as error:
         raise invalid(str(source), "file", "X", "a table, .csv or .parquet", str(error)) from None
 
