@@ -109,7 +109,10 @@ def made(folder: Path | None) -> Iterator[Path | None]:
 @contextmanager
 def _taken(folder: Path) -> Iterator[None]:
     """Keep other runs from a folder; the system gives the lock back when the process ends, however it does."""
-    handle = os.open(folder, os.O_RDONLY) if os.name == "posix" else None  # elsewhere folders cannot be locked
+    handle = None
+    if os.name == "posix":  # elsewhere folders cannot be locked
+        with suppress(OSError):  # one that may be written to, but not be read
+            handle = os.open(folder, os.O_RDONLY)
     try:
         free = True
         if handle is not None:
