@@ -17,6 +17,7 @@ from maxent.api.parts.memory import memory_of
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import not_opened
+from maxent.models.files.locks import locked
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts, taken
@@ -78,17 +79,53 @@ def checked_folder(given: str | PathLike[str]) -> Path:
 
 @contextmanager
 def made(folder: Path | None) -> Iterator[Path | None]:
-    """A folder, for its owner alone when it is new; one that was made is gone again where there is no result."""
-    if folder is None or folder.is_dir():
+    """A folder, for its owner alone when it is new; one that was made is gone again where there is no result.
+
+    It is this run's alone meanwhile: of several runs that were given it, one has it.
+
+    Raises
+    ------
+    InvalidInput
+        When another run has the folder, or has left its results there since it was looked at.
+    """
+    if folder is None:
         yield folder
         return
-    folder.mkdir(mode=0o700)
+    new = True
     try:
-        yield folder
-    except BaseException:
-        with suppress(OSError):
-            folder.rmdir()
-        raise
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        new = False
+    with _taken(folder):
+        try:
+            yield folder
+        except BaseException:
+            if new:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+
+
+@contextmanager
+def _taken(folder: Path) -> Iterator[None]:
+    """Keep other runs from a folder; the system gives the lock back when the process ends, however it does."""
+    handle = None
+    if os.name == "posix":  # elsewhere folders cannot be locked
+        with suppress(OSError):  # one that may be written to, but not be read
+            handle = os.open(folder, os.O_RDONLY)
+    try:
+        free = True
+        if handle is not None:
+            with suppress(OSError):  # a file system without locks
+                free = locked(handle)
+        if not free:
+            found = f"{shorten(str(folder))}, which is in use by another run"
+            raise InvalidInput("output", [Problem(ARGUMENT, "folder", "a new or empty folder", found)])
+        checked_folder(folder)  # again: another run may have ended here meanwhile
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
