@@ -309,7 +309,7 @@ FUNCTIONS = {
     "compare": (maxent.compare, {"releases", "reading", "progress", "interruptible", "each", "qi"}),
     "audit": (maxent.audit, {"release", "reading"}),
     "defend": (maxent.defend, {"reading", "method", "progress"}),
-    "advise": (maxent.advise, {"reading", "progress", "interruptible", "limits"}),
+    "advise": (maxent.advise, {"y", "reading", "progress", "interruptible", "limits"}),
     "bench": (maxent.bench, {"release", "reading", "progress"}),
     "sweep": (maxent.sweep, {"progress", "interruptible"}),
 }
