@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -108,14 +107,12 @@ def test_a_hunt_finds_what_fails_and_says_with_which_seed(folder):
 
 
 def test_a_hunt_ends_when_its_time_is_over(folder):
-    (folder / "test_some.py").write_text("import time\nimport pytest\n" + "MARK = '@pytest.mark.search'\n")
+    """Whatever it is running, be it endless."""
     (folder / "fuzz" / "fuzzers.py").write_text("FUZZERS = {'endless': None}", encoding="utf-8")
-    (folder / "fuzz" / "__main__.py").write_text("import time\ntime.sleep(3600)", encoding="utf-8")
-    start = time.monotonic()
+    (folder / "fuzz" / "__main__.py").write_text("while True: pass", encoding="utf-8")
     done = subprocess.run(hunt(folder, "--time", "1", "endless"), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "0 found something" in done.stdout
-    assert time.monotonic() - start < 600
+    assert "0 searches ended, 0 found something" in done.stdout
 
 
 def test_a_wrong_call_is_refused(folder):
