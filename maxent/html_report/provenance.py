@@ -13,6 +13,7 @@ from importlib import metadata
 
 from maxent.html_report.view import InputFile, Provenance
 from maxent.html_report.words import shown
+from maxent.models.files.addresses import redacted
 
 LIBRARIES = ("numpy", "scipy", "pandas")
 
@@ -73,7 +74,8 @@ def shown_command(command: Sequence[str], given: Mapping[str, object]) -> str:
         elif isinstance(value, bool):
             words += [f"--{name.replace('_', '-')}"] if value else []
         else:
-            words += [f"--{name.replace('_', '-')}", shlex.quote(str(value))]
+            text = redacted(str(value)) if name == "dask" else str(value)
+            words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
     return " ".join(shown(word) for word in words)
 
 

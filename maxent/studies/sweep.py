@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import MaxentError
+from maxent.models.files.addresses import redacted
 from maxent.models.files.scratch import remove_dead
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.text.arguments import check_flags, check_functions
@@ -213,7 +214,7 @@ def _circumstances(study: Study, jobs: int, dask: str | None, points: int) -> di
         "points": len(study.points),
         "to_run": points,
         "jobs": jobs,
-        "dask": dask,
+        "dask": None if dask is None else redacted(dask),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": {name: _version(name) for name in LIBRARIES},

@@ -22,11 +22,13 @@ from studies import STUDY, people, write_study
 import maxent
 from maxent.__main__ import main
 from maxent.api.adversary import estimate as engine
+from maxent.html_report.provenance import shown_command
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.solvers import threads
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solve import dask_cluster as cluster
 from maxent.studies.points import TIMES
+from maxent.studies.sweep import _circumstances
 
 distributed = pytest.importorskip("distributed")
 
@@ -187,6 +189,13 @@ def silent():
     """The port of somebody who accepts connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
+
+
+def test_records_and_reports_have_no_passwords():
+    given = {"dask": "tcp://me:hunter2@host:8786", "backend": "newton"}
+    assert shown_command(["estimate"], given) == "maxent estimate --dask tcp://...@host:8786 --backend newton"
+    study = SimpleNamespace(name="s", points=(), data={})
+    assert _circumstances(study, 1, given["dask"], 0)["dask"] == "tcp://...@host:8786"
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "ws"])
