@@ -186,6 +186,8 @@ class Check:
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""
+        if self.origin == "estimate" and self.limit != "min_k" and self.found > self.stated:
+            return "as the estimate is not to be relied on"
         if self.estimated is not None:
             return f"as proofs that were not asked for may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:

@@ -66,7 +66,12 @@ def test_what_is_not_known_is_no_permission():
     assert status(Limits(max_posterior=0.95), exposed=None) == "cannot_tell"
     assert status(Limits(max_certain=3), exposed=None) == "cannot_tell"
     assert status(Limits(max_certain=2), exposed=3, reliable=False) == "fail"
-    assert status(Limits(max_certain=2, max_posterior=0.95), reliable=False) == "fail"
+    # An answer that did not end proves nothing: beyond a limit it is no failure, unless groups or the truth say so.
+    assert status(Limits(max_certain=2, max_posterior=0.95), reliable=False) == "cannot_tell"
+    assert status(Limits(max_posterior=0.95), exposed=1, reliable=False) == "fail"
+    assert status(Limits(max_posterior=0.95), pure=1, reliable=False) == "fail"
+    [check] = judged(Limits(max_certain=2), reliable=False).checks
+    assert in_words(check).endswith("at most 2: cannot tell, as the estimate is not to be relied on")
     assert status(Limits(min_k=5), reliable=False) == "pass"  # groups are counted, not estimated
 
 
