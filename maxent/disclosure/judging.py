@@ -96,16 +96,22 @@ def judge(
         checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
-        checks = [replace(c, status="cannot_tell") if _only_estimated(c) else c for c in checks]
+        checks = [_without_estimate(c, exposed or 0, pure or 0) for c in checks]
     if unread:
         words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
         checks = [c if c.limit == "min_k" or c.status != "pass" else _untold(c, words) for c in checks]
     return Judged(release, decisive, worst([check.status for check in checks]), tuple(checks))
 
 
-def _only_estimated(check: Check) -> bool:
-    """Whether a limit is exceeded by an estimate alone, and not by a proof, a group or the truth."""
-    return check.status == "fail" and check.origin == "estimate"
+def _without_estimate(check: Check, exposed: int, pure: int) -> Check:
+    """A limit that an estimate exceeds, by what groups or the truth show instead."""
+    if check.status != "fail" or check.origin != "estimate":
+        return check
+    many = max(exposed, pure)
+    shown = float(many > 0) if check.limit == "max_posterior" else many if check.limit == "max_certain" else 0
+    if shown > check.stated:
+        return replace(check, found=shown, origin=_GROUPS if exposed >= pure else _TRUTH)
+    return replace(check, status="cannot_tell")
 
 
 def _untold(check: Check, words: str) -> Check:
