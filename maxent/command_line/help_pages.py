@@ -6,9 +6,12 @@ import shutil
 from collections.abc import Iterable
 from typing import Any
 
-from maxent.command_line.panels import OUTPUT, PANELS
+from maxent.command_line.panels import FIRST, MOST, OUTPUT, PANELS, RARE, REQUIRED, USED_MOST
 
 ARGUMENTS = "Arguments"
+ALL = "maxent.command_line.help_pages.all"
+"""Key of a context's ``meta`` where a help shows every option."""
+
 WIDEST_NAME = 28
 """Characters of an option and its values that are shown beside its help; longer ones get a line of their own."""
 
@@ -35,23 +38,42 @@ def usage_pieces(params: Iterable[Any]) -> list[str]:
     return [*pieces, "[OPTIONS]"]
 
 
-def by_panel(params: Iterable[Any], context: Any) -> dict[str, list[tuple[str, str]]]:
-    """The panels of a command, in order: the spelling and the help of each argument and option in it."""
-    panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *PANELS)}
-    for param in params:
-        record = param.get_help_record(context)
-        if record is None:
-            continue
+def is_rare(param: Any) -> bool:
+    """Whether only ``--help-all`` shows a parameter."""
+    return not param.required and not param.hidden and not RARE.isdisjoint(param.opts)
+
+
+def by_panel(params: Iterable[Any], context: Any, *, everything: bool = True) -> dict[str, list[tuple[str, str]]]:
+    """The panels of a command, in order: the spelling and the help of each argument and option in it.
+
+    Options that are required come first, then those that are used most; rare ones are there with ``everything``.
+    """
+    panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, REQUIRED, FIRST, *PANELS)}
+    shown = [param for param in params if param.get_help_record(context) is not None]
+    first = _used_most(shown, context)
+    for param in first:
+        panels[FIRST].append(param.get_help_record(context))
+    for param in shown:
         if param.param_type_name == "argument":
             panels[ARGUMENTS].append((param.metavar, param.help))
-        else:
-            panels.setdefault(getattr(param, "rich_help_panel", None) or OUTPUT, []).append(record)
+        elif param.required:
+            panels[REQUIRED].append(param.get_help_record(context))
+        elif param not in first and (everything or not is_rare(param)):
+            panel = getattr(param, "rich_help_panel", None) or OUTPUT
+            panels.setdefault(panel, []).append(param.get_help_record(context))
     return panels
 
 
+def _used_most(params: Iterable[Any], context: Any) -> list[Any]:
+    """The options of a command that most people give, in their order."""
+    by_name = {name: param for param in params if not param.required for name in param.opts}
+    names = USED_MOST.get("".join(context.command_path.split()[1:2]), ())
+    return [by_name[name] for name in names if name in by_name][:MOST]
+
+
 def write_panels(params: Iterable[Any], context: Any, formatter: Any) -> None:
-    """Write arguments, and options by the panels that they are in, all aligned."""
-    panels = by_panel(params, context)
+    """Write arguments, and options by the panels that they are in, all aligned; rare ones for ``--help-all``."""
+    panels = by_panel(params, context, everything=ALL in context.meta)
     names = [len(name) for records in panels.values() for name, _ in records]
     most = min(WIDEST_NAME, formatter.width // 3)
     width = max((length for length in names if length <= most), default=0)

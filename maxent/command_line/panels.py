@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import typer
 
+REQUIRED = "Required"
+FIRST = "Used most"
 KNOWN = "What is known"
 READ = "How files are read"
 GROWN = "How the tree is grown"
@@ -17,7 +20,39 @@ LIMITS = "Limits"
 OUTPUT = "Output"
 
 PANELS = (KNOWN, READ, GROWN, DEFENDED, MEASURED, SOLVED, RUN, LIMITS, OUTPUT)
-"""All of them, in the order of the help. An option that names none of them comes last."""
+"""All of them, in the order of the help, which begins with `REQUIRED` and `FIRST`. Other options come last."""
+
+MOST = 5
+"""Options in the panel of those that are used most."""
+
+USED_MOST: Mapping[str, tuple[str, ...]] = {
+    "advise": ("--min-k", "--max-certain", "--time-limit", "--output", "--report"),
+    "audit": ("--risk", "--background", "--min-k", "--json", "--output"),
+    "bench": ("--backends", "--repeat", "--truth", "--time-limit", "--output"),
+    "bounds": ("--level", "--target", "--time-limit", "--witness", "--output"),
+    "check": ("--policy", "--truth", "--record", "--report", "--target"),
+    "compare": ("--truth", "--max-certain", "--min-k", "--report", "--output"),
+    "convert": ("--target", "--train", "--qi", "--classes", "--features"),
+    "defend": ("--k", "--trees", "--max-certain", "--max-depth", "--test", "--private", "--from", "--publish"),
+    "estimate": ("--truth", "--max-certain", "--min-k", "--report", "--output"),
+    "explain": ("--output", "--latex", "--pyomo", "--nl", "--knowledge"),
+    "export": ("--to", "--output", "--table"),
+    "predict": ("--output", "--json"),
+    "reconstruct": ("--people", "--time-limit", "--proved", "--output", "--json"),
+    "review": ("--max-certain", "--min-k", "--time-limit", "--report", "--output"),
+}
+"""Options that most people give to a command, by its name; of more than `MOST` the first that it has."""
+
+RARE = frozenset(
+    (
+        *("--text", "--na", "--max-memory", "--csv-delimiter", "--csv-decimal", "--csv-encoding", "--sheet"),
+        *("--rounding", "--confidence", "--noise", "--ties", "--gain", "--top", "--min-size"),
+        *("--tolerance", "--no-presolve", "--starts", "--seed", "--floor", "--single-optimum", "--dask"),
+        *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
+        *("--csv-literal", "--title", "--purpose"),
+    )
+)
+"""Options that few people need: only ``--help-all`` shows them."""
 
 known = partial(typer.Option, rich_help_panel=KNOWN)
 read = partial(typer.Option, rich_help_panel=READ)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -17,7 +18,14 @@ from typing import Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from maxent.command_line.help_pages import fit_to_terminal, usage_pieces, write_examples, write_panels
+from maxent.command_line.help_pages import (
+    ALL,
+    fit_to_terminal,
+    is_rare,
+    usage_pieces,
+    write_examples,
+    write_panels,
+)
 from maxent.command_line.messages import CALL
 from maxent.command_line.progress import Job
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -50,9 +58,18 @@ class Call:
 class Command(TyperCommand):
     """A command, which returns a `Call`."""
 
+    all_shown: Any = None
+    """The option ``--help-all``, once it was made; it is shown where there are rare options."""
+
     def get_help(self, ctx: Any) -> str:
         fit_to_terminal(ctx)
         return str(super().get_help(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)
+        if self.all_shown is None:
+            self.all_shown = help_all(params[-1], sum(map(is_rare, self.params)))
+        return [*params, self.all_shown]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return usage_pieces(self.get_params(ctx))
@@ -161,9 +178,25 @@ def _refuse(error: InvalidInput) -> int:
     raise error
 
 
+def help_all(option: Any, rare: int) -> Any:
+    """The option that shows all options of a command, rare ones too, made of its option ``--help``."""
+
+    def show(ctx: Any, param: Any, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[ALL] = True
+            typer.echo(ctx.get_help())
+            ctx.exit()
+
+    every = copy(option)  # versions of Typer have other ways to make one
+    every.name, every.opts, every.callback = "help_all", ["--help-all"], show
+    every.hidden = not rare
+    every.help = f"Show {rare} more options that few people need, too, and exit."
+    return every
+
+
 def usage(command: Any, context: Any) -> str:
     """Usage of a command, and a hint at its help."""
-    return f"{command.get_usage(context)}\n'{context.command_path} --help' lists all options."
+    return f"{command.get_usage(context)}\n'{context.command_path} --help' lists its options."
 
 
 def spelled(param: Any) -> str:

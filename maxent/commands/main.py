@@ -76,7 +76,7 @@ EXAMPLES = (
     "maxent estimate tree.json qi.csv",
     "maxent defend none truth.csv --target Salary --qi Education,Country,Gender -o before.json",
 )
-HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples."
+HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples; --help-all lists rare ones, too."
 
 NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one of them"
 

@@ -33,7 +33,7 @@ LONGEST = 3_000
 
 SAID = re.compile(r"maxent: .+: expected .+, found .+")
 PLAIN = re.compile(r"maxent: (note: .+|the result is not to be relied on.*|\d+ problems|and \d+ more problems.*)")
-USAGE = re.compile(r"Usage: maxent .*| +\S.*|'maxent.* --help' lists all options\.")
+USAGE = re.compile(r"Usage: maxent .*| +\S.*|'maxent.* --help' lists its options\.")
 OUTPUTS = ("-o", "--output", "--report", "--plot", "--pyomo", "--nl")
 HELP = {"--help", "-h", "--version", "--install-completion", "--show-completion"}
 

@@ -37,7 +37,7 @@ def sections(page):
 def test_the_page_has_every_option_and_argument_of_the_help(page, capsys, command):
     for name, text in sections(page).items():
         if name.split()[0] == command:
-            assert main([*name.split(), "--help"]) == 0
+            assert main([*name.split(), "--help-all"]) == 0
             shown = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
             assert {"--help", "--json"} <= shown
             assert set(re.findall(r"^\| `(?:-[oh], )?(--[a-z-]+)", text, re.MULTILINE)) == shown

@@ -13,6 +13,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.command_line import options as shared_options
 from maxent.command_line import panels, reading_options
+from maxent.command_line.help_pages import is_rare
 from maxent.commands import main as cli
 from maxent.commands.releases.defend import MissingName, _of_method
 from maxent.models import reading
@@ -30,8 +31,8 @@ COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]
 """Commands that have options of their own."""
 
 
-def help_of(capsys, *command):
-    assert main([*" ".join(command).split(), "--help"]) == 0
+def help_of(capsys, *command, flag="--help-all"):
+    assert main([*" ".join(command).split(), flag if command else "--help"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     return printed.out
@@ -71,16 +72,65 @@ def test_every_option_is_in_a_panel(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     text = help_of(capsys, command)
     found = sections(text)
-    assert set(found) <= {"Arguments", "Examples", *panels.PANELS}
-    shown = [title for title in found if title in panels.PANELS]
-    assert shown == [title for title in panels.PANELS if title in found]
+    titles = (panels.REQUIRED, panels.FIRST, *panels.PANELS)
+    assert set(found) <= {"Arguments", "Examples", *titles}
+    shown = [title for title in found if title in titles]
+    assert shown == [title for title in titles if title in found]
     for title in shown:
         assert options(found[title]), title
+    first = options(found.get(panels.FIRST, ""))
     for param in parameters(command):
         if param.param_type_name == "option":
             assert param.rich_help_panel in panels.PANELS, param.name
-            assert {*param.opts} & options(found[param.rich_help_panel]), param.opts
+            panel = panels.FIRST if first & {*param.opts} else param.rich_help_panel
+            assert {*param.opts} & options(found[panels.REQUIRED if param.required else panel]), param.opts
     assert list(found)[-1] == "Examples"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_that_people_need_stand_first_and_rare_ones_are_left_out(capsys, monkeypatch, command):
+    """Required ones, then up to five that are used most; rare ones are only in the long help."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text, every = help_of(capsys, command, flag="--help"), options(help_of(capsys, command))
+    found, own = sections(text), parameters(command)
+    required = [param for param in own if param.required and param.param_type_name == "option"]
+    named = {*panels.USED_MOST.get(command.split()[0], ())} & every
+    begin = [panels.REQUIRED] * bool(required) + [panels.FIRST] * bool(named)
+    titles = [title for title in found if title not in ("Arguments", "Examples")]
+    assert titles[: len(begin)] == begin
+    assert not {panels.REQUIRED, panels.FIRST} & {*titles[len(begin) :]}
+    assert len(options(found.get(panels.REQUIRED, ""))) == len(required)
+    assert len(options(found.get(panels.FIRST, ""))) == min(len(named), panels.MOST)
+    rare = {name for param in own if is_rare(param) for name in param.opts if name.startswith("--")}
+    assert options(text) == every - rare
+    assert (f"Show {len(rare)} more options" in " ".join(text.split())) == bool(rare)
+    assert not named & panels.RARE
+
+
+def test_few_options_are_shown_of_many(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for command, needed, line in (("review", "--target", 13), ("check", "--policy", 17)):
+        text = help_of(capsys, command, flag="--help")
+        assert len(options(text)) < 30 <= len(options(help_of(capsys, command)))
+        [at] = [n for n, each in enumerate(text.splitlines(), 1) if each.startswith(f"  {needed} ")]
+        assert at <= line
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "defend"])
+def test_a_help_cites_no_option_that_the_command_lacks(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "1000")
+    text = help_of(capsys, command).partition("\nExamples:")[0]
+    text = re.sub(r"'maxent [^']*'", "", text)  # of other commands
+    cited = {*re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", text)}
+    aliases = set() if command == "defend" else {name for param in parameters(command) for name in param.opts}
+    assert cited - options(text) - aliases - {"--help-all"} == set()
+
+
+def test_the_long_help_of_defend_is_there_without_a_method(capsys):
+    text = help_of(capsys, "defend")
+    assert {"--csv-literal", "--na"} <= options(text)
+    assert "Methods:" in text
+    assert not {"--csv-literal", "--na"} & options(help_of(capsys, "defend", flag="--help"))
 
 
 def test_the_panels_of_an_estimate(capsys, monkeypatch):
@@ -88,10 +138,11 @@ def test_the_panels_of_an_estimate(capsys, monkeypatch):
     found = sections(help_of(capsys, "estimate"))
     for title, some in {
         "What is known": {"--knowledge", "--facts", "--marginal", "--rounding"},
+        "Used most": {"--truth", "--max-certain", "--min-k", "--report", "--output"},
         "How files are read": {"--count", "--target"},
         "How it is solved": {"--backend", "--tolerance", "--time-limit"},
-        "Limits": {"--max-posterior", "--min-k", "--max-certain", "--max-right-guesses", "--max-lift", "--enforce"},
-        "Output": {"--json", "--output", "--plot", "--report"},
+        "Limits": {"--max-posterior", "--max-right-guesses", "--max-lift", "--enforce"},
+        "Output": {"--json", "--plot"},
     }.items():
         assert some <= options(found[title]), title
 

@@ -19,7 +19,7 @@ SUFFIXES = (".md", ".txt")
 
 def command(
     record: Annotated[
-        str, typer.Argument(metavar="RECORD", help="The record of a check, as maxent check --record writes it.")
+        str, typer.Argument(metavar="RECORD", help="The record of a check, as 'maxent check --record' writes it.")
     ],
     output: Annotated[
         str | None,

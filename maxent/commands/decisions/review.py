@@ -21,7 +21,16 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(problem=opt.knowing, solving=opt.solving, evidence=opt.evidence, asked=asked)
+Control = Annotated[
+    str | None,
+    panels.measured(
+        metavar="FILE",
+        help="People who were not in the data, with their classes: adds how much better those of DATA are guessed.",
+    ),
+]
+
+
+@reads_files(problem=opt.knowing, solving=opt.solving, asked=asked)
 def command(
     model: Annotated[
         str,
@@ -55,7 +64,9 @@ def command(
             help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
-    evidence: Any = None,
+    control: Control = None,
+    sensitive: opt.Sensitive = None,
+    gain: opt.Gain = None,
     problem: Any = None,
     backend: opt.Backend = "auto",
     solving: Any = None,
@@ -79,6 +90,7 @@ def command(
         "values": values,
         "param": parameters or [],
     }
+    evidence = {"control": control, "sensitive": sensitive, "gain": gain}
     options = {**problem, **evidence, "backend": backend, **solving, "top": top, "reading": reading}
     return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
 

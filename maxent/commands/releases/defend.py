@@ -15,7 +15,18 @@ import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.parsing import Call, Command, Group, WrongCall, one_or_several, spellings, split_names, usage
+from maxent.command_line.help_pages import is_rare, write_panels
+from maxent.command_line.parsing import (
+    Call,
+    Command,
+    Group,
+    WrongCall,
+    help_all,
+    one_or_several,
+    spellings,
+    split_names,
+    usage,
+)
 from maxent.command_line.progress import DONE, Job, progress, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
@@ -156,6 +167,7 @@ class Methods(Group):
 
     # Its commands are the methods. Options may stand before the method, too.
     noun = "METHOD"
+    all_shown: Any = None
 
     def list_commands(self, ctx: Any) -> list[str]:
         from maxent.models.defenses.registry import method_names
@@ -181,13 +193,19 @@ class Methods(Group):
 
         with formatter.section("Methods"):
             formatter.write_dl([(name, kind.summary) for name, kind in methods().items()])
-        _command(self.noun, (), (), "", ()).format_options(ctx, formatter)
+        write_panels([*_of_any().params, *self.get_params(ctx)], ctx, formatter)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        *own, last = super().get_params(ctx)
+        if self.all_shown is None:
+            self.all_shown = help_all(last, sum(map(is_rare, _of_any().params)))
+        return [*own, last, self.all_shown]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         at = _first_argument(args)
         if at is not None:
             args = [args[at], *args[:at], *args[at + 1 :]]
-        elif not ctx.resilient_parsing and not {"--help", "-h"} & {*args}:
+        elif not ctx.resilient_parsing and not {"--help", "-h", "--help-all"} & {*args}:
             raise self.unknown(ctx, None, args)
         return super().parse_args(ctx, args)
 
@@ -238,6 +256,12 @@ def _of_all() -> Any:
     from maxent.models.defenses.registry import parameters
 
     return _command(Methods.noun, parameters().values(), (), "", ())
+
+
+@cache
+def _of_any() -> Any:
+    """A command with the options that all methods have."""
+    return _command(Methods.noun, (), (), "", ())
 
 
 def _command(
