@@ -214,9 +214,10 @@ def check(found: Reconstruction, case: Case) -> None:
     for j in range(proved.shape[1]):
         everybody = {r[j] for table in tables for r in table}
         if any(everybody <= row[j] for row in rows) and (j == proved.shape[1] - 1 or found.atoms.tested[j]):
-            assert proved[:, j].all()
+            assert case.known or proved[:, j].all()
+    # Of people whom known columns tell apart and the release does not, only what holds for every assignment is proved.
     if all(matches) and found.atoms.tested.all():
-        assert proved.all()
+        assert case.known or proved.all()
     if case.known:
         kept = found.table[list(case.known)]
         assert kept.values.tolist() == case.known_table().values.tolist()
