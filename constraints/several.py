@@ -32,6 +32,7 @@ from maxent.constraints.kinds.sampling import n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Contradiction, Internal, Likelihood, Linear, Program
+from maxent.constraints.unread import unread_of
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Origin, invalid
 from maxent.models.looking import Check, unchecked
@@ -118,6 +119,9 @@ def compile_several(
         tuple(notes),
         unfinished=unfinished,
         likelihood=_together([one.likelihood for one in found if one.likelihood is not None]),
+        unread=tuple(each for one in found for each in unread_of(one.context.release, one.context.scored))
+        if "counts" in known
+        else (),
     )
 
 

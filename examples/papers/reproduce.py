@@ -114,7 +114,7 @@ TIMED = ("zhu_2010.study",)
 
 
 def check(only: Sequence[str] | None, docs: Path) -> int:
-    """Make pages again in a folder of their own, and name those that differ from ``docs``."""
+    """Make the pages again in a temporary folder. Name those that differ from ``docs``."""
     papers = load_papers()
     names = only or [paper.name for paper in papers]
     programs = {one.name: one for paper in papers if paper.name in names for one in paper.programs}

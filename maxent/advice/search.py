@@ -101,7 +101,7 @@ class Search:
         return ""
 
     def _noted(self, alive: Sequence[Standing], these: range, trials: Mapping[tuple[int, int], Trial]) -> None:
-        """Note what folds have found; of a round cut short those that all were tested on, unless there is no other."""
+        """Note what the folds have found: the first fold always, another one if all candidates were tested on it."""
         for fold in these:
             if not fold or all(self._done(trials[each.number, fold]) for each in alive):
                 for each in alive:

@@ -46,7 +46,7 @@ def is_rare(param: Any) -> bool:
 def by_panel(params: Iterable[Any], context: Any, *, everything: bool = True) -> dict[str, list[tuple[str, str]]]:
     """The panels of a command, in order: the spelling and the help of each argument and option in it.
 
-    Options that are required come first, then those that are used most; rare ones are there with ``everything``.
+    Required options come first, then the most used. Rare options are shown only with ``everything``.
     """
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, REQUIRED, FIRST, *PANELS)}
     shown = [param for param in params if param.get_help_record(context) is not None]

@@ -23,7 +23,7 @@ PANELS = (KNOWN, READ, GROWN, DEFENDED, MEASURED, SOLVED, RUN, LIMITS, OUTPUT)
 """All of them, in the order of the help, which begins with `REQUIRED` and `FIRST`. Other options come last."""
 
 MOST = 5
-"""Options in the panel of those that are used most."""
+"""The options of the panel "Used most"."""
 
 USED_MOST: Mapping[str, tuple[str, ...]] = {
     "advise": ("--min-k", "--max-certain", "--time-limit", "--output", "--report"),

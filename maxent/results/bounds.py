@@ -15,6 +15,7 @@ from maxent.disclosure.limits import Verdict, limits_of
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.text.display import Display, Shown
 from maxent.results.proof import Proof
+from maxent.results.solved import unread_entries
 from maxent.results.worlds import Worlds
 from maxent.solvers.certainty.levels import level_names
 from maxent.solvers.worlds.witness import Witness
@@ -83,6 +84,7 @@ class ProvedBounds(Shown, Proof):
         """
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
+        row["unread"] = unread_entries(self.program)
         return judge_rows(limits_of(limits), [row])
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import maxent
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({name: RNG.integers(0, 3, 300) for name in "ABC"})
@@ -48,6 +49,38 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
     again = maxent.estimate(found.release, X)
     assert again.verdict(max_posterior=0.95).status == "cannot_tell"
     assert again.summary["unread"] == found.estimate.summary["unread"]
+
+
+def test_proofs_from_what_is_read_pass_nothing_beside_what_is_not() -> None:
+    release = reviewed(*NOT_READ["a tree with weights"]).release
+    bounds = maxent.bounds(release, X)
+    assert bounds.certain_proved == 0
+    assert bounds.verdict(max_certain=0).status == "cannot_tell"
+    read = reviewed(DecisionTreeClassifier(max_depth=2, min_samples_leaf=50, random_state=0)).release
+    assert maxent.bounds(read, X).verdict(max_certain=0).status == "pass"
+
+
+def test_one_of_several_releases_that_is_not_read_is_enough() -> None:
+    read = reviewed(DecisionTreeClassifier(max_depth=2, min_samples_leaf=50, random_state=0)).release
+    nodes = (
+        Node("N", "A", (Branch("L", le=0.5), Branch("M", gt=0.5))),
+        Node("L", label="no"),
+        Node("M", label="yes"),
+    )
+    attributes = (Attribute("A", "numeric"),)
+    decided = Release(Target("Y", ("no", "yes")), attributes, (Tree(nodes),), labels="decided")
+    found = maxent.estimate([read, decided], X)
+    [unread] = found.summary["unread"]
+    assert unread["what"].startswith("labels that were decided")
+    assert (unread["trees"], unread["leaves"]) == (1, 2)
+    assert found.verdict(max_posterior=0.95).status == "cannot_tell"
+
+
+def test_an_estimate_in_parts_is_judged_alike(tmp_path: Any) -> None:
+    reviewed(*NOT_READ["a tree with weights"]).release.save(tmp_path / "tree.json")
+    X.to_csv(tmp_path / "qi.csv", index=False)
+    found = maxent.estimate_in_parts(tmp_path / "tree.json", tmp_path / "qi.csv", tmp_path / "out")
+    assert found.verdict(max_posterior=0.95).status == "cannot_tell"
 
 
 def test_groups_are_judged_whatever_is_read() -> None:
