@@ -64,8 +64,9 @@ def assemble(
     """
     problems: list[Problem] = []
     tests = _tests(trees)
-    attributes = _attributes(tests, training, known or {}, problems)
     name = wanted.target or target or UNNAMED
+    given = {k: attribute for k, attribute in (known or {}).items() if k != name or k in tests}
+    attributes = _attributes(tests, training, given, problems)
     if name in attributes:
         problems.append(Problem(ARGUMENT, "target", "a name that no attribute has", name))
     for column in wanted.qi or ():

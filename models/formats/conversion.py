@@ -9,15 +9,15 @@ from typing import TypeAlias
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.nodes import each, links_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source
+from maxent.models.tables.frame import Source, shorten
 from maxent.models.text.display import Display, Shown
 from maxent.models.text.hints import close_to
 
 UNNAMED = "class"
 """The name of a target that neither the file nor the caller names."""
 
-DECIDED = "that labels are most frequent classes: they were decided under costs, weights or priors"
-"""What is lost of a model whose labels are no majorities."""
+DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
+"""What is lost of a model whose labels need be no majorities; why that is so its reader says."""
 
 NUMERIC = ("bins", "values")
 """Parameters of regressions: edges of intervals of the target, or every number that it can be."""
@@ -151,6 +151,12 @@ class Converted(Shown):
 
 def parameter_problems(given: Mapping[str, str], known: tuple[str, ...], reader: str) -> list[Problem]:
     """Parameters that a reader does not ask for."""
+    if numeric := [name for name in given if name in NUMERIC and name not in known]:
+        expected = (
+            "none, of a model whose leaves state no means of a target: of a regression cut the target into intervals "
+            "(pandas.cut) and fit a classifier on these"
+        )
+        return [Problem(ARGUMENT, name, expected, shorten(given[name])) for name in numeric]
     expected = f"one that {reader} asks for ({', '.join(known)})" if known else f"none: {reader} asks for nothing"
     return [
         Problem(ARGUMENT, "parameters", expected, f"{name}{close_to(name, known)}")

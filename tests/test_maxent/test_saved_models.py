@@ -35,13 +35,18 @@ class Catboost(Model):
     __module__ = "catboost.core"
 
 
+class Booster(Model):
+    def feature_name(self) -> list[str]:
+        return self.file.read_text().split("feature_names=")[1].splitlines()[0].split(" ")
+
+
 class Lightgbm:
     __module__ = "lightgbm.sklearn"
     classes_ = ("no", "yes")
 
     @property
     def booster_(self) -> Model:
-        return Model("lightgbm-binary.txt")
+        return Booster("lightgbm-binary.txt")
 
 
 class Unfitted(Model):
@@ -78,3 +83,55 @@ def test_errors_name_the_model() -> None:
         maxent.review(Unfitted("none.json"), pd.DataFrame({"age": [20, 30]}), [0, 1], qi=["age"])
     with pytest.raises(InvalidInput, match=r"^Xgboost: "):
         maxent.convert(Xgboost("broken.json"))
+
+
+PEOPLE = pd.DataFrame({"years of age": np.arange(120) * 37 % 53, "hours": np.arange(120) ** 2 % 29})
+CASE = pd.Series(np.where(PEOPLE["years of age"] + PEOPLE["hours"] > 35, "yes", "no"), name="case")
+
+
+def live(tool: str) -> Any:
+    if tool == "lightgbm":
+        return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=2, min_child_samples=5, verbose=-1)
+    if tool == "xgboost":
+        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=2, max_depth=3)
+    quiet = {"verbose": 0, "allow_writing_files": False}
+    return pytest.importorskip("catboost").CatBoostClassifier(n_estimators=2, max_depth=3, **quiet)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("tool", ["lightgbm", "xgboost", "catboost"])
+def test_behind_steps_and_in_a_search_a_model_predicts_as_its_tool(tool: str) -> None:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    y = (CASE == "yes").astype(int).rename("case")
+    models = [
+        live(tool).fit(PEOPLE, y),
+        GridSearchCV(live(tool), {"max_depth": [2, 3]}, cv=2).fit(PEOPLE, y),
+        make_pipeline(StandardScaler(), live(tool)).fit(PEOPLE, y),
+        GridSearchCV(make_pipeline(StandardScaler(), live(tool)), {}, cv=2).fit(PEOPLE, y),
+    ]
+    for model in models:
+        release = maxent.convert(model, target="case", train=PEOPLE.assign(case=y))
+        assert [attribute.name for attribute in release.attributes] == [*PEOPLE]
+        predicted = maxent.predict(release, PEOPLE).frame["predicted"]
+        assert predicted.astype(int).tolist() == model.predict(PEOPLE).tolist()
+    found = maxent.review(models[2], PEOPLE, y, qi=["years of age"], time_limit=5)
+    assert found.release.attributes[0].role == "public"
+
+
+def test_models_that_cannot_be_read_say_what_leads_on() -> None:
+    from sklearn.ensemble import StackingClassifier, VotingClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=2)
+    both = tree.fit(PEOPLE, np.column_stack([CASE == "yes", PEOPLE["hours"] > 9]))
+    with pytest.raises(InvalidInput, match="target: expected a list with a name for each of the 2 outputs"):
+        maxent.review(both, PEOPLE, np.zeros((len(PEOPLE), 2)), qi=["hours"])
+    for kind in (StackingClassifier, VotingClassifier):
+        model = kind([("tree", DecisionTreeClassifier(max_depth=2))]).fit(PEOPLE, CASE)
+        with pytest.raises(InvalidInput, match=r"a release of each of its estimators_.*together to maxent.estimate"):
+            maxent.review(model, PEOPLE, CASE, qi=["hours"])
+    with pytest.raises(InvalidInput, match=r"bins: expected none, .*cut the target into intervals"):
+        maxent.convert(FILES / "xgboost-binary.json", bins=[0, 1, 2])

@@ -177,7 +177,7 @@ NUMBERS = DecisionTreeRegressor(max_depth=2).fit(X, np.column_stack([X.age, X.jo
         ("tree", Y, {"target": BOTH[::-1]}, "the columns 'ill', 'pay', in this order"),
         ("tree", Y["pay"], {"target": BOTH}, "a column for each of 'pay', 'ill'"),
         ("tree", None, {"target": BOTH}, "a column for each target, or such columns of X, found None"),
-        ("tree", Y, {"target": "pay"}, r"one output \(maxent.review takes several\), found 2 outputs"),
+        ("tree", Y, {"target": "pay"}, "a name for each of the 2 outputs of the model, in their order, found 'pay'"),
         ("tree", Y, {"target": BOTH, "bins": [0, 1, 2]}, "bins: expected None, of several sensitive columns"),
         ("tree", Y[::-1].reset_index(drop=True), {"target": BOTH}, "X and y as fit was given them"),
         ("tree", Y, {"target": ["pay", "pay"]}, "each column once"),

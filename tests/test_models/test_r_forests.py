@@ -49,6 +49,14 @@ def read(folder: Path, files: dict[str, str], name: str = "", **said: Any) -> Co
     return convert_model(folder / name, Wanted(**said), Reader())
 
 
+def test_the_target_may_be_among_the_factors(tmp_path: Path) -> None:
+    files = {"tree1.csv": LISTS, "levels.csv": LEVELS + "yes,Y\nno,Y\n"}
+    found = read(tmp_path, files, "tree1.csv", **TOLD)
+    assert [attribute.name for attribute in found.release.attributes] == ["c", "x"]
+    assert found.release.target.classes == ("no", "yes")
+    assert "costs" not in " ".join(found.lost)
+
+
 def test_levels_that_ranger_lists_go_right(tmp_path: Path) -> None:
     found = read(tmp_path, {"tree1.csv": LISTS, "levels.csv": LEVELS}, "tree1.csv", **TOLD)
     assert (found.format, found.tool, found.exact) == ("r-forest", "R ranger", True)

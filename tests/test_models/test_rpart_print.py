@@ -85,6 +85,14 @@ def test_losses_that_were_rounded_for_print_are_no_counts(tmp_path: Path) -> Non
     assert found.states["rates"]
 
 
+def test_of_five_classes_large_losses_are_rates(tmp_path: Path) -> None:
+    shares = "(0.60 0.10 0.10 0.10 0.10)"
+    text = HEAD + f"1) root 6000 2400 a {shares}\n  2) x< 2.5 3000 1200 a {shares} *\n"
+    text += f"  3) x>=2.5 3000 1201 a {shares} *\n"
+    found = read(tmp_path, text, classes=tuple("abcde"))
+    assert [leaf.error_rate for leaf in found.release.trees[0].leaves] == [None, 1201 / 3000]
+
+
 def test_a_value_that_no_record_of_a_node_has_goes_with_the_majority(tmp_path: Path) -> None:
     text = HEAD + "1) root 6 2 a (0.6667 0.3333)\n  2) v=p,q 4 1 a (0.7500 0.2500)\n    4) w=s 3 0 a (1 0) *\n"
     text += "    5) w=t 1 0 b (0 1) *\n  3) v=r 2 1 a (0.5000 0.5000) *\n"

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api.case import Tables
 from maxent.api.decisions.frames import frame_at, frame_of, with_column
-from maxent.api.releases.convert import converted, wanted_of, with_numbers
-from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
+from maxent.api.releases.convert import converted, converted_live, piped, wanted_of, with_numbers
+from maxent.api.releases.saved import is_boosted_elsewhere
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
+from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines.classes import check_classes, class_names
 from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
-from maxent.models.formats.scikit_learn.pipelines.undo import final_of, release_of
+from maxent.models.formats.scikit_learn.pipelines.undo import final_of
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import Source, shorten, shorten_list
@@ -73,14 +74,15 @@ def subject_of(
         raise invalid("options", ARGUMENT, "qi", "a list of columns, such as ['age', 'sex']", shorten(wanted["qi"]))
     if isinstance(model, Release):
         return _of_release(model, X, y, wanted, reading)
+    model = searched(model)
+    if not isinstance(model, (str, PathLike)) and (many := n_outputs(model)) > 1:
+        expected = f"a list with a name for each of the {many} outputs of the model, in their order"
+        raise invalid("options", ARGUMENT, "target", expected, shorten(wanted["target"]))
     if isinstance(X, (str, PathLike)) and not isinstance(model, (str, PathLike)) and not is_boosted_elsewhere(model):
         X = frame_at(X, reading)
-    if isinstance(model, (str, PathLike)):
+    if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
         return _of_file(model, X, y, stated, reading)
-    if is_boosted_elsewhere(model):
-        stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
-        return _of_saved(model, X, y, stated, reading)
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
@@ -200,28 +202,24 @@ def _with_columns(table: DataFrame, targets: Sequence[str], y: Any) -> DataFrame
     return table
 
 
-def _of_file(path: str | PathLike[str], X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
-    """A model that a tool wrote to a file, and a table that has a column of the class."""
+def _of_file(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
+    """A model in a file, or one that its tool saves as such, and a table that has a column of the class."""
+    is_file = isinstance(model, (str, PathLike))
     target = wanted["target"] or getattr(y, "name", None)
     table: Source = X if isinstance(X, (str, PathLike)) else frame_of(X)
+    if not is_file and not isinstance(X, (str, PathLike)) and not hasattr(X, "columns") and wanted["features"] is None:
+        wanted = {**wanted, "features": list(frame_of(X).columns)}  # tools number the columns of an array otherwise
     if y is not None:
         if isinstance(table, (str, PathLike)):
             expected = "None, as the table is a file: name its column of the class in target="
             raise invalid("options", ARGUMENT, "y", expected, shorten(y))
         table = with_column(table, str(target or UNNAMED), y)
     named = target or (None if y is None else UNNAMED)
-    found = converted(path, wanted_of(**{**wanted, "target": named}, train=table), reading)
+    asked = wanted_of(**{**wanted, "target": named}, train=table)
+    found = converted(model, asked, reading) if is_file else converted_live(model, asked, reading)
     release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
-    return Subject(Path(path).stem, replace(found, release=release), Tables(table, table, reading=reading))
-
-
-def _of_saved(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None) -> Subject:
-    """A boosted model of another tool that is there, as its file; tools number the columns of an array otherwise."""
-    is_array = not isinstance(X, (str, PathLike)) and not hasattr(X, "columns")
-    features = list(frame_of(X).columns) if is_array and wanted["features"] is None else wanted["features"]
-    with saved(model) as path:
-        named = {"features": features, "classes": wanted["classes"] or classes_of(model)}
-        return _of_file(path, X, y, {**wanted, **named}, reading)
+    name = Path(model).stem if is_file else type(model).__name__
+    return Subject(name, replace(found, release=release), Tables(table, table, reading=reading))
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
@@ -256,7 +254,7 @@ def _of_model(
     if len(y) != len(table):
         raise invalid("options", ARGUMENT, "y", f"{len(table):,} classes, one for each row of X", f"{len(y):,}")
     named: dict[str, Any] = {"target": str(target), "classes": checked.classes, "qi": checked.qi, **numeric}
-    release = release_of(model, table, **named)
+    release, saved = piped(model, table, **named)
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers:
@@ -265,5 +263,8 @@ def _of_model(
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
-    found = Converted(release, f"scikit-learn {version('scikit-learn')}", lost, format="scikit-learn")
+    tool = f"scikit-learn {version('scikit-learn')}"
+    found = Converted(release, tool, lost, format="scikit-learn")
+    if saved is not None:
+        found = replace(found, tool=f"{saved.tool} behind steps of {tool}", lost=saved.lost, exact=saved.exact)
     return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))

@@ -7,11 +7,12 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
+from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, names_in, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
 from maxent.models.formats.registry import convert_model
-from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
+from maxent.models.formats.scikit_learn.models import searched
+from maxent.models.formats.scikit_learn.pipelines.undo import final_of, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
@@ -71,14 +72,13 @@ def convert(
         For what cannot be read soundly, with the reason and the way to a better export.
     """
     numeric: dict[str, Any] = {"bins": bins, "values": values}
+    model = searched(model)
     if isinstance(model, (str, PathLike)):
         wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
         return converted(model, wanted, reading).release
     if is_boosted_elsewhere(model):
-        kept = classes or classes_of(model)
-        wanted = wanted_of(target, kept, features, qi, train, with_numbers(parameters, numeric))
-        with saved(model) as path:
-            return converted(path, wanted, reading).release
+        wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
+        return converted_live(model, wanted, reading).release
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
@@ -92,7 +92,36 @@ def convert(
         expected = "None: the columns of train= are those of the release"
         raise InvalidInput("options", [Problem(ARGUMENT, "features", expected, shorten(wanted.features))])
     named: dict[str, Any] = {"target": wanted.target or UNNAMED, "classes": wanted.classes, "qi": wanted.qi}
-    return release_of(model, wanted.train, **named, **numeric)
+    return piped(model, wanted.train, **named, **numeric)[0]
+
+
+def piped(model: Any, table: Any, **said: Any) -> tuple[Release, Converted | None]:
+    """A model of scikit-learn, or what a pipeline ends in, over the columns of its table; see `release_of`.
+
+    Beside it stands how the model at the end was read, where that is one of another tool.
+    """
+    final, found = final_of(model), []
+
+    def read(last: Any, *, target: str, features: Sequence[str], **told: Any) -> Release:
+        numeric = {name: told.pop(name) for name in ("bins", "values")}
+        wanted = wanted_of(target, told["classes"], features, None, None, with_numbers(None, numeric))
+        found.append(converted_live(last, wanted))
+        return found[0].release
+
+    release = release_of(model, table, **said, read=read if is_boosted_elsewhere(final) else None)
+    return release, found[0] if found else None
+
+
+def converted_live(model: Any, wanted: Wanted, reading: Reading | None = None) -> Converted:
+    """A model of another tool that is there, as the file that its tool saves."""
+    features = wanted.features
+    if features is None and wanted.train is not None:
+        frame = read_frame(wanted.train, "train", [], reader_of(reading))
+        named = names_in(model, frame.header)
+        features = None if named is None else tuple(named)
+    classes = wanted.classes or classes_of(model)
+    with saved(model) as path:
+        return converted(path, replace(wanted, features=features, classes=classes), reading)
 
 
 def _without_table(model: Any, wanted: Wanted, numeric: Mapping[str, Any]) -> Release:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,23 @@ _TOOLS = ("xgboost", "lightgbm", "catboost")
 def is_boosted_elsewhere(model: object) -> bool:
     """Whether an object is a model of XGBoost, LightGBM or CatBoost, which are read as their tools save them."""
     return _tool(model) in _TOOLS and (hasattr(model, "save_model") or hasattr(type(model), "booster_"))
+
+
+def names_in(model: Any, header: Iterable[str]) -> list[str] | None:
+    """The names that the columns of a table have in a model of LightGBM, which writes blanks as underscores.
+
+    None where the names of the model are those of the table, or are not told by them.
+    """
+    if _tool(model) != "lightgbm":
+        return None
+    booster = model.booster_ if hasattr(type(model), "booster_") else model
+    named = [str(name) for name in booster.feature_name()]
+    told: dict[str, list[str]] = {}
+    for name in header:
+        told.setdefault(name.replace(" ", "_"), []).append(name)
+    found = [told.get(name, []) for name in named]
+    names = [each[0] for each in found if len(each) == 1]
+    return None if names == named or len(names) < len(named) else names
 
 
 def classes_of(model: Any) -> tuple[str, ...] | None:

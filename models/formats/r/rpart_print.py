@@ -211,7 +211,7 @@ def _stated(line: _Line, classes: Sequence[str], *, plain: bool, counted: bool) 
         others = {c: loss for c in classes}
         return Node("", label=line.label, n=line.n, counts=others | {line.label: line.n - loss})
     if len(classes) >= _MANY_CLASSES:  # two digits of the smallest share are many decimals, of the largest few
-        return Node("", label=line.label, n=line.n, error_rate=loss / line.n if not _rounding(loss) else None)
+        return Node("", label=line.label, n=line.n, error_rate=loss / line.n if not _rounding(line.loss) else None)
     return Node("", label=line.label, n=line.n, rates=dict(zip(classes, line.shares, strict=True)))
 
 

@@ -101,7 +101,8 @@ def _ranger(source: str, tables: Sequence[Table], levels: Levels, wanted: Wanted
 
 def _known(wanted: Wanted, levels: Levels) -> tuple[str, ...]:
     """The classes, where they are known."""
-    return wanted.classes or (levels.training.classes if levels.training is not None else ())
+    stated = levels.stated.get(wanted.target or "", ())
+    return wanted.classes or (levels.training.classes if levels.training is not None else ()) or stated
 
 
 def _voting(

@@ -114,6 +114,7 @@ def way_out(model: object) -> str:
 def _ways_out(model: Any) -> Iterator[str]:
     """Advice for a model, the most specific first."""
     from sklearn.base import is_regressor
+    from sklearn.ensemble import StackingClassifier, VotingClassifier
     from sklearn.pipeline import Pipeline
     from sklearn.tree import DecisionTreeClassifier
 
@@ -123,6 +124,12 @@ def _ways_out(model: Any) -> Iterator[str]:
         yield (
             ": its probabilities are changed after its trees, and it has a model for each fold; publish the model that "
             "it calibrates, fitted on all rows"
+        )
+    if isinstance(model, (StackingClassifier, VotingClassifier)):
+        more = ", beside which final_estimator_ is not read" if isinstance(model, StackingClassifier) else ""
+        yield (
+            ": make a release of each of its estimators_ that is one of trees, and give them together to "
+            f"maxent.estimate{more}"
         )
     if isinstance(model, DecisionTreeClassifier):
         yield ""

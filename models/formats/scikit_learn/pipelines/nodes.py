@@ -123,7 +123,10 @@ def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attribute
 
 
 def _one_sided(source: str, node: str, name: str) -> Exception:
-    expected = "the table that fit was given, in which every split divides the values that reach it"
+    expected = (
+        "the table that fit was given, in which every split divides the values that reach it (CatBoost's do not behind "
+        "encoders: give it the categories themselves, cat_features=)"
+    )
     return invalid(source, f"node {node}", "X", expected, f"none with both of its sides in {name}")
 
 

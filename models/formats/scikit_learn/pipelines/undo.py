@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
+from maxent.models.formats.packing import packed
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines.attributes import undone, untested
 from maxent.models.formats.scikit_learn.pipelines.nodes import induction_of, input_name, rewritten, tests_of
@@ -43,6 +44,7 @@ def release_of(
     qi: Sequence[str] | None = None,
     bins: Sequence[float] | None = None,
     values: Sequence[float] | None = None,
+    read: Callable[..., Release] | None = None,
 ) -> Release:
     """A fitted model, or a pipeline that ends in one, as a release whose splits are in columns of the table.
 
@@ -60,6 +62,9 @@ def release_of(
         The quasi-identifiers, columns of the table; all other attributes are private. By default all are public.
     bins, values : sequence of numbers, optional
         Of a regression, as of `maxent.from_sklearn`.
+    read : callable, optional
+        In place of `maxent.from_sklearn` where the last step is no model of scikit-learn: makes a release over the
+        columns ``features`` of its input, each a number.
 
     Raises
     ------
@@ -77,13 +82,14 @@ def release_of(
     taken = [header[i] for i in given]
     frame = read_values(table, [name for name in header if name in taken or name in (asked or ())])
     traces = trace(SOURCE, steps, len(given))
-    if not steps and not all(is_numeric(frame, name) for name in taken):
+    if not steps and read is None and not all(is_numeric(frame, name) for name in taken):
         return _with_attributes(_by_itself(final, table.iloc[:, given], target, said), frame, header, asked)
     pipe = Pipe(SOURCE, [step for _, step in steps], table.iloc[:, given], traces)
-    inner = _over_input(final, pipe, target, said)
+    inner = _over_input(final, pipe, target, said, read)
     columns = [values_of(frame, name) for name in taken]
     nodes = [tree.nodes for tree in inner.trees if isinstance(tree.nodes, Nodes)]
-    found = undone(pipe, tests_of(nodes), columns, single=not type(final).__name__.startswith("Hist"))
+    single = read is None and not type(final).__name__.startswith("Hist")  # files have thresholds of doubles
+    found = undone(pipe, tests_of(nodes), columns, single=single)
     by_input = {j: found[traced.source] for j, traced in enumerate(pipe.traces.columns)}
     mine = {u.attribute.name: u.attribute for u in found.values()}
     release = _with_attributes(replace(inner, attributes=tuple(mine.values())), frame, header, asked)
@@ -143,11 +149,19 @@ def final_of(model: Any) -> Any:
     return _flat(model)[1]
 
 
-def _over_input(final: Any, pipe: Pipe, target: str, said: Mapping[str, Any]) -> Release:
+def _over_input(
+    final: Any, pipe: Pipe, target: str, said: Mapping[str, Any], read: Callable[..., Release] | None
+) -> Release:
     """The model as a release over the columns of its input."""
     names = [input_name(j) for j in range(len(pipe.traces.columns))]
     # The name of the target must not be that of a column of the input.
-    release = from_sklearn(final, target="class", features=names, X=_rows_of(final, pipe), **said)
+    if read is not None:
+        release = read(final, target="class", features=names, **said)
+        held = [packed(SOURCE, tree.nodes, release.attributes, release.target.classes) for tree in release.trees]
+        trees = tuple(replace(tree, nodes=nodes) for tree, nodes in zip(release.trees, held, strict=True))
+        release = replace(release, trees=trees)
+    else:
+        release = from_sklearn(final, target="class", features=names, X=_rows_of(final, pipe), **said)
     return replace(release, target=replace(release.target, name=target))
 
 
