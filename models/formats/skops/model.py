@@ -167,7 +167,8 @@ def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns 
         more = [name for name in wanted.qi or () if name not in names and training.named(name) is not None]
         texts = texts_of(steps, names)
         table = table_of(training, (*names, *more), texts)
-        release = release_of(model, table, target=target, classes=wanted.classes, qi=wanted.qi, **wanted.numeric())
+        named: dict[str, Any] = {"target": target, "classes": wanted.classes, "qi": wanted.qi, **wanted.numeric()}
+        release = release_of(model, table, **named)
         _check_named(source, release, {a.name for a in training.attributes if a.values is None} - {*texts}, steps)
         return release
     if steps:
