@@ -24,9 +24,7 @@ LIMITS = {"max_posterior": 0.95, "max_certain": 0, "max_right_guesses": 1.0}
 NOT_READ = {
     "a tree with weights": (DecisionTreeClassifier(min_samples_leaf=30, random_state=0), WEIGHTS),
     "a forest with weights": (RandomForestClassifier(3, min_samples_leaf=30, bootstrap=False, random_state=0), WEIGHTS),
-    "a monotonic tree": (
-        DecisionTreeClassifier(monotonic_cst=[1, 0, 0], min_samples_leaf=30, random_state=0), None
-    ),
+    "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], min_samples_leaf=30, random_state=0), None),
     "gradient boosting on samples": (GradientBoostingClassifier(n_estimators=3, subsample=0.8, random_state=0), None),
 }
 

@@ -91,7 +91,9 @@ def unusable(release: Release) -> str:
         return ""
     why = ""
     if boosting.link == "share" and not release.sampled:
-        sized = not release.blurred and all(_leaves(tree, release.target.classes)[1].min() >= 0 for tree in release.trees)
+        sized = not release.blurred and all(
+            _leaves(tree, release.target.classes)[1].min() >= 0 for tree in release.trees
+        )
         why = "" if sized and boosting.base == 0 else "leaves do not state how many records they are shares of"
     elif boosting.link not in ("logit", "softmax"):
         why = "it is not known which probabilities they stood for"
