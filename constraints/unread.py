@@ -21,8 +21,7 @@ def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
     Counts, rates and means of a leaf are always compiled, as exact numbers, intervals or a likelihood. A score is where
     it proves a count or a sum (``scored``); a label is where it is the most frequent class.
     """
-    read = {*zip(scored.tree.tolist(), scored.place.tolist(), strict=True)}
-    read |= {(said.tree, said.place) for said in scored.sums}
+    read = scored.read
     kind = SCORES if release.boosting is not None or release.predicts == "score" else SHARES
     found: dict[str, list[int]] = {}
     for t, tree in enumerate(release.trees):

@@ -6,13 +6,13 @@ it. Whoever goes through very many nodes takes `links_of` and `statements_of` in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import overload
 
 import numpy as np
 
-from maxent.models.arrays import IntArray, run_ends
+from maxent.models.arrays import FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.release_content import Node
 from maxent.models.sparse_counts import positive_counts
@@ -120,6 +120,17 @@ def state_scores(nodes: Sequence[Node]) -> bool:
     if isinstance(nodes, Nodes):
         return nodes.columns.scores is not None or not bool(np.isnan(nodes.columns.value).all())
     return any(node.value is not None for node in nodes)
+
+
+def scores_of(nodes: Sequence[Node], classes: Sequence[str]) -> FloatArray:
+    """What nodes add to the score of each class, NaN for one that is not named; shape (n_nodes, n_classes)."""
+    if isinstance(nodes, Nodes) and nodes.columns.scores is not None and tuple(nodes.columns.classes) == tuple(classes):
+        return nodes.columns.scores
+    found = np.full((len(nodes), len(classes)), np.nan)
+    for row, node in zip(found, each(nodes), strict=True):
+        if isinstance(node.value, Mapping):
+            row[:] = [node.value.get(c, np.nan) for c in classes]
+    return found
 
 
 def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:

@@ -1,4 +1,4 @@
-"""Counts that the models of boosting tools prove are those of their people, where the tools are installed.
+"""Counts that the models of boosting tools prove are those of their people.
 
 Those of scikit-learn are always: `test_boosting_is_sound`. Options that break the formula prove nothing that is false.
 """
@@ -51,7 +51,8 @@ def holds(release: Release, frame: pd.DataFrame, y: Any) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [{}, {"subsample": 0.7}, {"reg_alpha": 0.5}, {"max_delta_step": 0.3}])
 def test_models_of_xgboost(tmp_path: Path, broken: dict[str, Any]) -> None:
-    xgboost = pytest.importorskip("xgboost")
+    import xgboost
+
     proved = 0
     for seed in range(MODELS):
         random = np.random.default_rng(seed)
@@ -72,7 +73,8 @@ def test_models_of_xgboost(tmp_path: Path, broken: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [{}, {"subsample": 0.7, "subsample_freq": 1}, {"boosting_type": "dart"}])
 def test_models_of_lightgbm(tmp_path: Path, broken: dict[str, Any]) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+    import lightgbm
+
     for seed in range(MODELS):
         random = np.random.default_rng(seed)
         frame, y = people(random, int(random.choice([2, 3])))
@@ -121,7 +123,8 @@ def test_models_of_weighted_classes(tmp_path: Path, tool: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [{}, {"boosting_type": "Ordered"}, {"leaf_estimation_iterations": 4}])
 def test_models_of_catboost(tmp_path: Path, broken: dict[str, Any]) -> None:
-    catboost = pytest.importorskip("catboost")
+    import catboost
+
     for seed in range(MODELS):
         random = np.random.default_rng(seed)
         frame, y = people(random, 2)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from soundness import check
-from strategies import Case, People, populations, thorough
+from strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
+from maxent.constraints.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Release
@@ -194,3 +195,39 @@ def test_fractional_weights_state_nothing_and_are_refused_as_counts() -> None:
         with pytest.raises(InvalidInput, match="a whole number, at least 0" if whole else "sample weights"):
             published(model, people, sample_weight=weight)
     assert refused > 10, "sums that are whole are among them"
+
+
+WEIGHT = st.sampled_from((0.0, 0.3, 1.0, 1.0, 2.0, 7.7))
+ALIKE: dict[str, Any] = {
+    "tree": DecisionTreeClassifier,
+    "forest": lambda **how: RandomForestClassifier(3, **how, bootstrap=False),
+    "extra forest": lambda **how: ExtraTreesClassifier(3, **how),
+    "bootstrap": lambda **how: RandomForestClassifier(3, **how),
+    "bag": lambda **how: BaggingClassifier(DecisionTreeClassifier(**how), 3, max_samples=3, bootstrap=False),
+    "whole bag": lambda **how: BaggingClassifier(DecisionTreeClassifier(**how), 3, bootstrap=False),
+}
+
+
+@thorough(150)
+@given(people=PEOPLE, options=parameters(), kind=st.sampled_from(sorted(ALIKE)), data=st.data())
+def test_the_truth_satisfies_what_shares_say(people: People, options: Any, kind: str, data: st.DataObject) -> None:
+    """A class without any share has nobody in a leaf, whatever the weights; rows without weight are noticed."""
+    n, there = len(people), np.unique(people.y)
+    weight = np.array(data.draw(st.lists(WEIGHT, min_size=n, max_size=n), "weight"))
+    assume(len(there) > 1)
+    assume(set(there.tolist()) == set(people.y[weight > 0].tolist()))
+    first = int(there[0])
+    options.pop("splitter", None)
+    options["class_weight"] = data.draw(st.sampled_from((None, "balanced", {first: 3.5}, {first: 0.0})), "class_weight")
+    if len(there) == 2 and data.draw(st.booleans(), "monotonic"):
+        signs = st.lists(st.sampled_from((-1, 0, 1)), min_size=len(people.columns), max_size=len(people.columns))
+        options["monotonic_cst"] = data.draw(signs)
+    frame = inputs(people)
+    drawn = None if "bag" in kind or data.draw(st.booleans(), "alike") else weight  # bags draw rows by their weights
+    model = ALIKE[kind](**options).fit(frame, people.y, sample_weight=drawn)
+    release = published(model, people, **({"X": frame} if data.draw(st.booleans(), "X") else {}))
+    case = repeated(people, np.ones(n), release)
+    program = compile_program(release, read_qi(case.people.qi, release))
+    said = tuple(each for each in program.linear if each.kind == "boosting")
+    only = replace(program, linear=said, internal=(), likelihood=None)
+    assert Evaluator(only).max_violation(true_masses(case, program)) <= 1e-9

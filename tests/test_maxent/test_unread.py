@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import maxent
-from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({name: RNG.integers(0, 3, 300) for name in "ABC"})
@@ -21,9 +22,9 @@ WEIGHTS = RNG.random(300)
 LIMITS = {"max_posterior": 0.95, "max_certain": 0, "max_right_guesses": 1.0}
 
 NOT_READ = {
-    "a tree with weights": (DecisionTreeClassifier(random_state=0), WEIGHTS),
-    "a forest with weights": (RandomForestClassifier(3, bootstrap=False, random_state=0), WEIGHTS),
-    "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], random_state=0), None),
+    "a tree with weights": (DecisionTreeClassifier(min_samples_leaf=30, random_state=0), WEIGHTS),
+    "a forest with weights": (RandomForestClassifier(3, min_samples_leaf=30, bootstrap=False, random_state=0), WEIGHTS),
+    "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], min_samples_leaf=30, random_state=0), None),
     "gradient boosting on samples": (GradientBoostingClassifier(n_estimators=3, subsample=0.8, random_state=0), None),
 }
 
@@ -81,6 +82,54 @@ def test_an_estimate_in_parts_is_judged_alike(tmp_path: Any) -> None:
     X.to_csv(tmp_path / "qi.csv", index=False)
     found = maxent.estimate_in_parts(tmp_path / "tree.json", tmp_path / "qi.csv", tmp_path / "out")
     assert found.verdict(max_posterior=0.95).status == "cannot_tell"
+
+
+@pytest.mark.parametrize("name", ["weights", "monotonic"])
+def test_a_share_of_0_is_that_nobody_is_there(name: str) -> None:
+    """Whoever is in a leaf of one class alone is certain, whatever anybody weighed."""
+    weights, how = (WEIGHTS, {}) if name == "weights" else (None, {"monotonic_cst": [1, 0, 0]})
+    model = DecisionTreeClassifier(random_state=0, **how)
+    found = reviewed(model, weights, max_certain=0)
+    leaf = model.apply(X)
+    pure = [set(Y[leaf == at]) for at in np.unique(leaf)]
+    certain = sum(int((leaf == at).sum()) for at, there in zip(np.unique(leaf), pure, strict=True) if len(there) == 1)
+    assert certain > 0
+    assert found.verdict().status == "fail"
+    assert f"class is certain {certain}," in "".join(found.verdict().lines())
+
+
+def test_a_leaf_of_one_person_states_the_class(tmp_path: Any) -> None:
+    nodes = (
+        Node("N", "A", (Branch("L", le=0.5), Branch("M", gt=0.5))),
+        Node("L", n=1, value={"no": 0.0, "yes": 1.0}),
+        Node("M", n=3, value={"no": 0.3, "yes": 0.7}),
+    )
+    release = Release(
+        Target("Y", ("no", "yes")),
+        (Attribute("A", "numeric"),),
+        (Tree(nodes),),
+        predicts="score",
+        boosting=Boosting("share"),
+    )
+    release.save(tmp_path / "tree.json")
+    people = pd.DataFrame({"A": [0, 1, 1, 1]})
+    found = maxent.estimate(tmp_path / "tree.json", people)
+    assert found.posterior["P(yes)"].tolist() == pytest.approx([1.0, 0.5])
+    assert found.summary["constraints"]["boosting"] == 1
+    [unread] = found.summary["unread"]
+    assert (unread["trees"], unread["leaves"]) == (1, 1)
+    assert found.verdict(max_certain=0).status == "fail"
+    assert found.verdict(max_certain=1).status == "cannot_tell"
+    # Other people, shares of nobody knows how many, of a sample, or beside negative ones: nothing follows.
+    for changed, who in (
+        (release, pd.DataFrame({"A": [0, 0, 1, 1, 1]})),
+        (replace(release, trees=(Tree((*nodes[:2], replace(nodes[2], n=None))),)), people),
+        (replace(release, trees=(Tree((*nodes[:2], replace(nodes[2], value={"no": -0.3, "yes": 1.3}))),)), people),
+        (replace(release, resampled=4), people),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", maxent.UnreliableResult)
+            assert not maxent.estimate(changed, who).summary["constraints"].get("boosting")
 
 
 def test_groups_are_judged_whatever_is_read() -> None:

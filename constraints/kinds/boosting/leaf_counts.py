@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxent.constraints.cells import Cells
+from maxent.constraints.cells import Cells, place_sizes
 from maxent.constraints.kinds.boosting.class_weights import PRINTED, Curve, LeafSum, WeightedLeaf
 from maxent.constraints.kinds.boosting.scores import FEW, SINGLE, Before, before_each_tree, values
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.looking import Check, unchecked
-from maxent.models.release import Boosting, Release
+from maxent.models.nodes import links_of, scores_of, statements_of
+from maxent.models.release import Boosting, Release, Tree
 
 STEPS = 12 * SINGLE
 """Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
@@ -47,9 +48,18 @@ class LeafCounts:
     high: FloatArray
     lost: tuple[str, ...] = ()
     sums: tuple[LeafSum, ...] = ()
+    partly: frozenset[tuple[int, int]] = frozenset()
 
     def __len__(self) -> int:
         return len(self.tree)
+
+    @property
+    def read(self) -> set[tuple[int, int]]:
+        """The leaves (tree, place) of which everything that their scores state is said."""
+        return {
+            *zip(self.tree.tolist(), self.place.tolist(), strict=True),
+            *((said.tree, said.place) for said in self.sums),
+        } - self.partly
 
     @property
     def counts(self) -> int:
@@ -80,7 +90,12 @@ def unusable(release: Release) -> str:
     if boosting is None:
         return ""
     why = ""
-    if boosting.link not in ("logit", "softmax"):
+    if boosting.link == "share" and not release.sampled:
+        sized = not release.blurred and all(
+            _leaves(tree, release.target.classes)[1].min() >= 0 for tree in release.trees
+        )
+        why = "" if sized and boosting.base == 0 else "leaves do not state how many records they are shares of"
+    elif boosting.link not in ("logit", "softmax"):
         why = "it is not known which probabilities they stood for"
     elif boosting.rate is None or boosting.l2 is None:
         lacking = [
@@ -110,6 +125,8 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
         return none()
     if why := unusable(release):
         return none(why)
+    if boosting.link == "share":
+        return _of_shares(release, cells, counts)
     found = []
     certain: dict[int, tuple[float, float]] = {}
     n_cells = np.bincount(cells.owner, minlength=len(counts))
@@ -148,6 +165,38 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
         np.concatenate([rows.high for rows in found]),
         sums=tuple(said for rows in found for said in rows.sums),
     )
+
+
+def _leaves(tree: Tree, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """The places of the leaves of a tree, and the records that they state, below 0 where none."""
+    leaves = np.flatnonzero(links_of(tree.nodes)[0] == 0)
+    return leaves, statements_of(tree.nodes, classes).n[leaves]
+
+
+def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
+    """What shares of weighted records prove, whatever the weights, which are above 0: a class without any has nobody.
+
+    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere.
+    """
+    found: list[tuple[int, int, int]] = []
+    partly: set[tuple[int, int]] = set()
+    for t, (tree, sizes) in enumerate(zip(release.trees, place_sizes(cells, counts), strict=True)):
+        leaves, n = _leaves(tree, release.target.classes)
+        shares = scores_of(tree.nodes, release.target.classes)[leaves]
+        off = (sizes[leaves] != n) & ~np.isnan(sizes[leaves])
+        if off.any() or n.sum() != counts.sum():
+            return none("shares of leaves state no counts of these people: there are others than were counted")
+        if (shares < 0).any():
+            return none("shares of leaves state no counts: some are below 0, as of weights below 0")
+        above = shares > 0
+        shown = above.any(axis=1)
+        at, klass = np.nonzero(~above & shown[:, None])
+        found += zip([t] * len(at), leaves[at].tolist(), klass.tolist(), strict=True)
+        partly |= {(t, place) for place in leaves[above.sum(axis=1) != 1].tolist()}
+    tree, place, klass = np.array(found, np.int64).reshape(-1, 3).T
+    nothing = np.zeros(len(found))
+    lost = () if found else ("shares of leaves state no counts: each class has one",)
+    return LeafCounts(tree, place, klass, nothing, nothing, nothing, lost, partly=frozenset(partly))
 
 
 def _classes(release: Release) -> list[int]:
