@@ -7,6 +7,7 @@ The answer is the feasible point with the largest entropy ``-sum m ln(m / w_owne
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -144,11 +145,25 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that leaves state and the compiler does not read: what it is, and in how many trees and leaves."""
+    """Something that leaves state and the compiler does not read: what it is, and in how many trees and leaves.
+
+    ``of`` has the number of each such tree, from 0, and how many leaves of it.
+    """
 
     what: str
     trees: int
     leaves: int
+    of: tuple[tuple[int, int], ...] = ()
+
+    def in_words(self, worst: Mapping[str, Any]) -> str:
+        """``not read: scores of 35 leaves in 1 of the trees``, and how they are judged."""
+        where = f"{self.leaves:,} leaves in {self.trees:,} of the trees"
+        why = worst.get("why")
+        if why is None:
+            judged = "judged as if they gave away the classes of all who are in the same leaves"
+        else:
+            judged = "no limit is known to be kept" + (f", as {why}" if why else "")
+        return f"not read: {self.what} of {where}: {judged}"
 
     def as_dict(self, judged: str) -> dict[str, Any]:
         """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""

@@ -119,7 +119,11 @@ def compile_several(
         tuple(notes),
         unfinished=unfinished,
         likelihood=_together([one.likelihood for one in found if one.likelihood is not None]),
-        unread=tuple(each for one in found for each in unread_of(one.context.release, one.context.scored))
+        unread=tuple(
+            replace(each, of=tuple((first + t, many) for t, many in each.of))
+            for one, first in zip(found, joined.first, strict=True)
+            for each in unread_of(one.context.release, one.context.scored)
+        )
         if "counts" in known
         else (),
     )

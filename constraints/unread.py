@@ -23,15 +23,15 @@ def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
     """
     read = scored.read
     kind = SCORES if release.boosting is not None or release.predicts == "score" else SHARES
-    found: dict[str, list[int]] = {}
+    found: dict[str, list[tuple[int, int]]] = {}
     for t, tree in enumerate(release.trees):
         values, labels = _silent(tree, release)
         many = sum((t, at) not in read for at in np.flatnonzero(values).tolist())
         if many:
-            found.setdefault(kind, []).append(many)
+            found.setdefault(kind, []).append((t, many))
         if release.labels == "decided" and labels.any():
-            found.setdefault(LABELS, []).append(int(labels.sum()))
-    return tuple(Unread(what, len(leaves), sum(leaves)) for what, leaves in found.items())
+            found.setdefault(LABELS, []).append((t, int(labels.sum())))
+    return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
 def _silent(tree: Tree, release: Release) -> tuple[BoolArray, BoolArray]:

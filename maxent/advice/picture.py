@@ -29,7 +29,7 @@ def picture(frontier: Row, rows: Sequence[Row]) -> str:
         (check["found"], row["level"], row["candidate"], check["status"] == "pass")
         for row in rows
         for check in row["checks"]
-        if check["id"] == limit and check["found"] is not None and row["level"] is not None
+        if check["key"] == limit and check["found"] is not None and row["level"] is not None
     ]
     by_cost = any(row["cost"] is not None for row in rows)
     steps = [(point["found"], abs(gained(point))) for point in frontier["points"]]

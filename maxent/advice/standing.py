@@ -9,7 +9,7 @@ from typing import Any, Literal
 from maxent.advice.candidates import Candidate
 from maxent.advice.race import Behind, Gains, behind, deviation, mean_gain
 from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Check, Limits, Status, in_words
+from maxent.disclosure.limits import IDS, Check, Limits, Status, in_words
 from maxent.models.text.display import counted
 
 Outcome = Literal["best", "beaten", "stopped", "limit", "cannot_tell", "same", "failed", "not reached"]
@@ -104,7 +104,10 @@ def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str
         "leaves": one.audit.get("leaves"),
         **{key: found.get(key) for key in MEASURED},
         "excess": None if one.passed or not one.checks else excess(one.checks),
-        "checks": [{"id": c.limit, "limit": c.stated, "found": c.found, "status": c.status} for c in one.checks],
+        "checks": [
+            {"id": IDS[c.limit], "key": c.limit, "limit": c.stated, "found": c.found, "status": c.status}
+            for c in one.checks
+        ],
     }
 
 
@@ -207,8 +210,8 @@ def gained(point: Mapping[str, Any]) -> float:
 def _points(rows: Sequence[Mapping[str, Any]], limit: str) -> Iterator[dict[str, Any]]:
     """Candidates that were tested and keep all other limits, with what was found of this one."""
     for row in rows:
-        others = [check for check in row["checks"] if check["id"] != limit and check["status"] != "pass"]
-        own = [check for check in row["checks"] if check["id"] == limit and check["found"] is not None]
+        others = [check for check in row["checks"] if check["key"] != limit and check["status"] != "pass"]
+        own = [check for check in row["checks"] if check["key"] == limit and check["found"] is not None]
         if row["level"] is None or row["outcome"] in ("same", "failed") or others or not own:
             continue
         yield {

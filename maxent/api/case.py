@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+import numpy as np
+
 from maxent.api.opening import open_published
 from maxent.constraints.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
@@ -21,7 +23,15 @@ from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.qi_table import QITable, read_qi
-from maxent.models.tables.truth_and_facts import Fact, read_facts, read_marginal, read_truth
+from maxent.models.tables.truth_and_facts import (
+    ALIKE,
+    Fact,
+    Weighed,
+    read_facts,
+    read_marginal,
+    read_truth,
+    read_weights,
+)
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
@@ -73,6 +83,8 @@ class Case:
     facts: tuple[Fact, ...] | None = None
     marginal: FloatArray | None = None
     truth: IntArray | None = None
+    weighed: Weighed | None = None
+    unweighed: bool = False
     controls: Controls | None = None
     sensitive: tuple[int, ...] = ()
     gain: FloatArray | None = None
@@ -151,6 +163,8 @@ class Tables:
     gain: Source | None = None
     proved: bool = False
     who: str | None = None
+    weights: FloatArray | None = None
+    unweighed: bool = False
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
@@ -253,6 +267,12 @@ class Tables:
             truth = read_truth(self.truth, release, table, count=self.count, reader=reader)
         controls = self._controls(release, reader) if case.records is None else None
         found = replace(case, marginal=marginal, facts=facts, truth=truth, controls=controls)
+        found = replace(found, unweighed=self.unweighed)
+        if self.weights is not None and self.truth is not None:
+            again = reader_of(self.reading)  # what it notices was noticed before
+            each = np.unique(self.weights).size > 1
+            weighed = read_weights(self.truth, self.weights, release, table, reader=again) if each else ALIKE
+            found = replace(found, weighed=weighed)
         if self.sensitive is not None:
             from maxent.evidence.sensitive import sensitive_codes
 

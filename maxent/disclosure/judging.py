@@ -30,6 +30,7 @@ def judge(
     certain_proved: int | None = None,
     certain_at_most: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
+    worst_case: Mapping[str, Any] | None = None,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -65,7 +66,9 @@ def judge(
         those of the estimate; and the same with those about whom not every proof was asked for.
     unread : sequence of mappings
         What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
-        passed, except the size of groups.
+        passed, except the size of groups, and where the worst case keeps the limit, too.
+    worst_case : mapping, optional
+        What the release tells if that gave everything away: `maxent.evidence.worst_case`.
     decisive : bool
         Whether the release counts for the verdict.
     """
@@ -98,8 +101,9 @@ def judge(
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0) for c in checks]
     if unread:
-        words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
-        checks = [c if c.limit == "min_k" or c.status != "pass" else _untold(c, words) for c in checks]
+        checks = [
+            c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
+        ]
     return Judged(release, decisive, worst([check.status for check in checks]), tuple(checks))
 
 
@@ -114,9 +118,32 @@ def _without_estimate(check: Check, exposed: int, pure: int) -> Check:
     return replace(check, status="cannot_tell")
 
 
-def _untold(check: Check, words: str) -> Check:
-    """A limit that numbers keep which do not rest on all that is stated."""
-    return replace(check, status="cannot_tell", unread=words)
+def _beside(
+    check: Check, unread: Sequence[Mapping[str, Any]], worst_case: Mapping[str, Any] | None, base_rate: float | None
+) -> Check:
+    """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
+    if worst_case is None or "why" in worst_case:
+        words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
+        why = "" if worst_case is None else f"; {worst_case['why']}"
+        return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
+    most, printed, right = (
+        float(at_most(worst_case["max_posterior"])),
+        worst_case["printed"],
+        worst_case["right_guesses"],
+    )
+    found, words = {
+        "max_posterior": (most, "largest posterior {}"),
+        "max_certain": (worst_case["certain"], "{} people certain"),
+        "max_right_guesses": (right, "right guesses {}"),
+        "max_lift": (right - (base_rate or 0.0), "right guesses {} above the base rate"),
+    }[check.limit]
+    kept = found <= check.stated + (TOLERANCE if check.limit == "max_lift" else 0.0)
+    if kept and check.limit == "max_posterior" and printed is not None and printed > check.stated:
+        said = f"as the release itself prints a probability of {replace(check, found=printed).found_text} for somebody"
+        return replace(check, status="cannot_tell", unread=said)
+    away = " and ".join(dict.fromkeys(each["what"] for each in unread))
+    said = f"if the {away} gave all counts away: {words.format(replace(check, found=found).found_text)}"
+    return replace(check, status="pass" if kept else "cannot_tell", unread=f"also {said}" if kept else said)
 
 
 def _guesses(
@@ -172,7 +199,15 @@ _TRUTH: Origin = "truth"
 
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
-    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
+    *(
+        "right_guesses",
+        "bayes_vulnerability",
+        "possible_right",
+        "base_rate",
+        "certain_proved",
+        "certain_at_most",
+        "worst_case",
+    ),
 )
 """Keys of a row of a comparison that are arguments of `judge`."""
 

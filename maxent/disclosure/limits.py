@@ -30,6 +30,9 @@ HOW: Mapping[Origin, str] = {
 }
 """How a number is told that is worse than that of the estimate."""
 
+ADVERSARY = "table"
+"""Who a verdict is about: somebody who has the published files and the table of the people."""
+
 WORDS: Mapping[str, str] = {
     "pass": "within the stated limits",
     "fail": "beyond the stated limits",
@@ -56,6 +59,15 @@ NAMES: Mapping[str, str] = {
     "max_lift": "right guesses above the base rate",
 }
 """Limit -> what is limited."""
+
+IDS: Mapping[str, str] = {
+    "max_posterior": "MX201",
+    "min_k": "MX107",
+    "max_certain": "MX202",
+    "max_right_guesses": "MX204",
+    "max_lift": "MX205",
+}
+"""Limit -> the id of its check in `maxent.policy.checks`."""
 
 SHARES = ("max_posterior", "max_right_guesses", "max_lift")
 """Limits that are shares, from 0 to 1; the others are numbers of individuals."""
@@ -135,8 +147,8 @@ class Check:
 
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
     several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
-    ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what the release states and no
-    number rests on, in words: then a limit is not known to be kept.
+    ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what
+    follows, in words, from what the release states and no number rests on.
     """
 
     limit: str
@@ -179,10 +191,10 @@ class Check:
         """The reason for a status other than the number suggests; empty for none."""
         if self.found is None and self.limit != "min_k":
             return "as nothing states the base rate" if self._estimated_lift else "as the attacks alone do not tell"
+        if self.unread and self.status != "fail":
+            return self.unread
         if self.found is None or self.status == "pass":
             return ""
-        if self.status == "cannot_tell" and self.unread:
-            return f"as more is stated than is read: {self.unread}"
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""
@@ -266,7 +278,14 @@ class Verdict(Shown):
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain numbers, strings, lists and dictionaries."""
         checks = [
-            {"id": c.limit, "release": judged.release, "limit": c.stated, "found": c.found, "status": c.status}
+            {
+                "id": IDS[c.limit],
+                "key": c.limit,
+                "release": judged.release,
+                "limit": c.stated,
+                "found": c.found,
+                "status": c.status,
+            }
             for judged in self.releases
             if judged.decisive
             for c in judged.checks
@@ -282,7 +301,8 @@ class Verdict(Shown):
             }
             for judged in self.releases
         ]
-        return {"status": self.status, "checks": checks, "limits": self.limits.as_dict(), "releases": releases}
+        own = {"status": self.status, "adversary": ADVERSARY, "checks": checks}
+        return {**own, "limits": self.limits.as_dict(), "releases": releases}
 
     def _display(self) -> Display:
         head, *lines = self.lines() or [f"verdict: {WORDS['not stated']}"]

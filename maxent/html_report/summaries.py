@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -117,9 +117,17 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
         + (f"everything that is {known}: {', '.join(kinds)}." if kinds else "nothing of what is published is read.")
     )
     unread: Any = release.row.get("unread", ())
+    worst: Any = release.row.get("worst_case", {})
     for each in unread:
         where = f"{each['leaves']:,} leaves in {each['trees']:,} of the trees"
-        yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}."
+        if each["judged"] == "not":
+            why = worst.get("why", "")
+            yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}{'; ' * bool(why)}{why}."
+        else:
+            yield (
+                f"Not read: {each['what']} of {where}. Limits are judged as if they gave away how many people of each "
+                f"class end in the same leaves of all trees: {_worst(worst)}."
+            )
     if release.sensitive[0]:
         yield f"Sensitive, and what the limits are about: {release.sensitive[0]}."
     given = [name for name, _ in view.provenance.options if name in ("facts", "marginal")]
@@ -128,6 +136,17 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
         "Right guesses are expected by the estimate; what is right about real people was not given."
         if release.row.get("right_guesses") is None
         else "Right guesses are those about real people, whose classes were given."
+    )
+
+
+def _worst(found: Mapping[str, Any]) -> str:
+    """The worst case in words."""
+    printed = (
+        "" if found["printed"] is None else f"; the release itself prints probabilities up to {found['printed']:.3f}"
+    )
+    return (
+        f"largest posterior {found['max_posterior']:.3f}, {people(found['certain'])} certain, right guesses "
+        f"{found['right_guesses']:.3f}{printed}"
     )
 
 

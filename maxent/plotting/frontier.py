@@ -22,7 +22,7 @@ def draw_frontier(ax: Axes | None, frontier: Row, rows: Sequence[Row], names: Ma
             (check["found"], row["level"])
             for row in rows
             for check in row["checks"]
-            if check["id"] == limit and check["found"] is not None and row["level"] is not None
+            if check["key"] == limit and check["found"] is not None and row["level"] is not None
             if (check["status"] == "pass") == within
         ]
         face = COLORS[0] if within else "none"

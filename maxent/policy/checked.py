@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from maxent.disclosure.limits import STATUS_WORDS, WORDS, Status, Verdict, worst
+from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, WORDS, Status, Verdict, worst
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, Shown
 from maxent.policy.concluded import Concluded
@@ -16,6 +16,7 @@ from maxent.policy.inputs import Hashed
 from maxent.policy.policy import Policy
 from maxent.policy.rows import Asked, Row
 from maxent.results.review import Review
+from maxent.results.solved import unread_lines, unread_of
 
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
 """Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1."""
@@ -77,7 +78,8 @@ class Checked(Shown):
             "policy": {"name": self.policy.name, "sha256": self.policy.sha256, "left_out": list(self.policy.left_out)},
             "reliable": self.reliable,
             "exit": self.exit_status,
-            "verdict": {"status": self.status, "checks": [row.as_dict() for row in self.rows]},
+            "verdict": {"status": self.status, "adversary": ADVERSARY, "checks": [row.as_dict() for row in self.rows]},
+            **unread_of(self.review.estimate),
         }
         if not self.reliable:
             own["trouble"] = self.review.trouble
@@ -94,6 +96,7 @@ class Checked(Shown):
         found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}", *(f"  {row.line}" for row in self.rows)]
         if not self.reliable:
             found.append(self.review.trouble)
+        found += unread_lines(self.review.estimate)
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
 
     def verdict(self, **limits: Any) -> Concluded | Verdict:

@@ -17,7 +17,7 @@ from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Verdict, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown
-from maxent.results.solved import Solved, described, estimate_numbers, sensitive_rows, target_rows, unread_entries
+from maxent.results.solved import Solved, described, estimate_numbers, sensitive_rows, target_rows, unread_of
 from maxent.text.estimate import estimate_display
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Estimate(Shown, Solved):
                 "backends": outcome.backends,
             },
             "disclosure": self.disclosure.as_dict(),
-            "unread": unread_entries(self.program),
+            **unread_of(self),
         }
         if self.proof is not None:
             summary["certain_proved"] = self.proof.certain_proved

@@ -20,7 +20,7 @@ from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unread_of
 
 if TYPE_CHECKING:
     from maxent.html_report.view import InputFile
@@ -145,20 +145,22 @@ class Review(Shown):
         """The object of ``maxent review --json``: plain numbers, strings, lists, dictionaries; a copy.
 
         ``model`` is that of ``maxent convert``, ``audit`` that of `maxent.audit`, ``estimate`` that of
-        `maxent.estimate`, None without one; ``verdict`` is there with limits, ``unsolved`` without an estimate,
-        ``weaker`` where it leaves out private splits.
+        `maxent.estimate`, None without one; ``verdict``; ``unread``, and its ``worst_case``; ``unsolved`` without an
+        estimate, ``weaker`` where it leaves out private splits.
         """
         own: dict[str, Any] = {
             "model": {"name": self.name, **self.converted.summary},
             "reliable": self.reliable,
             "audit": deepcopy(self.audit.summary),
             "estimate": None if self.estimate is None else self.estimate.summary,
+            "verdict": self.verdict().as_dict(),
+            **unread_of(self.estimate),
         }
         if self.unsolved:
             own["unsolved"] = self.unsolved
         if self.weaker:
             own["weaker"] = WITHOUT_PRIVATE
-        return own | self.verdict().summary
+        return own
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maxent.evidence.sensitive import Sensitive
     from maxent.evidence.truth import InTruth
     from maxent.evidence.two_groups import Control
+    from maxent.evidence.worst_case import WorstCase
     from maxent.evidence.wp216 import Risks
     from maxent.results.proof import Proof
 
@@ -41,8 +42,8 @@ class Solved(Inference):
     by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`, ``wp216`` those of
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
-    release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case, ``mended``
-    searches for what would pass limits.
+    release, where that was asked for. ``worst`` is the worst case of what is not read, where there is such. ``attacks``
+    makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits.
     """
 
     outcome: Outcome
@@ -60,6 +61,7 @@ class Solved(Inference):
     leakage: Leakage | None = None
     sensitive: Sensitive | None = None
     wp216: Risks | None = None
+    worst: WorstCase | None = None
     attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
 
@@ -116,9 +118,31 @@ class Solved(Inference):
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 
-def unread_entries(program: Program) -> list[dict[str, Any]]:
-    """The key ``unread``: what the release states that is in no constraint, and that no worst case bounds."""
-    return [each.as_dict("not") for each in program.unread]
+def unread_entries(program: Program, worst: WorstCase | None = None) -> list[dict[str, Any]]:
+    """The key ``unread``: what the release states that is in no constraint, and whether a worst case bounds it."""
+    judged = "not" if worst is None or worst.why else "worst_case"
+    return [each.as_dict(judged) for each in program.unread]
+
+
+def unread_numbers(result: Solved) -> dict[str, Any]:
+    """The keys ``unread`` and ``worst_case`` of what is not read; nothing where everything is."""
+    if not result.program.unread:
+        return {}
+    bounded = {} if result.worst is None else {"worst_case": result.worst.numbers()}
+    return {"unread": unread_entries(result.program, result.worst), **bounded}
+
+
+def unread_of(estimate: Solved | None) -> dict[str, Any]:
+    """The keys ``unread``, always, and ``worst_case`` of the summary of a decision."""
+    return {"unread": []} | ({} if estimate is None else unread_numbers(estimate))
+
+
+def unread_lines(estimate: Solved | None) -> list[str]:
+    """What is not read, and what follows if it gave everything away, for people to read."""
+    if estimate is None or not estimate.program.unread:
+        return []
+    worst = {"why": ""} if estimate.worst is None else estimate.worst.numbers()
+    return [each.in_words(worst) for each in estimate.program.unread]
 
 
 def estimate_numbers(result: Solved) -> dict[str, Any]:
@@ -131,7 +155,7 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         "individuals": result.program.table.individuals,
         "base_rate": None,
         **result.disclosure.measures,
-        **({"unread": unread_entries(result.program)} if result.program.unread else {}),
+        **unread_numbers(result),
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
         **({} if result.control is None else {"control": result.control.as_dict()}),
@@ -143,9 +167,11 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
     """The key ``targets`` of a row, each of several sensitive columns by itself; nothing of a single one."""
     found = attacks.get("targets", {})
+    worst = result.worst
     rows = [
         {"target": name, **each.disclosure.measures, **audited(found.get(name, {}))}
-        for name, each in result.targets.items()
+        | ({} if worst is None else {"worst_case": worst.of_target(result.program, i).numbers()})
+        for i, (name, each) in enumerate(result.targets.items())
     ]
     return {"targets": rows} if rows else {}
 
@@ -154,8 +180,11 @@ def sensitive_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]
     """The key ``sensitive`` of a row, the measures of sensitive classes alone; nothing where none are named."""
     if result.sensitive is None:
         return {}
-    exposed = attacks.get("exposed_classes")
-    return {"sensitive": {**result.sensitive.as_dict(), "exposed": exposed_people(exposed, result.sensitive.classes)}}
+    exposed, worst = attacks.get("exposed_classes"), result.worst
+    alone: dict[str, Any] = {"exposed": exposed_people(exposed, result.sensitive.classes)}
+    if worst is not None:
+        alone["worst_case"] = worst.numbers(result.sensitive.codes)
+    return {"sensitive": {**result.sensitive.as_dict(), **alone}}
 
 
 def exposed_people(exposed: Mapping[str, int] | None, classes: Iterable[str]) -> int | None:

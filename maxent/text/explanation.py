@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,21 @@ def print_explanation(program: Program, found: Mapping[str, Any]) -> None:
     print_styled(_lines(program, found))
 
 
+def _leaf_lines(leaves: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What leaves state and what of it is compiled, a line for trees that are alike."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        states, compiled, unread = (
+            ", ".join(f"{what} {many:,}" for what, many in row[key].items()) for key in ("states", "compiled", "unread")
+        )
+        text = f"{row['leaves']:,} leaves; stated: {states or 'nothing'}; compiled, in rows: {compiled or 'nothing'}"
+        return text + (f"; not read: {unread}" if unread else "")
+
+    for text, group in groupby(leaves, told):
+        first, *rest = (row["tree"] for row in group)
+        yield f"tree{'s' * bool(rest)} {first}{f' to {rest[-1]}' if rest else ''}: {text}"
+
+
 def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Lines, each with its style."""
     split = {(t, node.id): node.attribute for t, tree in enumerate(program.release.trees, 1) for node in tree.nodes}
@@ -30,6 +45,10 @@ def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, st
             rows_of = f" ({row['rows']} rows)" if row["rows"] > 1 else ""
             yield f"  {row['kind']:<9} {row['says']}{rows_of}", ""
     yield "", ""
+    for line in _leaf_lines(found["leaves"]):
+        yield line, ""
+    for unread in program.unread:
+        yield unread.in_words({"why": ""}), ""
     yield "constraints: " + kinds_line(found["constraints"]), ""
     for note in found["notes"]:
         yield f"note: {note}", ""

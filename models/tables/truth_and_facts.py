@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.errors import InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.columns.cell_values import categorical, finite, whole
@@ -48,6 +48,23 @@ class Fact:
     count: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """Weights that people had in training: of each row its quasi-identifier, class, individuals and weight.
+
+    Shapes (n_rows,); no rows where all people had the same weight.
+    """
+
+    owner: IntArray
+    classes: IntArray
+    counts: IntArray
+    weight: FloatArray
+
+
+ALIKE = Weighed(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0))
+"""Everybody had the same weight."""
+
+
 def read_truth(
     source: Source, release: Release, table: QITable, *, count: str | None = None, reader: Reader | None = None
 ) -> IntArray:
@@ -74,6 +91,30 @@ def read_truth(
     InvalidInput
         When it cannot be read, or the individuals per quasi-identifier are not those of the table.
     """
+    return _placed(source, release, table, count, reader)[0]
+
+
+def read_weights(
+    source: Source, weights: FloatArray, release: Release, table: QITable, *, reader: Reader | None = None
+) -> Weighed:
+    """Read the weights that the individuals of a truth had in training; ``weights`` has one of each row.
+
+    Raises
+    ------
+    InvalidInput
+        As `read_truth`, and where they are not as many as its rows.
+    """
+    _, truth, owner = _placed(source, release, table, None, reader)
+    if len(weights) != len(owner):
+        expected = f"{len(owner):,} weights, one for each row of {truth.source}"
+        raise InvalidInput("options", [Problem(ARGUMENT, "sample_weight", expected, f"{len(weights):,}")])
+    return Weighed(owner, truth.classes, truth.counts, weights)
+
+
+def _placed(
+    source: Source, release: Release, table: QITable, count: str | None, reader: Reader | None
+) -> tuple[IntArray, Records, IntArray]:
+    """Individuals of each quasi-identifier and class, the rows that they are from, and where these are in a table."""
     truth = read_rows(
         source,
         "truth",
@@ -98,7 +139,7 @@ def read_truth(
     result = sum_by(cells, truth.counts[known], len(table) * classes).reshape(len(table), classes)
     if problems := _strangers(truth, ~known, table) + _differences(result, table):
         raise InvalidInput(truth.source, problems)
-    return result
+    return result, truth, at
 
 
 def read_facts(source: Source, release: Release, table: QITable, *, reader: Reader | None = None) -> tuple[Fact, ...]:

@@ -15,6 +15,7 @@ from maxent.__main__ import main
 from maxent.disclosure.inference import Inference
 from maxent.evidence.baseline import baseline_of
 from maxent.plotting.estimates import draw_estimate
+from maxent.policy.checks.registry import BY_KEY
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI, TRUTH = str(D1 / "qi.csv"), str(D1 / "truth.csv")
@@ -54,8 +55,9 @@ def test_labels_alone_fail_by_the_truth_and_cannot_be_told_without(
     for call in (["estimate", labels, QI], ["compare", labels, QI]):
         assert run(capsys, *call, "--truth", TRUTH, *limit, "--enforce")[0] == with_truth
     [check] = run(capsys, "estimate", labels, QI, "--truth", TRUTH, *limit)[1]["verdict"]["checks"]
-    assert set(check) == {"id", "release", "limit", "found", "status"}
-    assert (check["id"], check["limit"]) == (limit[0][2:].replace("-", "_"), float(limit[1]))
+    assert set(check) == {"id", "key", "release", "limit", "found", "status"}
+    assert BY_KEY[check["key"]].id == check["id"]
+    assert (check["key"], check["limit"]) == (limit[0][2:].replace("-", "_"), float(limit[1]))
 
 
 def test_right_guesses_are_those_of_the_better_way(capsys: Any, labels: str) -> None:

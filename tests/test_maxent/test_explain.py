@@ -67,7 +67,7 @@ def test_the_text_is_grouped_by_node_in_tree_order(capsys):
     lines = printed.out.splitlines()
     headings = [line.split(":")[0] for line in lines if line and not line.startswith(" ")]
     nodes = ["node N1", "node N2", "leaf L1", "node N4", "leaf L2", "leaf L3", "node N3", "leaf L4", "leaf L5"]
-    assert headings == [D1[1], *(node for node in nodes if node != "node N4"), "constraints", "note"]
+    assert headings == [D1[1], *(node for node in nodes if node != "node N4"), "tree 1", "constraints", "note"]
     assert "  internal  Education chosen over Country (entropy)" in lines
     assert lines[-2] == "constraints: 7 qi, 5 label, 5 rate, 4 internal"
     assert lines[-1].startswith("note: error rates are exact")
@@ -87,7 +87,7 @@ def test_the_list_counts_what_an_estimate_counts(cart):
 def test_the_json_has_all_about_a_constraint(cart, capsys):
     assert main(["explain", *cart, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"constraints", "list", "notes", "contradictions"}
+    assert set(found) == {"constraints", "list", "unread", "leaves", "notes", "contradictions"}
     by_kind = {row["kind"]: row for row in found["list"]}
     assert set(by_kind) == {"qi", "label", "counts", "internal"}
     common = {"kind", "origin", "tree", "node", "says", "rows", "individuals"}

@@ -38,18 +38,31 @@ def reviewed(model: Any, weights: Any = None, **limits: Any) -> maxent.Review:
 
 @pytest.mark.parametrize("name", NOT_READ)
 def test_what_is_not_read_is_not_passed(name: str) -> None:
-    found = reviewed(*NOT_READ[name], **LIMITS)
-    verdict = found.verdict()
+    found = maxent.estimate(reviewed(*NOT_READ[name]).release, X)
+    verdict = found.verdict(**LIMITS)
     assert verdict.status == "cannot_tell"
-    [unread] = found.estimate.summary["unread"]
+    [unread] = found.summary["unread"]
     assert unread["what"] == "scores"
     assert unread["judged"] == "not"
     assert 1 <= unread["trees"] <= unread["leaves"]
     assert f"as more is stated than is read: scores ({unread['leaves']}" in "\n".join(verdict.lines())
-    # A saved release is judged alike.
-    again = maxent.estimate(found.release, X)
-    assert again.verdict(max_posterior=0.95).status == "cannot_tell"
-    assert again.summary["unread"] == found.estimate.summary["unread"]
+    assert "; the true classes are not given" in "\n".join(verdict.lines())
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) -> None:
+    found = reviewed(*NOT_READ[name], max_posterior=0.6)
+    [unread] = found.summary["unread"]
+    if NOT_READ[name][1] is not None:  # weights that are not given
+        assert unread["judged"] == "not"
+        assert found.summary["worst_case"] == {"why": "people had weights in training, which are not given"}
+        assert found.summary["worst_case"]["why"] in "\n".join(found.verdict().lines())
+        found = reviewed(*NOT_READ[name], sample_weight=NOT_READ[name][1], max_posterior=0.6)
+        [unread] = found.summary["unread"]
+    assert unread["judged"] == "worst_case"
+    assert found.verdict().status == "cannot_tell"  # the worst case alone fails nothing
+    assert found.estimate.disclosure.max_posterior <= 0.6 < found.summary["worst_case"]["max_posterior"]
+    assert "if the scores gave all counts away: largest posterior" in "\n".join(found.verdict().lines())
 
 
 def test_proofs_from_what_is_read_pass_nothing_beside_what_is_not() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,6 +23,8 @@ from maxent.constraints.symmetry.mixture import Mixture
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
+from maxent.evidence.worst_case import WorstCase, worst_case
+from maxent.models.arrays import FloatArray
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.frame import Source
@@ -31,11 +33,11 @@ from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.clock import Clock, OutOfTime, in_time
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.averaged import averaged
-from maxent.solvers.solve.driver import Outcome
+from maxent.solvers.solve.driver import Outcome, solve_program
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
@@ -303,8 +305,10 @@ def estimate_case(
             disclosure = found.pop("disclosure")
             if mean is not None:
                 disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
+            worst = _worst_case(case, program, how, options) if program.unread else None
             result = Estimate(
                 program=program,
+                worst=worst,
                 outcome=outcome,
                 probabilities=posterior,
                 disclosure=disclosure,
@@ -322,6 +326,21 @@ def estimate_case(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
+    """What a release would tell if all that is not read of it gave classes away, in the time that is left."""
+
+    def solved(given: Program) -> FloatArray | None:
+        with suppress(OutOfTime):
+            found = solve_program(given, how.solver, options)
+            mean = None if how.single_optimum else averaged(given, found, options)
+            if found.status == "optimal":
+                return found.masses if mean is None else mean.masses
+        return None
+
+    parts = (case.release,) if case.joined is None else case.joined.parts
+    return worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:

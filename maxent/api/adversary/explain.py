@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program import Internal, Linear, Program
 from maxent.models.errors import Origin
+from maxent.models.nodes import each as each_of
+from maxent.models.nodes import links_of, statements_of
 
 SHOWN_CUTS = 4
 
@@ -20,8 +23,10 @@ def explain(program: Program) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``constraints`` (kind -> number, as in the summary of an estimate), ``notes``, ``contradictions``, and ``list``:
-        one dict per constraint, ordered as the nodes of the trees are, with
+        ``constraints`` (kind -> number, as in the summary of an estimate), ``unread`` (as there), ``leaves`` (of each
+        ``tree`` how many leaves there are, how many of them state what, the rows that are ``compiled`` of each kind,
+        and the leaves that state what is ``unread``), ``notes``, ``contradictions``, and ``list``: one dict per
+        constraint, ordered as the nodes of the trees are, with
 
         * ``kind``, ``origin`` (in words), ``tree`` (from 1) and ``node`` (None where it is about no node; for a removed
           leaf the node and the branch it was below), ``says`` (in words), ``rows`` (how many inequalities or equations
@@ -33,12 +38,42 @@ def explain(program: Program) -> dict[str, Any]:
     return {
         "constraints": kinds_of(program),
         "list": [_qi_row(program), *(_row(program, constraint) for constraint in in_tree_order(program))],
+        "unread": [each.as_dict("not") for each in program.unread],
+        "leaves": list(_leaves(program)),
         "notes": list(program.notes),
         "contradictions": [
             {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
             for c in program.contradictions
         ],
     }
+
+
+def _leaves(program: Program) -> Iterator[dict[str, Any]]:
+    """Of each tree, how many leaves state what, how many rows are compiled about it, and what of it is not."""
+    compiled: list[Counter[str]] = [Counter() for _ in program.release.trees]
+    for constraint in (*program.linear, *program.internal):
+        place = place_of(program, constraint)
+        if place is not None:
+            kind = constraint.kind if isinstance(constraint, Linear) else "internal"
+            compiled[place[0]][kind] += constraint.rows
+    for t, tree in enumerate(program.release.trees):
+        said, leaf = statements_of(tree.nodes, program.release.target.classes), links_of(tree.nodes)[0] == 0
+        stated = {
+            "counts": said.counted,
+            "rates": ~np.isnan(said.rate) | np.array([each is not None for each in said.shares] or [False]),
+            "n": said.n >= 0,
+            "labels": said.label >= 0,
+            "means": np.array([each.mean is not None for each in each_of(tree.nodes)]),
+            "scores": np.array([each.value is not None for each in each_of(tree.nodes)]),
+        }
+        numbers = {name: int((leaf & there).sum()) for name, there in stated.items()}
+        yield {
+            "tree": t + 1,
+            "leaves": int(leaf.sum()),
+            "states": {name: number for name, number in numbers.items() if number},
+            "compiled": dict(compiled[t]),
+            "unread": {each.what: many for each in program.unread for of, many in each.of if of == t},
+        }
 
 
 def in_tree_order(program: Program) -> list[Linear | Internal]:

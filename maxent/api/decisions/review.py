@@ -57,6 +57,7 @@ def review(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    sample_weight: Any = None,
     **limits: Any,
 ) -> Review: ...
 
@@ -98,6 +99,7 @@ def review(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    sample_weight: Any = None,
     **limits: Any,
 ) -> Review | SeveralReviews:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
@@ -136,6 +138,9 @@ def review(
         Control people, who were not in the data: columns of the quasi-identifiers and the class.
     sensitive, gain
         As for `maxent.estimate`.
+    sample_weight : array-like, shape (n_rows,), or str; optional
+        The weights that ``fit`` was given, or the column of ``X`` that has them: people whom the worst case of what is
+        not read tells apart by them.
     **limits
         Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
         ``max_lift``.
@@ -172,6 +177,7 @@ def review(
         wanted["target"] = targets[0] if targets else None
         subjects = (subject_of(model, X, y, wanted, reading, bins=bins, values=values),)
     subjects = tuple(subject.beside(control=control, sensitive=sensitive, gain=gain) for subject in subjects)
+    subjects = tuple(subject.weighed(sample_weight, X, reading) for subject in subjects)
     subject = subjects[0]
     known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}

@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxent.api.case import Tables
 from maxent.api.decisions.frames import frame_at, frame_of, with_column
 from maxent.api.releases.convert import converted, converted_live, piped, wanted_of, with_numbers
@@ -15,6 +17,7 @@ from maxent.api.releases.saved import is_boosted_elsewhere
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
+from maxent.models.formats.scikit_learn.class_weights import weighed_alike
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines.classes import check_classes, class_names
 from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
@@ -40,6 +43,31 @@ class Subject:
     def target(self) -> str:
         """The name of the sensitive attribute."""
         return self.converted.release.target.name
+
+    def weighed(self, weights: Any, X: Any, reading: Reading | None) -> Subject:
+        """The same with the weights that people had in training, or the name of the column of ``X`` that has them.
+
+        Raises
+        ------
+        InvalidInput
+            For what is no weight.
+        """
+        if weights is None:
+            return self
+        expected = "a weight of at least 0 for each row of X, or the column of X that has them"
+        given = weights
+        if isinstance(weights, str):
+            frame = frame_at(X, reading)
+            if weights not in frame.columns:
+                raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
+            given = frame[weights]
+        try:
+            found = np.asarray(given, np.float64)
+        except (TypeError, ValueError):
+            raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights)) from None
+        if found.ndim != 1 or not (np.isfinite(found) & (found >= 0)).all():
+            raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
+        return replace(self, tables=replace(self.tables, weights=found, unweighed=False))
 
     def beside(self, **evidence: Any) -> Subject:
         """The same with control people, sensitive classes and a gain matrix: fields of `Tables`."""
@@ -267,4 +295,6 @@ def _of_model(
     found = Converted(release, tool, lost, format="scikit-learn")
     if saved is not None:
         found = replace(found, tool=f"{saved.tool} behind steps of {tool}", lost=saved.lost, exact=saved.exact)
-    return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))
+    alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 else None
+    tables = Tables(people, truth, reading=reading, weights=np.ones(1) if alike else None, unweighed=alike is False)
+    return Subject(type(final_of(model)).__name__, found, tables)

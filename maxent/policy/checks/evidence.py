@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from maxent.evidence.intervals import Interval
-from maxent.policy.checks.inference import UNRELIED
 from maxent.policy.checks.matter import SHARE, Check, Finding, Matter, unknown, within
 
 NO_CONTROL = "there are no control people (--truth and --control)"
@@ -18,8 +17,8 @@ def _beyond(name: str, interval: Interval | None, of: Matter, limit: float) -> F
     if interval is None:
         return unknown(name, of.review.unsolved or NO_CONTROL)
     low, high = interval
-    why = "as the limit is inside the interval" if of.reliable else UNRELIED
-    return within(name, low, high, limit, bound="at most", sure=of.reliable, why=why)
+    why = of.doubt or "as the limit is inside the interval"
+    return within(name, low, high, limit, bound="at most", sure=not of.doubt, why=why)
 
 
 def _control(of: Matter, limit: float) -> Finding:

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxent.attacks.bounds import Bounds
 from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
+from maxent.disclosure.limits import IDS
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, statements_of
@@ -249,7 +250,7 @@ CHECKS = (
         "As for MX105.",
     ),
     Check(
-        "MX107", "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
+        IDS["min_k"], "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
         "The fewest people of the adversary's table whom the release does not tell apart: those in the same leaf, of "
         "several trees in the same leaves.",
         "This is k-anonymity as an adversary meets it: several trees divide people further than each of them does.",

@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from typing import Literal
 
+from maxent.disclosure.limits import IDS
 from maxent.policy.checks.matter import (
     PEOPLE,
     SHARE,
@@ -19,7 +20,6 @@ from maxent.policy.checks.matter import (
     within,
 )
 
-UNRELIED = "as the estimate is not to be relied on"
 FIX = (
     "`maxent defend` or `maxent defend optimal` with the limit; or publish less: `--publish labels`, fewer or "
     "smaller trees."
@@ -38,12 +38,12 @@ def _measured(key: str, name: str, bound: Literal["at most", "at least"], of: Ma
     value = float(found)
     if value == inf:
         return unknown(name, "the estimate rules out what is true of somebody")
-    return within(name, value, value, limit, bound=bound, sure=of.reliable, why=UNRELIED)
+    return within(name, value, value, limit, bound=bound, sure=not of.doubt, why=of.doubt)
 
 
 CHECKS = (
     Check(
-        "MX201", "max_posterior", "largest posterior",
+        IDS["max_posterior"], "max_posterior", "largest posterior",
         Limit("a probability from 0 to 1", is_number(0, 1), 0.95), by_limit("max_posterior"),
         "The largest probability that anybody's class gets: 1 where a leaf, a group or the truth gives somebody's "
         "class away. It cannot be told where published numbers allow more than the estimate says.",
@@ -52,7 +52,8 @@ CHECKS = (
         FIX,
     ),
     Check(
-        "MX202", "max_certain", "individuals whose class is certain, as estimated", PEOPLE, by_limit("max_certain"),
+        IDS["max_certain"], "max_certain", "individuals whose class is certain, as estimated", PEOPLE,
+        by_limit("max_certain"),
         "People whose class has a probability of 0.999 or more by the estimate, or is given away by their leaf, their "
         "group or the truth, whichever are most.",
         "Of these people the release publishes the confidential value.",
@@ -69,14 +70,14 @@ CHECKS = (
         FIX,
     ),
     Check(
-        "MX204", "max_right_guesses", "share of right guesses", SHARE, by_limit("max_right_guesses"),
+        IDS["max_right_guesses"], "max_right_guesses", "share of right guesses", SHARE, by_limit("max_right_guesses"),
         "The share of people whose class is guessed right: in truth, with --truth; otherwise as expected.",
         "It is what the release is worth to somebody who guesses about everybody.",
         "Bayes vulnerability: Smith (2009); the limit --max-right-guesses: docs/report.md.",
         FIX,
     ),
     Check(
-        "MX205", "max_lift", "right guesses above the base rate", SHARE, by_limit("max_lift"),
+        IDS["max_lift"], "max_lift", "right guesses above the base rate", SHARE, by_limit("max_lift"),
         "By how much right guesses exceed the share of the most frequent class, which guesses without the release "
         "achieve. Something has to state that share: counts, a marginal, or the truth.",
         "Right guesses that need no release are not its fault.",

@@ -46,6 +46,13 @@ class Matter:
         """Whether the estimate can be relied on."""
         return self.review.reliable
 
+    @property
+    def doubt(self) -> str:
+        """Why an estimate that keeps a limit may not prove it: unreliable, or of less than is stated; else empty."""
+        if not self.reliable:
+            return "as the estimate is not to be relied on"
+        return "as more is stated than is read" if self.row.get("unread") else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

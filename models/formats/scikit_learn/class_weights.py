@@ -49,6 +49,39 @@ def counts_without(model: Any, tree: Any) -> IntArray | None:
     return counts.astype(np.int64)
 
 
+def weighed_alike(model: Any, y: Any) -> bool | None:
+    """Whether, but for the weights of their classes, all rows had the same weight in training.
+
+    None where a model does not tell. What its nodes weigh has to be whole numbers of rows, as many as it was grown
+    from. ``y`` are the classes of the rows, as ``fit`` was given them.
+    """
+    fitted = getattr(model, "estimators_", None)
+    members = [model] if fitted is None else np.asarray(fitted, object).ravel().tolist()
+    if not all(hasattr(each, "tree_") for each in members):
+        return None
+    trees = [each.tree_ for each in members]
+    if all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees):
+        return True
+    if hasattr(model, "estimator_weights_"):  # of boosting: the first tree is grown before any row weighs more
+        rows = weighed(trees[0]) * len(y) / trees[0].weighted_n_node_samples[0]
+        return bool(np.abs(rows - np.rint(rows)).max() <= _ROUNDING)
+    drawn = getattr(model, "_n_samples_bootstrap", None) or len(y)
+    asked = getattr(model, "class_weight", None)
+    kept = getattr(model, "_sample_weight", None)  # of forests since scikit-learn 1.9, those of classes included
+    if kept is not None and len(kept) == len(y):
+        return all(np.ptp(np.asarray(kept)[np.asarray(y) == klass]) <= 1e-12 for klass in model.classes_)
+    if asked is not None and not getattr(model, "bootstrap", False):
+        return all(counts_without(each, each.tree_) is not None for each in members)
+    if asked == "balanced_subsample":
+        return False
+    from sklearn.utils.class_weight import compute_class_weight
+
+    each_class = 1.0 if asked is None else compute_class_weight(asked, classes=model.classes_, y=np.asarray(y))
+    counts = [weighed(tree) / each_class for tree in trees]
+    off = max(float(np.abs(each - np.rint(each)).max()) for each in counts)
+    return off <= _ROUNDING and all(round(float(each[0].sum())) == drawn for each in counts)
+
+
 def _balanced(weights: FloatArray, totals: FloatArray) -> FloatArray | None:
     """One over the balanced weight of each class, shape (n_classes,)."""
     n, n_classes = totals[0], weights.shape[1]

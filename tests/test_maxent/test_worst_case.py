@@ -1,0 +1,196 @@
+"""What is not read is judged as if it gave away the classes of all who end in the same leaves of all trees."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import maxent
+from maxent.__main__ import main
+from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
+
+RNG = np.random.default_rng(1)
+X = pd.DataFrame({name: RNG.integers(0, 3, 600) for name in "ABC"})
+Y = pd.Series(np.where(RNG.random(600) < 0.3 + 0.15 * X["A"], "yes", "no"), name="Y")
+WEIGHTS = RNG.integers(1, 3, 600).astype(float)
+LIMITS = {"max_posterior": 0.95, "max_certain": 0, "max_right_guesses": 0.9, "max_lift": 0.4}
+
+
+def scored(*leaves: dict[str, float]) -> Release:
+    """A tree that splits A into one leaf each, which state shares."""
+    below = [Node(f"L{i}", value=value) for i, value in enumerate(leaves)]
+    if len(below) == 1:
+        return Release(TARGET, (A,), (Tree((below[0],)),), predicts="score", boosting=Boosting("share"))
+    branches = (Branch("L0", le=0.5), Branch("L1", gt=0.5))
+    tree = Tree((Node("N", "A", branches), *below))
+    return Release(TARGET, (A,), (tree,), predicts="score", boosting=Boosting("share"))
+
+
+TARGET, A = Target("Y", ("no", "yes")), Attribute("A", "numeric")
+
+
+def reviewed(model: Any, X: Any, y: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        return maxent.review(model, X, y, qi=list(X.columns), target="Y", **options)
+
+
+def test_people_of_other_weights_are_told_apart_by_them() -> None:
+    people, classes = pd.DataFrame({"A": [0.0] * 4}), ["no", "yes", "no", "yes"]
+    release = scored({"no": 0.25, "yes": 0.75})
+    weights = [1.0, 3.0, 1.0, 3.0]
+    known = reviewed(release, people, classes, sample_weight=weights, max_certain=0).verdict()
+    assert known.status == "cannot_tell"
+    assert "if the scores gave all counts away: 4 people certain" in "\n".join(known.lines())
+    mixed = reviewed(release, people, classes, sample_weight=[1.0, 1.0, 3.0, 3.0], max_certain=0)
+    assert mixed.summary["worst_case"]["certain"] == 0
+    assert mixed.verdict().status == "pass"
+    table = people.assign(weight=weights)
+    named = maxent.review(release, table, classes, qi=["A"], sample_weight="weight")
+    assert named.summary["worst_case"]["certain"] == 4
+    with pytest.raises(maxent.InvalidInput, match="4 weights, one for each row"):
+        reviewed(release, people, classes, sample_weight=[1.0, 2.0])
+    with pytest.raises(maxent.InvalidInput, match="a weight of at least 0 for each row"):
+        reviewed(release, people, classes, sample_weight=[1.0, 2.0, -1.0, 1.0])
+
+
+def test_the_probability_that_a_release_prints_is_judged() -> None:
+    people, classes = pd.DataFrame({"A": [0.0] * 20}), ["yes"] * 18 + ["no"] * 2
+    release = scored({"no": 0.03, "yes": 0.97})  # of weights that are alike within no class
+    found = reviewed(release, people, classes, sample_weight=np.ones(20), max_posterior=0.95)
+    assert found.summary["worst_case"]["max_posterior"] == 0.9
+    verdict = found.verdict()
+    assert verdict.status == "cannot_tell"
+    assert "as the release itself prints a probability of 0.970 for somebody" in "\n".join(verdict.lines())
+    assert found.verdict(max_posterior=0.98).status == "pass"
+
+
+def test_what_else_is_known_is_known_in_the_worst_case() -> None:
+    people = pd.DataFrame({"A": [0.0, 0.0, 0.25, 0.25]})
+    truth = people.assign(Y=["yes", "yes", "no", "no"])
+    facts = pd.DataFrame({"A": [0.0], "Y": ["yes"], "count": [2]})
+    release = scored({"no": 0.5, "yes": 0.5}, {"no": 0.5, "yes": 0.5})
+    # Weights of classes explain the only leaf; too few for these to be told from weights of people.
+    assert "why" in maxent.estimate(release, people, truth).summary["worst_case"]
+    model = GradientBoostingClassifier(n_estimators=1, subsample=0.9, max_depth=1, random_state=0)
+    labels = np.tile(["yes", "no"], 40)
+    table = pd.DataFrame({"A": np.repeat([0.0, 0.25, 1.0, 1.25], 20)})
+    release = reviewed(model.fit(table, labels), table, labels).release
+    truth = table.assign(Y=labels)
+    assert maxent.estimate(release, table, truth).summary["worst_case"]["certain"] == 0
+    facts = pd.DataFrame({"A": [0.0], "Y": ["yes"], "count": [10]})
+    leaf = maxent.estimate(release, table, truth, facts=facts).summary["worst_case"]
+    assert leaf["max_posterior"] == pytest.approx(0.5)
+    facts = pd.DataFrame({"A": [0.0], "Y": ["yes"], "count": [15]})
+    truth = table.assign(Y=["yes"] * 15 + ["no"] * 5 + ["yes"] * 5 + ["no"] * 15 + ["yes", "no"] * 20)
+    knowing = maxent.estimate(release, table, truth, facts=facts).summary["worst_case"]
+    assert knowing["max_posterior"] == pytest.approx(0.75, abs=1e-5)
+
+
+def test_private_attributes_are_not_taken_to_be_known() -> None:
+    model = GradientBoostingClassifier(n_estimators=2, subsample=0.8, random_state=0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        public = maxent.review(model, X, Y, qi=["A", "B", "C"], target="Y").summary["worst_case"]
+        alone = maxent.review(model, X, Y, qi=["A"], target="Y").summary["worst_case"]
+    shares = Y.eq("yes").groupby(X["A"]).mean()
+    assert alone["max_posterior"] == pytest.approx(max(shares.max(), 1 - shares.min()))
+    assert alone["max_posterior"] < public["max_posterior"]
+
+
+WITHIN = {
+    "a tree": (DecisionTreeClassifier(max_depth=3, min_samples_leaf=50, random_state=0), None),
+    "a forest": (RandomForestClassifier(10, max_depth=3, min_samples_leaf=50, bootstrap=False, random_state=0), None),
+    "a tree with weights": (DecisionTreeClassifier(max_depth=3, min_samples_leaf=50, random_state=0), WEIGHTS),
+    "a forest with weights": (RandomForestClassifier(3, max_depth=1, random_state=0), WEIGHTS),
+    "a forest with class weights": (
+        RandomForestClassifier(3, max_depth=2, min_samples_leaf=50, class_weight="balanced", random_state=0),
+        None,
+    ),
+    "a monotonic tree": (
+        DecisionTreeClassifier(max_depth=3, min_samples_leaf=50, monotonic_cst=[1, 0, 0], random_state=0),
+        None,
+    ),
+    "boosting on samples": (
+        GradientBoostingClassifier(n_estimators=3, max_depth=2, min_samples_leaf=50, subsample=0.8, random_state=0),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_large_and_mixed_cells_are_passed(name: str) -> None:
+    model, weights = WITHIN[name]
+    found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights, **LIMITS)
+    assert found.verdict().status == "pass", "\n".join(found.verdict().lines())
+    unread = {each["judged"] for each in found.summary["unread"]}
+    assert unread == (set() if name in ("a tree", "a forest") else {"worst_case"})
+
+
+def test_sensitive_classes_have_a_worst_case_of_their_own() -> None:
+    model, weights = WITHIN["a tree with weights"]
+    found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights, sensitive=["yes"])
+    whole, alone = found.row["worst_case"], found.row["sensitive"]["worst_case"]
+    assert alone["max_posterior"] <= whole["max_posterior"]
+    assert 0 <= alone["right_guesses"] <= 1
+
+
+def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None:
+    model, weights = WITHIN["a tree with weights"]
+    found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights)
+    assert found.summary["verdict"]["status"] == "not stated"
+    assert found.summary["verdict"]["checks"] == []
+    release, qi, truth = (str(tmp_path / name) for name in ("tree.json", "qi.csv", "truth.csv"))
+    found.release.save(release)
+    X.to_csv(qi, index=False)
+    X.assign(Y=Y).to_csv(truth, index=False)
+    leaves = sum(node.is_leaf for node in found.release.trees[0].nodes)
+    entry = {"what": "scores", "trees": 1, "leaves": leaves}
+
+    assert main(["explain", release, qi, "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["unread"] == [{**entry, "judged": "not"}]
+    assert explained["leaves"] == [
+        {
+            "tree": 1,
+            "leaves": leaves,
+            "states": {"n": leaves, "scores": leaves},
+            "compiled": {},
+            "unread": {"scores": leaves},
+        }
+    ]
+    assert main(["explain", release, qi]) == 0
+    text = capsys.readouterr().out
+    assert (
+        f"tree 1: {leaves} leaves; stated: n {leaves}, scores {leaves}; compiled, in rows: nothing; not read: scores"
+        in text
+    )
+    assert f"not read: scores of {leaves} leaves in 1 of the trees: no limit is known to be kept" in text
+
+    assert main(["check", release, qi, "--truth", truth, "--max-certain", "0", "--json"]) == 4
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["unread"] == [{**entry, "judged": "not"}]
+    assert checked["worst_case"]["why"].startswith("people had weights")
+    [check] = [each for each in checked["verdict"]["checks"] if each["key"] == "max_certain"]
+    assert check["id"] == "MX202"
+    assert main(["check", release, qi, "--truth", truth, "--max-certain", "0"]) == 4
+    assert "not read: scores of" in capsys.readouterr().out
+    assert main(["review", release, truth, "--target", "Y", "--qi", "A,B,C"]) == 0
+    assert "not read: scores of" in capsys.readouterr().out
+    page = tmp_path / "report.html"
+    found.report(page)
+    assert "as if they gave away how many people of each class" in page.read_text(encoding="utf-8")
+
+
+def test_divergence_and_control_people_pass_nothing_beside_what_is_not_read() -> None:
+    model = GradientBoostingClassifier(n_estimators=2, subsample=0.8, random_state=0)
+    release = reviewed(model.fit(X, Y), X, Y).release
+    found = maxent.check(release, X, truth=X.assign(Y=Y), policy=None, max_t_closeness=1.0, min_l_diversity=1.0)
+    assert [row.status for row in found.rows] == ["cannot_tell", "cannot_tell"]
