@@ -42,7 +42,8 @@ class Solved(Inference):
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
     release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case, ``mended``
-    searches for what would pass limits.
+    searches for what would pass limits. ``informed`` makes the estimate of somebody who also knows the base rate, for
+    verdicts; None where it would be the same. With ``no_marginal`` verdicts are about who does not know it.
     """
 
     outcome: Outcome
@@ -62,6 +63,8 @@ class Solved(Inference):
     wp216: Risks | None = None
     attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
+    informed: Callable[[], Solved] | None = field(default=None, repr=False)
+    no_marginal: bool = False
 
     @property
     def reliable(self) -> bool:
@@ -131,6 +134,8 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         "individuals": result.program.table.individuals,
         "base_rate": None,
         **result.disclosure.measures,
+        **({"no_marginal": True} if result.no_marginal else {}),
+        **({} if result.baseline is None or result.baseline.most is None else {"base_most": result.baseline.most}),
         **({"unread": unread_entries(result.program)} if result.program.unread else {}),
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
@@ -138,6 +143,25 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
         **({} if result.leakage is None else {"leakage": result.leakage.as_dict()}),
     }
+
+
+class Once:
+    """What a function makes, made once and only when it is asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make, self.made = make, list[Any]()
+
+    def __call__(self) -> Any:
+        """What it makes."""
+        if not self.made:
+            self.made.append(self.make())
+        return self.made[0]
+
+
+def informed_numbers(informed: Callable[[], Solved], attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an estimate that differ in a row for who also knows the base rate."""
+    found = informed()
+    return {**estimate_numbers(found), **target_rows(found, attacks), **sensitive_rows(found, attacks)}
 
 
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:

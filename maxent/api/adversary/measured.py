@@ -85,7 +85,7 @@ def measured(
     if case.sensitive:
         from maxent.evidence.sensitive import sensitive_of
 
-        compare_with = (case.controls, confidence)
+        compare_with = (case.controls, confidence, baseline.shares)
         alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
         found["sensitive"] = alone
     return found

@@ -57,6 +57,7 @@ def review(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    no_marginal: bool = False,
     **limits: Any,
 ) -> Review: ...
 
@@ -98,6 +99,7 @@ def review(
     control: Source | None = None,
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
+    no_marginal: bool = False,
     **limits: Any,
 ) -> Review | SeveralReviews:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
@@ -136,6 +138,9 @@ def review(
         Control people, who were not in the data: columns of the quasi-identifiers and the class.
     sensitive, gain
         As for `maxent.estimate`.
+    no_marginal : bool
+        Whether the adversary is taken not to know the base rate. By default they know how many people have each class,
+        unless ``knowledge`` says what they know.
     **limits
         Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
         ``max_lift``.
@@ -160,7 +165,7 @@ def review(
         For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
     """
     check_functions(progress=progress)
-    check_flags(interruptible=interruptible)
+    check_flags(interruptible=interruptible, no_marginal=no_marginal)
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask, top=top)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
     if progress is not None:
@@ -173,8 +178,10 @@ def review(
         subjects = (subject_of(model, X, y, wanted, reading, bins=bins, values=values),)
     subjects = tuple(subject.beside(control=control, sensitive=sensitive, gain=gain) for subject in subjects)
     subject = subjects[0]
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
+    noise = noise or noise_of(subject.converted.release)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise, no_marginal)
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
+    told |= {"no_marginal": True} if no_marginal else {}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     how = (known, solving, limits_of(limits), Asked(words, told), interruptible, progress)
