@@ -8,7 +8,7 @@ import json
 import pickle
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path

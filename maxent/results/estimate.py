@@ -105,7 +105,7 @@ class Estimate(Shown, Solved):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):
             if self.certificate != "global" and self.program.likelihood is None:
-                summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+                summary["entropy_upper_bound"] = self.most_entropy
             if self.certificate == "gap":
                 summary["gap"] = outcome.duality_gap
         if self.program.likelihood is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,11 @@ class Solved(Inference):
         if self.outcome.duality_gap <= PROVED:
             return "global"
         return "gap" if np.isfinite(self.outcome.duality_gap) else "local"
+
+    @property
+    def most_entropy(self) -> float:
+        """The most that H(X|Q) can be, nats, by the bound of the solution: never more than that of uniform classes."""
+        return min(self.outcome.entropy_upper_bound, log(self.program.n_classes))
 
     @property
     def unique(self) -> bool:

@@ -304,7 +304,16 @@ def estimate_case(
             masses = outcome.masses if mean is None else mean.masses
             posterior = program.posterior(masses)
             error = max(how.tolerance, TOLERANCE)
-            found = measured(case, program, masses, posterior, known.confidence, top=how.top, error=error)
+            found = measured(
+                case,
+                program,
+                masses,
+                posterior,
+                known.confidence,
+                top=how.top,
+                error=error,
+                no_marginal=known.no_marginal,
+            )
             disclosure = found.pop("disclosure")
             if mean is not None:
                 disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)

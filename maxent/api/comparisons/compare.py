@@ -35,9 +35,8 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.results.comparison import Comparison, Scores, comparison_row
-from maxent.results.solved import informed_numbers
 from maxent.results.reliability import unwarned, warn_unreliable
-from maxent.results.solved import described
+from maxent.results.solved import described, informed_numbers
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
