@@ -8,7 +8,7 @@ import json
 import pickle
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
@@ -199,7 +199,7 @@ def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...],
     from maxent.models.tables.qi_table import people_of
 
     table, truth = people_of(training)
-    case = replace(Case(release, table, truth=truth), sensitive=sensitive)
+    case = Case(release, table, truth=truth, sensitive=sensitive, informed=True)
     attacks = audit_case(case).summary
     numbers: dict[str, Any] = {"status": "time_limit", **audited(attacks)}
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -14,6 +16,7 @@ import numpy as np
 
 from maxent.api.opening import open_published
 from maxent.constraints.cells import Cells, build_cells
+from maxent.constraints.compiler import implied_marginal
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.files.addresses import Address, located
@@ -76,6 +79,8 @@ class Case:
         What was noticed while all this was read.
     seconds : float
         How long reading took.
+    informed : bool
+        Whether the adversary knows, of the truth, how many people have each class.
     """
 
     release: Release
@@ -93,6 +98,7 @@ class Case:
     linked: People | None = None
     noticed: Noticed = NOTHING
     seconds: float = 0.0
+    informed: bool = False
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -108,6 +114,24 @@ class Case:
         if self.table is None:
             raise no_table()
         return self.table
+
+    @cached_property
+    def of_each_class(self) -> FloatArray | None:
+        """Individuals of each class, as far as the adversary knows them and the release does not state them."""
+        if self.marginal is not None or self.truth is None or not self.informed or self.records is not None:
+            return self.marginal
+        if self.joined is None:
+            with suppress(InvalidInput):
+                implied_marginal(self.release)
+                return None
+        return self.truth.sum(axis=0).astype(np.float64)
+
+    def knowing_classes(self) -> Case:
+        """The same of an adversary who knows how many people have each class; people are placed once."""
+        found = replace(self, informed=True)
+        for shared in ("_cells", "_covering"):
+            object.__setattr__(found, shared, getattr(self, shared))
+        return found
 
     def cells(self, check: Check = unchecked) -> Cells:
         """The people of the table placed in the trees, once; ``check`` may end that."""

@@ -26,13 +26,21 @@ from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Knowledge of the adversary: parameters of `estimate`."""
+    """Knowledge of the adversary: parameters of `estimate`.
+
+    With ``no_marginal`` verdicts are about somebody who does not know the base rate.
+    """
 
     knowledge: str | Iterable[str] | None = None
     impurity: Impurity | None = None
     rounding: Rounding = "auto"
     confidence: float = 0.99
     noise: Noise = "intervals"
+    no_marginal: bool = False
+
+    def of_verdict(self, case: Case) -> Case:
+        """The case that limits are about: of an adversary who also knows how many people have each class."""
+        return case if self.no_marginal or self.knowledge is not None else case.knowing_classes()
 
     @property
     def kinds(self) -> list[str] | None:
@@ -66,7 +74,7 @@ def compile_case(
     options: dict[str, Any] = {
         "knowledge": known.kinds,
         "impurity": known.impurity,
-        "marginal": case.marginal,
+        "marginal": case.of_each_class,
         "facts": case.facts or (),
         "rounding": known.rounding,
         "confidence": known.confidence,

@@ -102,6 +102,13 @@ Marginal = Annotated[
     str | None,
     panels.known(metavar="FILE", help="Frequency of each class: a column of the target, and count or probability."),
 ]
+NoMarginal = Annotated[
+    bool,
+    panels.limit(
+        "--no-marginal",
+        help="Judge by an adversary who does not know the base rate; default: it is known where anything states it.",
+    ),
+]
 Count = Annotated[str | None, panels.read(metavar="COLUMN", help="Column of QI with the number of people in a row.")]
 Rounding = Annotated[
     RoundingMode,

@@ -30,6 +30,7 @@ class Asked:
     report: str | None
     title: str | None = None
     purpose: str | None = None
+    no_marginal: bool = False
 
     def limits(self) -> Limits:
         """The limits.
@@ -74,9 +75,11 @@ def asked(
     enforce: opt.Enforce = False,
     title: opt.Title = None,
     purpose: opt.Purpose = None,
+    no_marginal: opt.NoMarginal = False,
 ) -> Asked:
     """The options of limits, and of the report."""
-    return Asked(max_posterior, min_k, max_certain, max_right_guesses, max_lift, enforce, report, title, purpose)
+    limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift)
+    return Asked(*limits, enforce, report, title, purpose, no_marginal)
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:

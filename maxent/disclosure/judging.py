@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.disclosure.limits import Check, Judged, Limits, Origin, Status, Verdict, worst
+from maxent.models.defenses.certainty import CERTAIN
 
 
 def judge(
@@ -31,6 +33,10 @@ def judge(
     certain_at_most: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
     worst_case: Mapping[str, Any] | None = None,
+    base_posterior: float | None = None,
+    base_most: float | None = None,
+    individuals: int | None = None,
+    no_marginal: bool = False,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -69,6 +75,15 @@ def judge(
         passed, except the size of groups, and where the worst case keeps the limit, too.
     worst_case : mapping, optional
         What the release tells if that gave everything away: `maxent.evidence.worst_case`.
+    base_posterior : float, optional
+        The share of the most frequent class among those that limits are about, of all people.
+    base_most : float, optional
+        Where no base rate is known: the largest share that what is published allows any class.
+    individuals : int, optional
+        All people.
+    no_marginal : bool
+        Whether the adversary is taken not to know how frequent classes are. Otherwise nobody infers less than the base
+        rate tells, and where it is not known no limit on what is inferred is passed.
     decisive : bool
         Whether the release counts for the verdict.
     """
@@ -100,11 +115,42 @@ def judge(
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0) for c in checks]
+    if not no_marginal:
+        known = _by_frequency(base_posterior, base_rate, individuals or 1, proved=certain_proved is not None)
+        most = _by_frequency(*[1.0 if base_most is None else base_most] * 2, individuals or inf, proved=False)
+        checks = [_informed(c, known[c.limit], most[c.limit]) if c.limit in known else c for c in checks]
     if unread:
         checks = [
             c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
         ]
-    return Judged(release, decisive, worst([check.status for check in checks]), tuple(checks))
+    status = worst([check.status for check in checks])
+    return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal)
+
+
+def _by_frequency(
+    posterior: float | None, rate: float | None, individuals: float, *, proved: bool
+) -> dict[str, float | None]:
+    """What somebody infers who only knows how frequent classes are, by limits; None where that is not known."""
+    sure = posterior is not None and posterior >= (1.0 if proved else CERTAIN)
+    return {
+        "max_posterior": posterior,
+        "max_certain": None if posterior is None else individuals if sure else 0,
+        "max_right_guesses": rate,
+        "max_lift": None if rate is None else 0.0,
+    }
+
+
+def _informed(check: Check, base: float | None, most: float | None) -> Check:
+    """A limit by what is found or by the base rate alone, whichever is more; ``most`` is a bound of one not known."""
+    if base is None:
+        bounded = most is not None and most <= check.stated and check.limit != "max_lift"
+        return check if bounded or check.status != "pass" else replace(check, status="cannot_tell", baseless=True)
+    check = replace(check, base=base)
+    more = check.found is None or base > check.found + TOLERANCE
+    alone = replace(check, found=base, origin="base", possible=max(base, check.possible or 0.0))
+    if base > check.stated and (more or check.status != "fail"):
+        return replace(alone, status="fail")
+    return alone if more and check.found is not None else check
 
 
 def _without_estimate(check: Check, exposed: int, pure: int) -> Check:
@@ -212,6 +258,10 @@ ROW_KEYS = (
 """Keys of a row of a comparison that are arguments of `judge`."""
 
 
+SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "no_marginal")
+"""Keys of a row that are the same of each of several sensitive columns."""
+
+
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
     """The verdict on the rows of a comparison; the first of several releases is not decisive.
 
@@ -225,9 +275,7 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
         checks = whole.checks
         for each in row.get("targets", ()):
             # What is proved of combinations is no bound on the people who are certain in one column.
-            shared = {key: row.get(key) for key in ("release", "status", "min_population")} | {
-                "unread": row.get("unread", ())
-            }
+            shared = {key: row[key] for key in SHARED_KEYS if key in row}
             alone = _judge_row(limits, {**shared, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
@@ -239,6 +287,37 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
     return Verdict(limits, tuple(judged))
 
 
+def judge_informed(
+    limits: Limits,
+    rows: Sequence[Mapping[str, Any]],
+    informed: Sequence[Callable[[], Mapping[str, Any]] | None],
+    of: int | None = None,
+) -> Verdict:
+    """The verdict on rows, each also by the numbers of an adversary who knows the base rate, made where they decide.
+
+    Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
+    the estimate of who knows more.
+    """
+    first = judge_rows(limits, rows, of)
+    open_ = [
+        judged.decisive and any(c.status != "fail" and c.limit != "min_k" for c in judged.checks)
+        for judged in first.releases
+    ]
+    if not any(more is not None and wanted for more, wanted in zip(informed, open_, strict=True)):
+        return first
+    known = [
+        {**row, **more()} if more is not None and wanted else row
+        for row, more, wanted in zip(rows, informed, open_, strict=True)
+    ]
+    second = judge_rows(limits, known, of)
+    judged = []
+    for one, other in zip(first.releases, second.releases, strict=True):
+        both = zip(one.checks, other.checks, strict=True)
+        checks = tuple(max(pair, key=_badness) if pair[0].status == "fail" else pair[1] for pair in both)
+        judged.append(replace(other, checks=checks, status=worst([check.status for check in checks])))
+    return Verdict(limits, tuple(judged))
+
+
 def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Judged:
     """The verdict on the numbers of a row."""
     return judge(
@@ -247,6 +326,10 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         reliable=row.get("status") == "optimal",
         k=row.get("min_population"),
         unread=row.get("unread", ()),
+        base_posterior=row.get("base_posterior", row.get("base_rate")),
+        base_most=row.get("base_most"),
+        individuals=row.get("individuals"),
+        no_marginal=bool(row.get("no_marginal")),
         **{key: row.get(key) for key in ROW_KEYS},
         decisive=decisive,
     )
@@ -254,7 +337,7 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
 
 def _sensitive_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of sensitive classes alone, in a row."""
-    return {**row, **dict.fromkeys(ROW_KEYS), **row["sensitive"]}
+    return {**row, **dict.fromkeys((*ROW_KEYS, "base_posterior")), **row["sensitive"]}
 
 
 def _badness(check: Check) -> tuple[int, float]:

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 
-Origin = Literal["estimate", "groups", "truth", "proof"]
-"""What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them, or
-bounds over all data consistent with the release."""
+Origin = Literal["estimate", "groups", "truth", "proof", "base"]
+"""What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them,
+bounds over all data consistent with the release, or the base rate alone, which needs no release."""
 
 HOW: Mapping[Origin, str] = {
     "estimate": "",
     "groups": "by what their leaf or group proves",
     "truth": "by what is true in their leaf",
     "proof": "by proof",
+    "base": "by the base rate alone",
 }
 """How a number is told that is worse than that of the estimate."""
 
@@ -68,6 +69,12 @@ IDS: Mapping[str, str] = {
     "max_lift": "MX205",
 }
 """Limit -> the id of its check in `maxent.policy.checks`."""
+
+NO_BASE = "as nothing states the base rate, which an adversary knows (--truth, --marginal or counts do)"
+"""Why a limit that an estimate keeps is not known to be kept where it is made as if all classes were alike frequent."""
+
+UNINFORMED = "the adversary is taken not to know the base rate"
+"""What is said of a verdict where the call leaves out what everybody may know."""
 
 SHARES = ("max_posterior", "max_right_guesses", "max_lift")
 """Limits that are shares, from 0 to 1; the others are numbers of individuals."""
@@ -148,7 +155,8 @@ class Check:
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
     several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
     ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what
-    follows, in words, from what the release states and no number rests on.
+    follows, in words, from what the release states and no number rests on. ``base`` is what the base rate alone
+    achieves; with ``baseless`` nothing states it, and then no limit on what is inferred is known to be kept.
     """
 
     limit: str
@@ -160,11 +168,13 @@ class Check:
     target: str = ""
     estimated: float | None = None
     unread: str = ""
+    base: float | None = None
+    baseless: bool = False
 
     @property
     def how(self) -> str:
         """How a worse number than that of the estimate is known; empty where none is."""
-        if self.limit not in ("max_posterior", "max_certain"):
+        if self.limit not in ("max_posterior", "max_certain") and self.origin != "base":
             return ""
         beside = "" if self.estimated is None else f"({self._text(self.estimated)} by the estimate)"
         return " ".join(filter(None, (HOW[self.origin], beside)))
@@ -173,7 +183,13 @@ class Check:
         """The check as plain numbers and strings."""
         names = ["limit", "stated", "found", "status", "origin", "possible"]
         names += ["target"] * bool(self.target) + ["estimated"] * (self.estimated is not None)
+        names += ["base"] * self.hopeless
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the base rate alone is beyond the limit, so that no release can keep it."""
+        return self.base is not None and self.base > self.stated
 
     @property
     def found_text(self) -> str:
@@ -195,6 +211,10 @@ class Check:
             return self.unread
         if self.found is None or self.status == "pass":
             return ""
+        if self.status == "cannot_tell" and self.baseless:
+            return NO_BASE
+        if self.hopeless and self.base is not None:
+            return f"as the base rate alone comes to {self._text(self.base)}: no release can keep it"
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""
@@ -224,7 +244,8 @@ class Judged:
     """The verdict on one release; ``decisive`` unless it is only what the others are compared with.
 
     ``beside``, where ``checks`` are about sensitive classes alone, are the same of all classes, which decide nothing.
-    ``mend`` is what would pass, where a limit is not kept.
+    ``mend`` is what would pass, where a limit is not kept. ``no_marginal`` is whether the adversary is taken not to
+    know the base rate.
     """
 
     release: str
@@ -233,6 +254,7 @@ class Judged:
     checks: tuple[Check, ...]
     beside: tuple[Check, ...] = ()
     mend: Mend | None = None
+    no_marginal: bool = False
 
     @property
     def told(self) -> Iterator[tuple[str, Check]]:
@@ -260,6 +282,11 @@ class Verdict(Shown):
     def passed(self) -> bool:
         """Whether every limit is kept for sure."""
         return self.status == "pass"
+
+    @property
+    def no_marginal(self) -> bool:
+        """Whether the adversary is taken not to know the base rate."""
+        return any(judged.no_marginal for judged in self.releases)
 
     def mended(self, by: Sequence[Callable[[Limits], Mend] | None]) -> Verdict:
         """The verdict with what would pass, of each release that it fails; ``by`` has a search for every release."""
@@ -301,8 +328,9 @@ class Verdict(Shown):
             }
             for judged in self.releases
         ]
+        left_out = {"marginal": False} if self.no_marginal else {}
         own = {"status": self.status, "adversary": ADVERSARY, "checks": checks}
-        return {**own, "limits": self.limits.as_dict(), "releases": releases}
+        return {**own, "limits": self.limits.as_dict(), "releases": releases, **left_out}
 
     def _display(self) -> Display:
         head, *lines = self.lines() or [f"verdict: {WORDS['not stated']}"]
@@ -326,7 +354,7 @@ class Verdict(Shown):
             found += [f"  {told}: {in_words(check)}" for told, check in judged.told]
             if judged.mend is not None:
                 found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
-        return found
+        return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
 
 
 def in_words(check: Check) -> str:

@@ -23,13 +23,17 @@ class Baseline:
     """Shares of right guesses of somebody who has no release.
 
     ``base_rate`` is the share of the most frequent class, ``code``; both, and the ``source``, are None where nothing
-    states them. ``uniform`` is that of a guess among all classes, 1 / n_classes.
+    states them. ``uniform`` is that of a guess among all classes, 1 / n_classes. ``shares`` are those of all classes,
+    None where some are not known. ``most`` is the largest share that statements allow any class, where no base rate is
+    known; None where they allow everything.
     """
 
     base_rate: float | None
     code: int | None
     source: Source | None
     uniform: float
+    shares: tuple[float, ...] | None = None
+    most: float | None = None
 
     @property
     def best(self) -> float:
@@ -74,22 +78,25 @@ def baseline_of(
     truth : int64, shape (n_qi, n_classes), optional
         Individuals of each quasi-identifier and class.
     """
-    uniform = 1 / n_classes
+    uniform, most = 1 / n_classes, None
     if marginal is not None:
         return _most_frequent(marginal, "marginal", uniform)
     if low is not None and high is not None:
-        middle = (low + high) / 2
+        middle, largest = (low + high) / 2, float(high.max() / people)
+        most = largest if largest < 1 else None
         code = int(middle.argmax())
         others = np.delete(high, code)
         narrow = high - low <= NARROW * people
         if narrow.all() or (narrow[code] and (others <= middle[code]).all()):
-            return Baseline(float(middle[code] / people), code, "release", uniform)
+            known = tuple((middle / people).tolist()) if narrow.all() else None
+            return Baseline(float(middle[code] / people), code, "release", uniform, known)
     if truth is not None:
         return _most_frequent(truth.sum(axis=0), "truth", uniform)
-    return Baseline(None, None, None, uniform)
+    return Baseline(None, None, None, uniform, most=most)
 
 
 def _most_frequent(people: FloatArray | IntArray, source: Source, uniform: float) -> Baseline:
     """The baseline of known numbers of individuals of each class, shape (n_classes,)."""
+    shares = tuple((people / people.sum()).tolist())
     code = int(people.argmax())
-    return Baseline(float(people[code] / people.sum()), code, source, uniform)
+    return Baseline(shares[code], code, source, uniform, shares)

@@ -7,9 +7,9 @@ import numpy as np
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE, mean
 from maxent.disclosure.divergence import individual_divergence
-from maxent.evidence.control_people import Controls, believed
+from maxent.evidence.control_people import Believed, Controls, believed
 from maxent.evidence.intervals import newcombe, welch
-from maxent.evidence.truth import predicted_classes
+from maxent.evidence.truth import InTruth, Way, right_by
 from maxent.evidence.two_groups import Control, Two
 from maxent.models.arrays import FloatArray, IntArray
 
@@ -21,6 +21,8 @@ def compared(
     truth: IntArray,
     controls: Controls,
     confidence: float,
+    held: InTruth,
+    frequent: int | None = None,
 ) -> Control:
     """Apply the adversary of a release to its people, and to people who were not in its data.
 
@@ -34,6 +36,10 @@ def compared(
     controls : Controls
     confidence : float
         Probability of each interval.
+    held : InTruth
+        Guesses of members: control people are guessed in the way that is right about most of these.
+    frequent : int, optional
+        The most frequent class of members, where the adversary knows it.
 
     References
     ----------
@@ -41,10 +47,9 @@ def compared(
     Framework for Quantifying Privacy Risk in Synthetic Data" (Anonymeter), PoPETs 2023.
     """
     others = believed(program, masses, posterior, controls)
-    predicted = predicted_classes(program, masses)
     counts, their_counts = program.table.counts, controls.table.counts
     people = int(counts.sum()), int(their_counts.sum())
-    right = hits(posterior, predicted, truth).sum(), hits(others.posterior, others.predicted, controls.truth).sum()
+    right = held.right.sum(), _theirs(held.way, others, controls.truth, frequent).sum()
     weights = counts.astype(np.float64), their_counts.astype(np.float64)
     surest = posterior.max(axis=1), others.posterior.max(axis=1)
     divergence = individual_divergence(truth, posterior), individual_divergence(controls.truth, others.posterior)
@@ -60,6 +65,14 @@ def compared(
     )
 
 
+def _theirs(way: Way, others: Believed, truth: IntArray, frequent: int | None) -> FloatArray:
+    """Control people of each quasi-identifier whose class is guessed right, in a way."""
+    if way == "estimate":
+        return right_by(others.posterior, truth, others.predicted)
+    guess = others.predicted if way == "predicted" else np.full(len(truth), frequent, np.int64)
+    return truth[np.arange(len(truth)), guess].astype(np.float64)
+
+
 def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
     """The guessed class of each quasi-identifier, shape (n_qi,): the likeliest; of several alike the predicted one."""
     likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
@@ -67,8 +80,3 @@ def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
     if predicted is None:
         return first
     return np.where(likeliest[np.arange(len(first)), predicted], predicted, first)
-
-
-def hits(posterior: FloatArray, predicted: IntArray | None, truth: IntArray) -> IntArray:
-    """People of each quasi-identifier who have the guessed class, shape (n_qi,)."""
-    return np.asarray(truth[np.arange(len(truth)), guesses(posterior, predicted)], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,7 @@ def sensitive_of(
     held: InTruth | None,
     controls: Controls | None = None,
     confidence: float = 0.99,
+    shares: Sequence[float] | None = None,
 ) -> Sensitive:
     """The measures of some classes alone.
 
@@ -100,6 +101,8 @@ def sensitive_of(
         and of them, with an interval of the difference.
     confidence : float
         Probability of this interval.
+    shares : sequence of float, optional
+        The shares of all classes among all people, where they are known.
     """
     counts, classes = program.table.counts, program.release.target.classes
     mine, some = np.isin(np.arange(len(classes)), codes), list(codes)
@@ -123,7 +126,12 @@ def sensitive_of(
         "right_guesses": None,
         "pure": None,
         "base_rate": None,
+        "base_posterior": None,
     }
+    if shares is not None:
+        most, of_these = int(np.argmax(shares)), [shares[code] for code in some]
+        found["base_posterior"] = max(of_these)
+        found["base_rate"] = shares[most] / sum(of_these) if mine[most] else 0.0
     if truth is not None and held is not None:
         people = int(truth[:, some].sum())
         right = int(truth[np.arange(len(truth)), guess][named].sum())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,29 +14,57 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.answers import terms_of
 from maxent.models.trees.predict import answers_at
 
+Way = Literal["estimate", "predicted", "base"]
+"""How classes are guessed: by the estimate, as the release predicts, or the most frequent one of everybody."""
+
+HOW_GUESSED: Mapping[Way, str] = {
+    "estimate": "by the estimate",
+    "predicted": "as the release predicts",
+    "base": "of the most frequent class",
+}
+"""How each is told of guesses."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InTruth:
     """What the truth says of the guesses that a release lets somebody make, arrays of shape (n_qi,).
 
     ``by_estimate`` and ``as_predicted`` are how many people of each quasi-identifier are guessed right, by the class
-    that the posterior makes most likely (of several alike, by chance) and by the class that the release predicts;
-    ``as_predicted`` is None where it predicts nothing of them. ``pure`` are those in a leaf of one class.
+    that the posterior makes most likely (of several alike the predicted one, else by chance) and by the class that the
+    release predicts; ``as_predicted`` is None where it predicts nothing of them. ``by_base`` are those of the class
+    that is most frequent, None where the adversary does not know it. ``pure`` are those in a leaf of one class.
     """
 
     by_estimate: FloatArray
     as_predicted: FloatArray | None
     pure: BoolArray
+    by_base: FloatArray | None = None
+
+    @property
+    def ways(self) -> dict[Way, FloatArray]:
+        """The people who are guessed right in each of the ways that there are."""
+        found: dict[Way, FloatArray | None] = {
+            "estimate": self.by_estimate,
+            "predicted": self.as_predicted,
+            "base": self.by_base,
+        }
+        return {way: right for way, right in found.items() if right is not None}
+
+    @property
+    def way(self) -> Way:
+        """The way of guessing that is right most often over all: nobody guesses worse than by what they know."""
+        ways = self.ways
+        return max(ways, key=lambda way: float(ways[way].sum()))
 
     @property
     def right(self) -> FloatArray:
-        """The people of each quasi-identifier whose class is guessed right, in the better of the two ways over all."""
-        return self.as_predicted if self.as_predicted is not None and self.predicted else self.by_estimate
+        """The people of each quasi-identifier whose class is guessed right, in that way."""
+        return self.ways[self.way]
 
     @property
     def predicted(self) -> bool:
-        """Whether the predictions of the release are right more often than the estimate."""
-        return self.as_predicted is not None and bool(self.as_predicted.sum() > self.by_estimate.sum())
+        """Whether the predictions of the release are right more often than other guesses."""
+        return self.way == "predicted"
 
     def as_dict(self, counts: IntArray) -> dict[str, Any]:
         """The key ``truth`` of a JSON summary: shares of all people, and a number of them; ``counts`` are people."""
@@ -44,11 +73,14 @@ class InTruth:
             "right_guesses": float(self.right.sum() / people),
             "by_estimate": float(self.by_estimate.sum() / people),
             "as_predicted": None if self.as_predicted is None else float(self.as_predicted.sum() / people),
+            "by_base_rate": None if self.by_base is None else float(self.by_base.sum() / people),
             "pure": int(counts[self.pure].sum()),
         }
 
 
-def in_truth(program: Program, masses: FloatArray, posterior: FloatArray, truth: IntArray) -> InTruth:
+def in_truth(
+    program: Program, masses: FloatArray, posterior: FloatArray, truth: IntArray, frequent: int | None = None
+) -> InTruth:
     """Compare what a release lets somebody guess with the truth.
 
     Parameters
@@ -60,17 +92,27 @@ def in_truth(program: Program, masses: FloatArray, posterior: FloatArray, truth:
         The same as probabilities.
     truth : shape (n_qi, n_classes)
         Individuals of each class.
+    frequent : int, optional
+        The most frequent class, where the adversary knows it.
     """
     guess = predicted_classes(program, masses)
     each = np.arange(len(truth))
     predicted = None if guess is None else truth[each, guess].astype(np.float64)
-    return InTruth(right_by(posterior, truth), predicted, pure_people(program, truth))
+    base = None if frequent is None else truth[:, frequent].astype(np.float64)
+    return InTruth(right_by(posterior, truth, guess), predicted, pure_people(program, truth), base)
 
 
-def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
-    """People of each quasi-identifier who have its most likely class, shape (n_qi,); of several alike, their mean."""
+def right_by(posterior: FloatArray, truth: IntArray | FloatArray, predicted: IntArray | None = None) -> FloatArray:
+    """People of each quasi-identifier who have its most likely class, shape (n_qi,).
+
+    Of several alike it is the one that is ``predicted`` for it, shape (n_qi,), else their mean.
+    """
     likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
-    return np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
+    mean = np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
+    if predicted is None:
+        return mean
+    each = np.arange(len(truth))
+    return np.where(likeliest[each, predicted], truth[each, predicted], mean)
 
 
 def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:

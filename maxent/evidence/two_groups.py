@@ -38,8 +38,8 @@ class Control:
     Attributes
     ----------
     hits : Two
-        Shares of people whose class is guessed right: the most likely class by the posterior, and of several alike the
-        one that the release predicts.
+        Shares of people whose class is guessed right, in the way that is right about most members:
+        `maxent.evidence.truth.InTruth.way`.
     interval : (float, float)
         Of the difference of these.
     vulnerability : Two

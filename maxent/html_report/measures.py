@@ -12,6 +12,7 @@ from maxent.disclosure.limits import HOW
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.evidence.baseline import Baseline
 from maxent.evidence.leakage import Leakage
+from maxent.evidence.truth import Way
 from maxent.evidence.wp216 import TITLES, Risk, Risks
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural, shown
@@ -19,18 +20,19 @@ from maxent.models.defenses.certainty import CERTAIN
 
 Row = Mapping[str, Any]
 
+GUESSED: Mapping[Way, str] = {"estimate": "by the estimate", "predicted": "as predicted", "base": "by the base rate"}
+"""How a way of guessing is told, in short."""
+
 
 def numbers(
-    row: Row, target: str, n_classes: int, baseline: Baseline | None = None, predicted: bool = False
+    row: Row, target: str, n_classes: int, baseline: Baseline | None = None, way: Way = "estimate"
 ) -> tuple[Number, ...]:
     """The known measures of one row of a `Comparison`, in words.
 
-    ``baseline`` is what blind guesses achieve; ``predicted`` whether the predictions are right more often than the
-    estimate.
+    ``baseline`` is what blind guesses achieve; ``way`` the way of guessing that is right most often in truth.
     """
     shown = sorted((m for m in MEASURES.values() if m.report and row.get(m.key) is not None), key=lambda m: m.report)
-    better = predicted or (row.get("train_accuracy") or 0.0) > row.get("right_guesses", row["bayes_vulnerability"])
-    words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "predicted": better}
+    words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "way": GUESSED[way]}
     found = [_number(measure, row, words, n_classes) for measure in shown]
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
 
@@ -128,7 +130,7 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
     elif measure.key == "max_posterior":
         value = worse_posterior(value, row.get("exposed"), row.get("pure"))[0]
     elif measure.key == "bayes_vulnerability":
-        value, unit = max(row.get("right_guesses", value), row.get("train_accuracy") or 0.0), "share"
+        value, unit = row.get("right_guesses", value), "share"
     share = measure.share(value, row["individuals"])
     if measure.key == "entropy":
         share = value / log(n_classes) if n_classes > 1 else 0.0
@@ -148,7 +150,7 @@ def _text(measure: Measure, value: float, unit: str, row: Row, words: Mapping[st
     if unit == "individuals":
         return f"{value:,} of {total:,}" + (f" ({percent(value / total)})" if measure.key == "certain" else "")
     if measure.key == "bayes_vulnerability":
-        return percent(value) + (" as predicted" if words["predicted"] else " by the estimate")
+        return f"{percent(value)} {words['way']}"
     return people(int(value)) if unit == "group" else percent(value) if unit == "share" else measure.text(value)
 
 

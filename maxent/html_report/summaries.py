@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from maxent.disclosure.limits import UNINFORMED
 from maxent.html_report.measures import change
 from maxent.html_report.view import Glance, NodeView, Number, ReleaseView, ReportView, TreeView
 from maxent.html_report.words import people
@@ -132,6 +133,10 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
         yield f"Sensitive, and what the limits are about: {release.sensitive[0]}."
     given = [name for name, _ in view.provenance.options if name in ("facts", "marginal")]
     yield f"Further knowledge: {', '.join(given) or 'none'}."
+    if release.row.get("no_marginal"):
+        yield f"{UNINFORMED[0].upper()}{UNINFORMED[1:]}."
+    elif view.verdict.limits.stated and release.row.get("base_rate") is not None:
+        yield "For the verdict the adversary knows how many people have each class, too."
     yield (
         "Right guesses are expected by the estimate; what is right about real people was not given."
         if release.row.get("right_guesses") is None

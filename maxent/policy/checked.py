@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, WORDS, Status, Verdict, worst
+from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, worst
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.text.display import Display, Shown
 from maxent.policy.concluded import Concluded
@@ -71,6 +71,11 @@ class Checked(Shown):
         return EXIT[self.status] if self.reliable else UNRELIABLE
 
     @property
+    def _no_marginal(self) -> bool:
+        """Whether the adversary is taken not to know the base rate."""
+        return bool(self.review.row.get("no_marginal"))
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent check --json``: plain numbers, strings, lists, dictionaries; a copy."""
         own: dict[str, Any] = {
@@ -81,6 +86,8 @@ class Checked(Shown):
             "verdict": {"status": self.status, "adversary": ADVERSARY, "checks": [row.as_dict() for row in self.rows]},
             **unread_of(self.review.estimate),
         }
+        if self._no_marginal:
+            own["verdict"]["marginal"] = False
         if not self.reliable:
             own["trouble"] = self.review.trouble
         beside = {} if self.review.estimate is None else self.review.estimate.summary
@@ -94,6 +101,8 @@ class Checked(Shown):
     def lines(self) -> Sequence[str]:
         """The verdict and every check, for people to read."""
         found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}", *(f"  {row.line}" for row in self.rows)]
+        if self._no_marginal:
+            found.append(f"  {UNINFORMED}")
         if not self.reliable:
             found.append(self.review.trouble)
         found += unread_lines(self.review.estimate)

@@ -114,7 +114,7 @@ class Policy:
     def file_of(self, key: str) -> str | None:
         """The path of a file that the adversary has: from the folder of the policy."""
         name = self.adversary.get(key)
-        return None if name is None else os.path.join(self.folder, name)
+        return None if name is None or name is False else os.path.join(self.folder, name)
 
     @property
     def sha256(self) -> str:
@@ -229,7 +229,7 @@ def _extended(base: Policy, own: Policy) -> Policy:
         if merged:
             content[table] = merged
     for key in ("facts", "marginal"):  # names in a policy are from its own folder
-        if key in base.adversary and key not in own.adversary:
+        if base.file_of(key) is not None and key not in own.adversary:
             content["adversary"][key] = os.path.relpath(str(base.file_of(key)), own.folder or ".")
     return Policy(content, (*base.files, *own.files), base.left_out, own.folder)
 
@@ -325,7 +325,7 @@ _ADVERSARY: Mapping[str, Any] = {
     "confidence": ("a probability above 0 and below 1", lambda v: isinstance(v, float) and 0 < v < 1),
     "noise": _one_of(get_args(Noise)),
     "facts": ("the name of a file", is_text),
-    "marginal": ("the name of a file", is_text),
+    "marginal": ("the name of a file, or false", lambda v: v is False or is_text(v)),
     "background": ("a number of members of at least 0", lambda v: is_whole(v) and 0 <= v < 2**31),
     "proof": _one_of((*level_names(), "auto")),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,9 @@ class ProvedBounds(Shown, Proof):
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
         row["unread"] = unread_entries(self.program)
-        return judge_rows(limits_of(limits), [row])
+        row["no_marginal"] = True  # proofs are of what is stated, and no estimate
+        [judged] = judge_rows(limits_of(limits), [row]).releases
+        return Verdict(limits_of(limits), (replace(judged, no_marginal=False),))
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.judging import judge_informed
 from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import MEASURES, audited
@@ -57,7 +57,8 @@ class Comparison(Shown):
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
     while releases and tables were read. ``mended`` has for each row a search for what would pass limits, and ``again``
-    makes its estimate once more, which is not kept.
+    makes its estimate once more, which is not kept. ``informed`` makes, for verdicts, the numbers of a row that are
+    others for who knows the base rate; None where they are the same.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -67,6 +68,7 @@ class Comparison(Shown):
     noticed: Noticed = NOTHING
     mended: tuple[Callable[[Limits], Mend] | None, ...] = ()
     again: tuple[Callable[[], Estimate], ...] = ()
+    informed: tuple[Callable[[], Mapping[str, Any]] | None, ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -82,7 +84,7 @@ class Comparison(Shown):
 
     def judged(self, limits: Limits, of: int | None = None) -> Verdict:
         """The same; ``of`` is how many releases there were to be, if some were not reached."""
-        found = judge_rows(limits, self.rows, of)
+        found = judge_informed(limits, self.rows, self.informed or [None] * len(self.rows), of)
         return found.mended(self.mended) if self.mended else found
 
     def to_dict(self) -> dict[str, Any]:

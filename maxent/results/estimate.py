@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +13,19 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.judging import judge_informed
 from maxent.disclosure.limits import Verdict, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown
-from maxent.results.solved import Solved, described, estimate_numbers, sensitive_rows, target_rows, unread_of
+from maxent.results.solved import (
+    Solved,
+    described,
+    estimate_numbers,
+    informed_numbers,
+    sensitive_rows,
+    target_rows,
+    unread_of,
+)
 from maxent.text.estimate import estimate_display
 
 if TYPE_CHECKING:
@@ -97,7 +105,7 @@ class Estimate(Shown, Solved):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):
             if self.certificate != "global" and self.program.likelihood is None:
-                summary["entropy_upper_bound"] = outcome.entropy_upper_bound
+                summary["entropy_upper_bound"] = self.most_entropy
             if self.certificate == "gap":
                 summary["gap"] = outcome.duality_gap
         if self.program.likelihood is not None:
@@ -122,14 +130,26 @@ class Estimate(Shown, Solved):
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
         """The numbers by the keys of `maxent.disclosure.registry`, with what attacks find, as in a comparison."""
-        attacks = {} if self.attacks is None else self.attacks()
+        attacks = self._attacks
         found = audited(attacks) | target_rows(self, attacks) | sensitive_rows(self, attacks)
         named = {"release": "release", "defense": described(self.program.release)}
         return {**named, **estimate_numbers(self), **found}
 
+    @cached_property
+    def _attacks(self) -> Mapping[str, Any]:
+        return {} if self.attacks is None else self.attacks()
+
+    @property
+    def more_numbers(self) -> Callable[[], Mapping[str, Any]] | None:
+        """Makes those of `numbers` that are others for who knows the base rate; None where they are the same."""
+        informed = self.informed
+        return None if informed is None else lambda: informed_numbers(informed, self._attacks)
+
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, by the estimate and the attacks on the same release.
 
+        It is about an adversary who knows the base rate, too: where the truth says it, and the release does not, by a
+        second estimate, which nothing else shows.
         Where a limit is not kept, ``releases[0].mend`` is what would pass, or why no change is offered.
 
         Parameters
@@ -143,7 +163,7 @@ class Estimate(Shown, Solved):
         InvalidInput
             For a limit that there is not, or that is out of its range.
         """
-        return judge_rows(limits_of(limits), [self.numbers]).mended([self.mended])
+        return judge_informed(limits_of(limits), [self.numbers], [self.more_numbers]).mended([self.mended])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +44,9 @@ class Solved(Inference):
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
     release, where that was asked for. ``worst`` is the worst case of what is not read, where there is such. ``attacks``
-    makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits.
+    makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits. ``informed``
+    makes the estimate of somebody who also knows the base rate, for verdicts; None where it would be the same. With
+    ``no_marginal`` verdicts are about who does not know it.
     """
 
     outcome: Outcome
@@ -64,6 +67,8 @@ class Solved(Inference):
     worst: WorstCase | None = None
     attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
+    informed: Callable[[], Solved] | None = field(default=None, repr=False)
+    no_marginal: bool = False
 
     @property
     def reliable(self) -> bool:
@@ -81,6 +86,11 @@ class Solved(Inference):
         if self.outcome.duality_gap <= PROVED:
             return "global"
         return "gap" if np.isfinite(self.outcome.duality_gap) else "local"
+
+    @property
+    def most_entropy(self) -> float:
+        """The most that H(X|Q) can be, nats, by the bound of the solution: never more than that of uniform classes."""
+        return min(self.outcome.entropy_upper_bound, log(self.program.n_classes))
 
     @property
     def unique(self) -> bool:
@@ -156,12 +166,33 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         "base_rate": None,
         **result.disclosure.measures,
         **unread_numbers(result),
+        **({"no_marginal": True} if result.no_marginal else {}),
+        **({} if result.baseline is None or result.baseline.most is None else {"base_most": result.baseline.most}),
         **proved,
         **({"certain_at_most": proof.certain_at_most} if proof is not None and proved else {}),
         **({} if result.control is None else {"control": result.control.as_dict()}),
         **({} if result.wp216 is None else {"wp216": result.wp216.as_dict()}),
         **({} if result.leakage is None else {"leakage": result.leakage.as_dict()}),
     }
+
+
+class Once:
+    """What a function makes, made once and only when it is asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make, self.made = make, list[Any]()
+
+    def __call__(self) -> Any:
+        """What it makes."""
+        if not self.made:
+            self.made.append(self.make())
+        return self.made[0]
+
+
+def informed_numbers(informed: Callable[[], Solved], attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an estimate that differ in a row for who also knows the base rate."""
+    found = informed()
+    return {**estimate_numbers(found), **target_rows(found, attacks), **sensitive_rows(found, attacks)}
 
 
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:

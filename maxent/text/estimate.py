@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
+from maxent.evidence.truth import HOW_GUESSED
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table
@@ -176,7 +177,7 @@ def _truth_lines(estimate: Solved) -> list[str]:
     if held is None:
         return []
     people = estimate.program.table.individuals
-    share, how = held.right.sum() / people, "as the release predicts" if held.predicted else "by the estimate"
+    share, how = held.right.sum() / people, HOW_GUESSED[held.way]
     pure = int(estimate.program.table.counts[held.pure].sum())
     above = f"{100 * (share - 1 / estimate.program.n_classes):+.1f} from a uniform guess"
     if before is not None and before.base_rate is not None:
@@ -285,7 +286,7 @@ def worth(estimate: Solved) -> str:
         return f"entropy and likelihood together at most {gap:.1e} nats per person below the largest"
     if estimate.certificate == "gap":
         optimum = "the optimum but for rounding" if estimate.outcome.convex else "a local optimum"
-        return f"{optimum}, whose entropy can be at most {estimate.outcome.entropy_upper_bound:.4f} nats"
+        return f"{optimum}, whose entropy can be at most {estimate.most_entropy:.4f} nats"
     if estimate.certificate == "local":
         return "a local optimum"
     status = {
@@ -302,6 +303,6 @@ def _far(estimate: Solved) -> str:
     outcome = estimate.outcome
     if outcome.status not in ("time_limit", "interrupted"):
         return ""
-    most = outcome.entropy_upper_bound
-    known = f"; the optimum has at most {most:.4f} nats" if isfinite(most) else ""
+    finite = isfinite(outcome.entropy_upper_bound)
+    known = f"; the optimum has at most {estimate.most_entropy:.4f} nats" if finite else ""
     return f"; {counted(outcome.iterations, 'step')}{known}"

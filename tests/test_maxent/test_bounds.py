@@ -131,7 +131,7 @@ def test_a_limit_on_certain_people_judges_the_proved_number_and_shows_both(capsy
 
 def test_limits_are_judged_by_what_is_proved():
     limits = Limits(max_certain=0)
-    known = {"release": "r", "status": "optimal", "max_posterior": 0.9999, "certain": 7, "exposed": 0}
+    known = {"release": "r", "status": "optimal", "max_posterior": 0.9999, "certain": 7, "exposed": 0, "base_rate": 0.5}
     row = {**known, "certain_proved": 0, "certain_at_most": 0}
     assert judge_rows(limits, [known]).status == "fail"
     verdict = judge_rows(limits, [row])

@@ -19,7 +19,8 @@ D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 def judged(limits, *, reliable=True, max_posterior=0.9, certain=3, exposed=0, k=5, surest=None, **possible):
     surest = max_posterior if surest is None else surest  # counts prove it
     found = {"max_posterior": max_posterior, "certain": certain, "exposed": exposed, "k": k, "surest": surest}
-    return judge(limits, "r", reliable=reliable, **found, **possible)
+    known = {"base_rate": 0.5, "base_posterior": 0.5}
+    return judge(limits, "r", reliable=reliable, **known, **found, **possible)
 
 
 def status(limits, **found):
@@ -102,7 +103,7 @@ def test_nothing_is_said_without_limits():
 
 
 def row(name="r", **found):
-    estimated = {"status": "optimal", "max_posterior": 0.9, "surest": 0.9, "certain": 3}
+    estimated = {"status": "optimal", "max_posterior": 0.9, "surest": 0.9, "certain": 3, "base_rate": 0.5}
     return {"release": name, **estimated, "exposed": 0, "min_population": 5, **found}
 
 

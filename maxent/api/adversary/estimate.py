@@ -32,6 +32,7 @@ from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.trees.printed_rates import Rounding
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
+from maxent.results.solved import Once
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import Clock, OutOfTime, in_time
 from maxent.solvers.registry import load_backend
@@ -145,6 +146,7 @@ def estimate(
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
     who: str | None = None,
+    no_marginal: bool = False,
 ) -> Estimate:
     """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
 
@@ -228,6 +230,9 @@ def estimate(
     who : str, optional
         With a table for each of several releases: the column that names each person. Without it each table has to be
         within the next larger one.
+    no_marginal : bool
+        Whether verdicts are about an adversary who does not know the base rate. By default they know how many people
+        have each class where ``truth``, ``marginal`` or counts give it, which changes nothing but verdicts.
 
     Returns
     -------
@@ -245,14 +250,14 @@ def estimate(
         For anything wrong with the inputs, naming every problem and its place.
     """
     check_functions(progress=progress)
-    check_flags(interruptible=interruptible)
+    check_flags(interruptible=interruptible, no_marginal=no_marginal)
     solving = Solving(
         backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top, single_optimum, bounds
     )
     tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain, who=who)
     of_trees = {"knowledge": knowledge, "impurity": impurity, "marginal": marginal, "control": control}
     case = read_case(release, tables, target, **of_trees)
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise, no_marginal)
     return estimate_case(case, known, solving, interruptible=interruptible, progress=progress)
 
 
@@ -301,7 +306,16 @@ def estimate_case(
             masses = outcome.masses if mean is None else mean.masses
             posterior = program.posterior(masses)
             error = max(how.tolerance, TOLERANCE)
-            found = measured(case, program, masses, posterior, known.confidence, top=how.top, error=error)
+            found = measured(
+                case,
+                program,
+                masses,
+                posterior,
+                known.confidence,
+                top=how.top,
+                error=error,
+                no_marginal=known.no_marginal,
+            )
             disclosure = found.pop("disclosure")
             if mean is not None:
                 disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
@@ -320,7 +334,9 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
-                mended=mending(case, known, how, found["baseline"].base_rate),
+                mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
+                no_marginal=known.no_marginal,
+                informed=_informed(case, known, how),
                 **found,
             )
     if not result.reliable:
@@ -343,6 +359,20 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
     return worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
 
 
+def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
+    """Makes the estimate that a verdict needs beside, where there is another one: of who knows the base rate."""
+    more = known.of_verdict(case)
+    if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
+        return None
+    return Once(partial(_unwarned, more, known, how))
+
+
+def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
+    """An estimate that a status tells the worth of."""
+    with unwarned():
+        return estimate_case(case, known, how)
+
+
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
     """The search for what of a case would pass limits; everything that the release then states is known."""
     again = partial(_numbers, replace(case), replace(known, knowledge=None), how)
@@ -351,8 +381,7 @@ def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None)
 
 def _numbers(case: Case, known: Knowledge, how: Solving, release: Release) -> Mapping[str, Any]:
     """The numbers of another release about the same people."""
-    with unwarned():
-        return estimate_case(replace(case, release=release), known, how).numbers
+    return _unwarned(replace(case, release=release), known, how).numbers
 
 
 def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:

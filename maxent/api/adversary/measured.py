@@ -22,6 +22,7 @@ def measured(
     *,
     top: int,
     error: float,
+    no_marginal: bool = False,
 ) -> dict[str, Any]:
     """The disclosure and the evidence of an answer, by their names in `maxent.results.solved.Solved`.
 
@@ -37,14 +38,11 @@ def measured(
         How many of the largest divergences are named.
     error : float
         By how much probabilities may be off.
+    no_marginal : bool
+        Whether the adversary does not know the base rate.
     """
     counts, truth = program.table.counts, case.truth
     shared = shares(program, masses, posterior, error)
-    held = None
-    if truth is not None:
-        from maxent.evidence.truth import in_truth
-
-        held = in_truth(program, masses, posterior, truth)
     baseline = baseline_of(
         program.n_classes,
         program.table.individuals,
@@ -53,11 +51,15 @@ def measured(
         high=shared.class_high,
         truth=truth,
     )
-    control = None
-    if truth is not None and case.controls is not None:
-        from maxent.evidence.control import compared
+    held, control, frequent = None, None, None if no_marginal else baseline.code
+    if truth is not None:
+        from maxent.evidence.truth import in_truth
 
-        control = compared(program, masses, posterior, truth, case.controls, confidence)
+        held = in_truth(program, masses, posterior, truth, frequent)
+        if case.controls is not None:
+            from maxent.evidence.control import compared
+
+            control = compared(program, masses, posterior, truth, case.controls, confidence, held, frequent)
     disclosure = measure(
         posterior,
         counts,
@@ -72,20 +74,18 @@ def measured(
         control=control,
     )
     found: dict[str, Any] = {"disclosure": disclosure, "baseline": baseline, "held": held, "control": control}
-    if truth is not None:
-        from maxent.evidence.control import hits
-        from maxent.evidence.truth import predicted_classes
+    if truth is not None and held is not None:
         from maxent.evidence.wp216 import risks
 
-        right = hits(posterior, predicted_classes(program, masses), truth).sum() / truth.sum()
-        found["wp216"] = risks(program, float(right), case.controls, control, confidence)
+        right = float(held.right.sum() / truth.sum())
+        found["wp216"] = risks(program, right, case.controls, control, confidence)
     found["min_capacity"] = min_capacity(channel_of(posterior, counts)[1])
     if case.gain is not None:
         found["leakage"] = leakage(case.gain, posterior, counts, truth)
     if case.sensitive:
         from maxent.evidence.sensitive import sensitive_of
 
-        compare_with = (case.controls, confidence)
+        compare_with = (case.controls, confidence, baseline.shares)
         alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
         found["sensitive"] = alone
     return found

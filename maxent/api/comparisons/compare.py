@@ -36,7 +36,7 @@ from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
-from maxent.results.solved import described
+from maxent.results.solved import described, informed_numbers
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def compare(
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
     memory: int | str | None = None,
+    no_marginal: bool = False,
 ) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
 
@@ -116,7 +117,7 @@ def compare(
         Of generalised records, the column of the class; by default that of the first tree, if there is one.
     reading : Reading, optional
         How all releases and tables are read, see `maxent.models.reading.Reading`.
-    knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control, sensitive, gain
+    knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control, sensitive, gain, no_marginal
         As for `maxent.estimate`; the first three and ``control`` are used for trees only.
     backend, tolerance, presolve, starts, seed, jobs, dask, floor
         As for `maxent.estimate`.
@@ -136,10 +137,10 @@ def compare(
         the same target and classes.
     """
     check_functions(progress=progress, each=each)
-    check_flags(interruptible=interruptible)
+    check_flags(interruptible=interruptible, no_marginal=no_marginal)
     told = progress or (lambda text, done, total: None)
     how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top)
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise, no_marginal)
     reader = reader_of(reading)
     tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
     where = None if memory is None else InParts.of(None, memory)
@@ -172,6 +173,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
+    informed: list[Callable[[], Mapping[str, Any]] | None] = []
     interrupted = False
     with running(None if where is None else dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
@@ -197,13 +199,16 @@ def compare(
                 each(result, rows[-1])
             people.append(Individuals.of(result))
             mended.append(result.mended)
+            informed.append(None if result.informed is None else partial(informed_numbers, result.informed, attacks))
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
-    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again)
+    return Comparison(
+        tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(informed)
+    )
 
 
 def _in_parts(

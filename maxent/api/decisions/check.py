@@ -23,7 +23,7 @@ from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_functions
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
@@ -62,6 +62,7 @@ def check(
     title: str = "",
     purpose: str = "",
     progress: Progress | None = None,
+    no_marginal: bool = False,
     **limits: Any,
 ) -> Checked:
     """Check a release against a written policy.
@@ -87,6 +88,8 @@ def check(
         As for `maxent.estimate`.
     time_limit : float, optional
         As for `maxent.review`.
+    no_marginal : bool
+        As for `maxent.review`.
     title, purpose : str
         Of the record: a title, and what the release is for.
     **limits
@@ -108,6 +111,7 @@ def check(
         For anything wrong with the policy, the release or a table, naming the file and the place.
     """
     check_functions(progress=progress)
+    check_flags(no_marginal=no_marginal)
     _check_texts(
         {"classes": classes, "features": features, "private": private, "sensitive": sensitive},
         {"title": title, "purpose": purpose},
@@ -115,7 +119,7 @@ def check(
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask)
     wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
     tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
-    said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose}
+    said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose, "no_marginal": no_marginal}
     chosen = read_policy(policy).with_limits(checked_limits(limits))
     words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
     return check_release(release, chosen, said, solving, reading, words, progress=progress)
@@ -187,8 +191,9 @@ def check_release(
         said["sensitive"] or policy.sensitive,
     )
     adversary = policy.adversary
-    known = taken(Knowledge, adversary)
-    known = replace(known, noise=adversary.get("noise") or noise_of(found.release))
+    left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
+    noise = adversary.get("noise") or noise_of(found.release)
+    known = replace(taken(Knowledge, adversary), noise=noise, no_marginal=left_out)
     name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
     active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
@@ -211,6 +216,7 @@ def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None)
     options = {
         **{name: said[name] for name in ("target", "count")},
         **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
+        "no_marginal": said.get("no_marginal") or None,
         "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},

@@ -58,6 +58,7 @@ def review(
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
     sample_weight: Any = None,
+    no_marginal: bool = False,
     **limits: Any,
 ) -> Review: ...
 
@@ -100,6 +101,7 @@ def review(
     sensitive: str | Iterable[str] | None = None,
     gain: Source | None = None,
     sample_weight: Any = None,
+    no_marginal: bool = False,
     **limits: Any,
 ) -> Review | SeveralReviews:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
@@ -141,6 +143,9 @@ def review(
     sample_weight : array-like, shape (n_rows,), or str; optional
         The weights that ``fit`` was given, or the column of ``X`` that has them: people whom the worst case of what is
         not read tells apart by them.
+    no_marginal : bool
+        Whether the adversary is taken not to know the base rate. By default they know how many people have each class,
+        unless ``knowledge`` says what they know.
     **limits
         Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
         ``max_lift``.
@@ -165,7 +170,7 @@ def review(
         For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
     """
     check_functions(progress=progress)
-    check_flags(interruptible=interruptible)
+    check_flags(interruptible=interruptible, no_marginal=no_marginal)
     solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask, top=top)
     wanted = {"target": target, "classes": classes, "features": features, "qi": qi, "parameters": parameters}
     if progress is not None:
@@ -179,8 +184,10 @@ def review(
     subjects = tuple(subject.beside(control=control, sensitive=sensitive, gain=gain) for subject in subjects)
     subjects = tuple(subject.weighed(sample_weight, X, reading) for subject in subjects)
     subject = subjects[0]
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise or noise_of(subject.converted.release))
+    noise = noise or noise_of(subject.converted.release)
+    known = Knowledge(knowledge, impurity, rounding, confidence, noise, no_marginal)
     told = {"knowledge": knowledge, "impurity": impurity, "noise": noise, "time_limit": time_limit, "top": top}
+    told |= {"no_marginal": True} if no_marginal else {}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     how = (known, solving, limits_of(limits), Asked(words, told), interruptible, progress)

@@ -38,7 +38,7 @@ def review_subject(
     progress: Progress | None = None,
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `maxent.review`."""
-    case = _case_of(subject)
+    case = known.of_verdict(_case_of(subject))
     begin, limit = time.monotonic(), solving.time_limit
     placing = limit is not None and bool(case.release.private)
     if placing and progress is not None:

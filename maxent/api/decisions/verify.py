@@ -166,7 +166,7 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, progress: Progr
     """The check of a record, computed again."""
     paths = {role: os.path.join(base, path) for role, path in record["call"]["paths"].items()}
     options = record["call"]["options"]
-    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive")
+    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal")
     said = {
         **{name: options.get(name) for name in names},
         **{name: paths.get(name) for name in ("truth", "control")},

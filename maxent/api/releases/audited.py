@@ -81,7 +81,7 @@ def audit_of(training: Training, limits: optimal.Limits, clock: Clock | None = N
     stated = Limits(limits.max_posterior, limits.k, limits.max_certain, limits.max_right_guesses, limits.max_lift)
 
     def audit(release: Release) -> Broken | None:
-        case = Case(release, table, truth=truth, sensitive=sensitive)
+        case = Case(release, table, truth=truth, sensitive=sensitive, informed=True)
         left = None if clock is None else clock.left()
         try:
             with unwarned():

@@ -77,6 +77,7 @@ def command(
         "top": top,
         "single_optimum": single_optimum,
         "bounds": _level(bounds, level),
+        "no_marginal": asked.no_marginal,
         "reading": reading,
         "who": who,
     }
@@ -105,7 +106,7 @@ def _run(
     check_outputs(outputs, [*files, *opt.inputs(options)])
     limits = asked.limits()
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
-    from maxent.disclosure.judging import judge_rows
+    from maxent.disclosure.judging import judge_informed
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
 
@@ -115,7 +116,9 @@ def _run(
     result, row = _estimated(trees, tables, options, attacked=limits.stated or asked.report is not None)
     with finishing(result.outcome.status) as clock:
         tell_noticed(result.noticed)
-        verdict = judge_rows(limits, [row]).mended([_unless_interrupted(result.mended, clock)])
+        verdict = judge_informed(limits, [row], [result.more_numbers]).mended(
+            [_unless_interrupted(result.mended, clock)]
+        )
         if report.each is not None:
             report.each(result, row)
         if kind is not None and output is not None:

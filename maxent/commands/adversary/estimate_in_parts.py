@@ -63,7 +63,7 @@ def _settings(options: dict[str, Any]) -> tuple[Knowledge, Solving]:
 def _told(result: Estimate, trees: Any, as_json: bool, limits: Limits, asked: Asked) -> int:
     """Print an estimate and its verdict; the exit status."""
     from maxent.api.parts.result import EstimateInParts
-    from maxent.disclosure.judging import judge_rows
+    from maxent.disclosure.judging import judge_informed
     from maxent.results.solved import described, estimate_numbers
     from maxent.text.estimate import print_estimate
     from maxent.text.terminal import print_json, print_lines
@@ -71,7 +71,7 @@ def _told(result: Estimate, trees: Any, as_json: bool, limits: Limits, asked: As
     tell_noticed(result.noticed)
     release = result.program.release
     row = result.numbers if limits.stated else {"defense": described(release), **estimate_numbers(result)}
-    verdict = judge_rows(limits, [{**row, "release": named(trees)}]).mended([result.mended])
+    verdict = judge_informed(limits, [{**row, "release": named(trees)}], [result.more_numbers]).mended([result.mended])
     if as_json:
         print_json({**result.summary, **verdict.summary})
     else:

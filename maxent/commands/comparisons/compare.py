@@ -99,6 +99,7 @@ def command(
         "top": top,
         "reading": reading,
         "memory": memory,
+        "no_marginal": asked.no_marginal,
     }
     check = {"who": who, "level": level}
     return partial(_run, files, table or [], check, options, as_json, output, plot and plot.value, asked, csv_literal)

@@ -120,6 +120,7 @@ def command(
         "count": count,
         "title": asked.title or "",
         "purpose": asked.purpose or "",
+        "no_marginal": asked.no_marginal,
     }
     written = {"record": record, "output": output, "csv_literal": csv_literal}
     return partial(_run, release, qi, policy, said, {**solving, "backend": backend}, reading, as_json, written, asked)

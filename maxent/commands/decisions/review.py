@@ -92,6 +92,7 @@ def command(
     }
     evidence = {"control": control, "sensitive": sensitive, "gain": gain}
     options = {**problem, **evidence, "backend": backend, **solving, "top": top, "reading": reading}
+    options["no_marginal"] = asked.no_marginal
     return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
 
 
