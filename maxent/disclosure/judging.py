@@ -114,7 +114,7 @@ def judge(
         checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
-        checks = [_without_estimate(c, exposed or 0, pure or 0) for c in checks]
+        checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
     if not no_marginal:
         known = _by_frequency(base_posterior, base_rate, individuals or 1, proved=certain_proved is not None)
         most = _by_frequency(*[1.0 if base_most is None else base_most] * 2, individuals or inf, proved=False)
@@ -153,14 +153,15 @@ def _informed(check: Check, base: float | None, most: float | None) -> Check:
     return alone if more and check.found is not None else check
 
 
-def _without_estimate(check: Check, exposed: int, pure: int) -> Check:
-    """A limit that an estimate exceeds, by what groups or the truth show instead."""
-    if check.status != "fail" or check.origin != "estimate":
+def _without_estimate(check: Check, exposed: int, pure: int, proved: int) -> Check:
+    """A limit that an estimate may exceed, by what groups, the truth or proofs show instead."""
+    if check.status == "pass" or check.origin != "estimate":
         return check
-    many = max(exposed, pure)
+    many = max(exposed, pure, proved)
     shown = float(many > 0) if check.limit == "max_posterior" else many if check.limit == "max_certain" else 0
     if shown > check.stated:
-        return replace(check, found=shown, origin=_GROUPS if exposed >= pure else _TRUTH)
+        origin: Origin = _GROUPS if exposed == many else _TRUTH if pure == many else "proof"
+        return replace(check, found=shown, status="fail", origin=origin)
     return replace(check, status="cannot_tell")
 
 

@@ -32,6 +32,13 @@ WITHOUT_PRIVATE = (
 )
 """What is said of a review whose estimate knows less than the release."""
 
+NOT_ENDED = "the estimate has not ended yet"
+INTERRUPTED = "interrupted before there was any estimate"
+"""Why there is no estimate."""
+
+LATE = ("time_limit", "interrupted")
+"""Statuses of an estimate that did not end in its time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -67,6 +74,9 @@ class Review(Shown):
         Whether the estimate leaves out what private splits tell, as there was no time for it.
     beside : str
         What is inferred of this and other sensitive columns together, in words; empty where there are no others.
+    early : mapping
+        What was proved and found in truth before the estimate, as keys of ``row``: what limits are judged by where the
+        estimate did not end.
     """
 
     converted: Converted
@@ -80,6 +90,7 @@ class Review(Shown):
     noticed: Noticed
     weaker: bool = False
     beside: str = ""
+    early: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def release(self) -> Release:
@@ -103,6 +114,18 @@ class Review(Shown):
         return "" if self.audit.reliable else NOT_ABOUT_THEM
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the estimate."""
+        return self.unsolved == INTERRUPTED if self.estimate is None else self.estimate.outcome.status == "interrupted"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether nothing but a want of time makes it not to be relied on: what it proves without an estimate holds."""
+        if self.reliable or not self.audit.reliable:
+            return False
+        return self.estimate is None or self.estimate.outcome.status in ("optimal", *LATE)
+
+    @property
     def solved(self) -> bool:
         """Whether there is an estimate."""
         return self.estimate is not None
@@ -122,13 +145,19 @@ class Review(Shown):
             For a limit that there is not, or that is out of its range.
         """
         stated = limits_of(limits) if limits else self.limits
-        mended = None if self.weaker or self.estimate is None else self.estimate.mended
+        searched = self.estimate is not None and not self.unfinished  # it would take as long again
+        mended = self.estimate.mended if searched and self.estimate is not None else None
         return judge_rows(stated, [self.row]).mended([mended])
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
         """The numbers of the review, by the keys of `maxent.disclosure.registry`, as a row of a comparison has them."""
         found = {} if self.estimate is None else estimate_numbers(self.estimate)
+        alone = {} if self.estimate is None else sensitive_rows(self.estimate, self.audit.summary)
+        if self.unfinished:
+            found = {**self.early, **found}
+            if "sensitive" in self.early:
+                alone = {"sensitive": {**self.early["sensitive"], **alone.get("sensitive", {})}}
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
         return {
@@ -137,7 +166,7 @@ class Review(Shown):
             **found,
             **audited(self.audit.summary),
             **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
-            **({} if self.estimate is None else sensitive_rows(self.estimate, self.audit.summary)),
+            **alone,
         }
 
     @property

@@ -262,9 +262,18 @@ def estimate(
 
 
 def estimate_case(
-    case: Case, known: Knowledge, how: Solving, *, interruptible: bool = False, progress: Progress | None = None
+    case: Case,
+    known: Knowledge,
+    how: Solving,
+    *,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    before: Callable[[Program, Clock], object] = lambda program, clock: None,
 ) -> Estimate:
     """The estimate of a case; the parameters, the result and a warning are those of `estimate`.
+
+    What is done ``before`` it is solved with its program, and the clock that it is solved by, is done when Ctrl-C is
+    heard.
 
     Raises
     ------
@@ -275,6 +284,7 @@ def estimate_case(
     listening = clock.listening if interruptible else nullcontext
     with listening():
         program = compile_in_time(case, known, clock)
+        before(program, clock)
     compiled = time.perf_counter()
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected

@@ -8,7 +8,7 @@ which leaves people are: where private attributes do, whoever is in a leaf has c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from os import PathLike
@@ -22,7 +22,7 @@ from maxent.api.decisions.frames import with_column
 from maxent.api.decisions.reviewing import review_subject
 from maxent.api.decisions.subjects import Subject
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import Limits, Verdict
 from maxent.disclosure.summary import measure
 from maxent.evidence.baseline import baseline_of
 from maxent.evidence.truth import right_by
@@ -46,13 +46,14 @@ def review_several(
     asked: Asked,
     interruptible: bool = False,
     progress: Progress | None = None,
+    ahead: Callable[[Verdict], object] = lambda verdict: None,
 ) -> SeveralReviews:
     """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
     each = solving
     if solving.time_limit is not None:
         each = replace(solving, time_limit=solving.time_limit / len(subjects))
     found = {
-        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress)
+        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead)
         for subject in subjects
     }
     estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
+
+if TYPE_CHECKING:
+    from maxent.disclosure.limits import Verdict
 
 EXAMPLES = (
     "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
@@ -147,11 +150,10 @@ def _run(
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
     call = results.Asked(["review", model, data], shown | as_options(options["reading"]), inputs)
     with progress() as told, hearing(_tell_ahead):
-        how = (known, solving, limits, call, True, told)
+        how = (known, solving, limits, call, True, told, _tell_early)
         found = review_subject(subjects[0], *how) if len(subjects) == 1 else review_several(subjects, *how)
     reviews = found.reviews.values() if isinstance(found, SeveralReviews) else [found]
-    statuses = {review.estimate.outcome.status for review in reviews if review.estimate is not None}
-    with finishing("interrupted" if "interrupted" in statuses else ""):
+    with finishing("interrupted" if any(review.interrupted for review in reviews) else ""):
         tell_noticed(found.noticed)
         verdict = found.verdict()
         if asked.report is not None and found.solved:
@@ -170,7 +172,18 @@ def _run(
     if found.reliable:
         return status
     tell(found.trouble)
-    return UNRELIABLE
+    unfinished = all(review.reliable or review.unfinished for review in reviews)
+    if unfinished and verdict.status == "fail":
+        tell("the verdict stands without the estimate")
+    return status if asked.enforce and unfinished else UNRELIABLE
+
+
+def _tell_early(verdict: Verdict) -> None:
+    """Say a verdict that no estimate changes, before there is one."""
+    from maxent.disclosure.limits import STATUS_WORDS, in_words
+
+    broken = [check for judged in verdict.releases for check in judged.checks if check.status == "fail"]
+    tell(f"verdict: {STATUS_WORDS['fail']}, whatever the estimate adds: {'; '.join(map(in_words, broken))}")
 
 
 def _tell_ahead(text: str) -> None:
