@@ -51,17 +51,17 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
 
 @pytest.mark.parametrize("name", NOT_READ)
 def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) -> None:
-    found = reviewed(*NOT_READ[name], max_posterior=0.6)
+    found = reviewed(*NOT_READ[name], max_posterior=0.65)
     [unread] = found.summary["unread"]
     if NOT_READ[name][1] is not None:  # weights that are not given
         assert unread["judged"] == "not"
         assert found.summary["worst_case"] == {"why": "people had weights in training, which are not given"}
         assert found.summary["worst_case"]["why"] in "\n".join(found.verdict().lines())
-        found = reviewed(*NOT_READ[name], sample_weight=NOT_READ[name][1], max_posterior=0.6)
+        found = reviewed(*NOT_READ[name], sample_weight=NOT_READ[name][1], max_posterior=0.65)
         [unread] = found.summary["unread"]
     assert unread["judged"] == "worst_case"
     assert found.verdict().status == "cannot_tell"  # the worst case alone fails nothing
-    assert found.estimate.disclosure.max_posterior <= 0.6 < found.summary["worst_case"]["max_posterior"]
+    assert found.estimate.disclosure.max_posterior <= 0.65 < found.summary["worst_case"]["max_posterior"]
     assert "if the scores gave all counts away: largest posterior" in "\n".join(found.verdict().lines())
 
 
