@@ -32,13 +32,18 @@ def best_of(standings: Sequence[Standing]) -> Standing | None:
     return min(passed, key=_promise, default=None) if found is None else standings[found]
 
 
+def now() -> float:
+    """The time that a search begins at, and is measured by, in seconds."""
+    return time.monotonic()
+
+
 def silent(text: str, done: int, total: int) -> None:
     """Progress that nobody is told of."""
 
 
 @dataclass(slots=True)
 class Search:
-    """Trials of candidates, in their order, within the time that there is."""
+    """Trials of candidates, in their order, within the time that there is since ``begin``."""
 
     people: People
     limits: Limits
@@ -49,11 +54,11 @@ class Search:
     dask: str | None
     time_limit: float | None
     told: Progress
-    begin: float = 0.0
+    begin: float
     packed: bytes = b""
 
     def __post_init__(self) -> None:
-        self.begin, self.packed = time.monotonic(), pickle.dumps(self.people)
+        self.packed = pickle.dumps(self.people)
 
     def audit(self, standings: Sequence[Standing]) -> str:
         """Audit every candidate; returns why it ended early, nothing where it did not."""
@@ -140,7 +145,7 @@ class Search:
 
     def _left(self, share: float) -> float | None:
         """Seconds until a share of the time is over; None without a limit."""
-        return None if self.time_limit is None else share * self.time_limit - (time.monotonic() - self.begin)
+        return None if self.time_limit is None else share * self.time_limit - (now() - self.begin)
 
     def _out(self, share: float) -> bool:
         """Whether a share of the time is over."""

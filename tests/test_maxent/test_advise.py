@@ -234,6 +234,31 @@ def test_time_that_ends_between_audits_leaves_the_best_so_far(patients, monkeypa
     assert found.cut == "5 seconds were over"
 
 
+def test_a_trial_that_does_not_end_is_ended_with_the_time(patients, monkeypatch):
+    """Time is over when the first trial is done, while the second one goes on for ever."""
+    from maxent.advice import search
+
+    clock, seen = Clock(1e6), []
+
+    def rows(trials, pickled, work, failed, jobs, dask, given):
+        assert given is clock
+        for trial in trials:
+            if seen and given.stop() is not None:
+                return  # as what runs points does
+            seen.append(trial.candidate.name)
+            yield work(trial, pickled[trial.data])
+            given.interrupt()
+
+    monkeypatch.setattr(search, "Clock", lambda left: clock)
+    monkeypatch.setattr(search, "run_all", rows)
+    with pytest.warns(UnreliableResult, match="300 seconds were over"):
+        found = maxent.advise(patients, **{**HOW, "min_k": 1, "max_certain": None}, methods=["none"])
+    assert len(seen) == 1
+    assert found.winner["candidate"] == seen[0]
+    assert "on no fold yet: 300 seconds were over" in found.winner["why"]
+    assert {row["outcome"] for row in found.rows[1:]} == {"not reached"}
+
+
 def test_progress_off_a_terminal_is_a_line_now_and_then(capsys):
     """By a clock of the test."""
     from maxent.command_line.progress import seldom
