@@ -15,6 +15,7 @@ from maxent.advice.race import behind, leader_of
 from maxent.advice.standing import Standing, judged
 from maxent.advice.trials import PEOPLE, Trial, costs_of, failed, hits_of, run_trial, trial_of
 from maxent.disclosure.limits import Limits
+from maxent.solvers.clock import Clock
 from maxent.studies.running import run_all
 
 if TYPE_CHECKING:
@@ -31,13 +32,18 @@ def best_of(standings: Sequence[Standing]) -> Standing | None:
     return min(passed, key=_promise, default=None) if found is None else standings[found]
 
 
+def now() -> float:
+    """The time that a search begins at, and is measured by, in seconds."""
+    return time.monotonic()
+
+
 def silent(text: str, done: int, total: int) -> None:
     """Progress that nobody is told of."""
 
 
 @dataclass(slots=True)
 class Search:
-    """Trials of candidates, in their order, within the time that there is."""
+    """Trials of candidates, in their order, within the time that there is since ``begin``."""
 
     people: People
     limits: Limits
@@ -48,11 +54,11 @@ class Search:
     dask: str | None
     time_limit: float | None
     told: Progress
-    begin: float = 0.0
+    begin: float
     packed: bytes = b""
 
     def __post_init__(self) -> None:
-        self.begin, self.packed = time.monotonic(), pickle.dumps(self.people)
+        self.packed = pickle.dumps(self.people)
 
     def audit(self, standings: Sequence[Standing]) -> str:
         """Audit every candidate; returns why it ended early, nothing where it did not."""
@@ -127,18 +133,24 @@ class Search:
         if self._out(share):
             return False
         self.told(f"{what}: {todo[0].candidate.name}", 0, len(todo))
-        with closing(run_all(todo, {PEOPLE: self.packed}, run_trial, failed, self.jobs, self.dask)) as rows:
+        done, clock = 0, Clock(self._left(share))
+        with closing(run_all(todo, {PEOPLE: self.packed}, run_trial, failed, self.jobs, self.dask, clock)) as rows:
             for done, row in enumerate(rows, 1):
                 self.kept.put(row)
                 after = f": {todo[done].candidate.name}" if done < len(todo) else ""
                 self.told(what + after, done, len(todo))
                 if done < len(todo) and self._out(share):
                     return False
-        return True
+        return done == len(todo)
+
+    def _left(self, share: float) -> float | None:
+        """Seconds until a share of the time is over; None without a limit."""
+        return None if self.time_limit is None else share * self.time_limit - (now() - self.begin)
 
     def _out(self, share: float) -> bool:
         """Whether a share of the time is over."""
-        return self.time_limit is not None and time.monotonic() - self.begin > share * self.time_limit
+        left = self._left(share)
+        return left is not None and left < 0
 
     def _late(self) -> str:
         return f"{self.time_limit:g} seconds were over"

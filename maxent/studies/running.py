@@ -6,14 +6,17 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.scratch import scratch
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
-from maxent.solvers.copies import WorkerLost, deaf, kill, serve
+from maxent.solvers.apart import apart
+from maxent.solvers.clock import POLL, Clock, OutOfTime
+from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, received, serve, started
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
 from maxent.solvers.threads import one_thread
 from maxent.studies.data import Packed
@@ -33,6 +36,8 @@ Failed = Callable[[P, MaxentError], Row]
 Rows = Generator[Row, None, None]
 Done = Iterator[tuple[P, Row]]
 
+LOST = "the process that ran it was ended from outside, perhaps for want of memory"
+
 
 def check_jobs(jobs: object) -> None:
     """Refuse what is no number of processes."""
@@ -48,8 +53,9 @@ def run_all(
     failed: Failed[P],
     jobs: int = 1,
     dask: str | None = None,
+    clock: Clock | None = None,
 ) -> Rows:
-    """The rows of points, as they come.
+    """The rows of points, as they come; where there is a ``clock``, those that are done when it says to stop.
 
     Parameters
     ----------
@@ -63,41 +69,90 @@ def run_all(
         Makes the row of a point whose process or workers did not survive it.
     jobs, dask
         As for `maxent.sweep`.
+    clock : Clock, optional
+        What is running when it says to stop is ended: one point after another is then run in a process of its own.
     """
     if not points:
         return
+    clock = clock or Clock()
     if dask is not None:
-        yield from _on_cluster(points, pickled, work, failed, dask)
+        yield from _on_cluster(points, pickled, work, failed, dask, clock)
         return
     from joblib import effective_n_jobs
 
     count = min(effective_n_jobs(jobs), len(points))
-    if count == 1:
+    if count == 1 and not clock.runs:
         with one_thread():
             for point in points:
                 yield work(point, pickled[point.data])
         return
     left = Counter(point.data for point in points)
-    with scratch() as folder:
+    with scratch() as folder, suppress(OutOfTime):
         packed = {name: folder / str(i) for i, name in enumerate(pickled)}
         for name, path in packed.items():
             path.write_bytes(pickled.pop(name))
         files = {name: str(path) for name, path in packed.items()}
-        for point, row in _in_processes(points, files, work, failed, count):
+        rows = _apart(points, files, work, failed, clock) if count == 1 else None
+        for point, row in rows or _in_processes(points, files, work, failed, count, clock):
             left[point.data] -= 1
             if not left[point.data]:  # records are there no longer than they are needed
                 packed[point.data].unlink()
             yield row
 
 
+def _apart(
+    points: Sequence[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], clock: Clock
+) -> Done[P]:
+    """Rows from a process that runs one point after another, and that the clock can end in the middle of one."""
+    if can_fork():  # a copy of this process is there at once
+        yield from _in_copy(points, packed, work, failed, clock)
+        return
+    for point in points:
+        try:
+            row = apart(_in_another, (work, point, packed[point.data]), clock, lambda told: None, keep=True)
+        except WorkerLost as error:
+            row = failed(point, error)
+        if row is None:
+            return
+        yield point, row
+
+
+def _in_copy(
+    points: Sequence[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], clock: Clock
+) -> Done[P]:
+    def rows(pipe: Connection) -> None:
+        for point in points:
+            pipe.send(work(point, packed[point.data]))
+
+    copies = started(1, rows)
+    [pipe] = copies
+    try:
+        for i, point in enumerate(points):
+            while not pipe.poll(POLL):
+                clock.check()
+            try:
+                row = received(pipe)
+            except EOFError:
+                yield point, failed(point, WorkerLost(LOST))
+                yield from _in_copy(points[i + 1 :], packed, work, failed, clock)
+                return
+            yield point, row
+    finally:
+        ended(copies, copies)
+
+
+def _in_another(work: Work[P], point: P, packed: Packed, clock: Clock, tell: Callable[[Any], None]) -> Row:
+    return work(point, packed)
+
+
 def _on_cluster(
-    points: Sequence[P], pickled: Mapping[str, bytes], work: Work[P], failed: Failed[P], address: str
+    points: Sequence[P], pickled: Mapping[str, bytes], work: Work[P], failed: Failed[P], address: str, clock: Clock
 ) -> Rows:
     """Rows from the workers of a Dask cluster; a point that they do not survive has failed."""
     with connected(address) as cluster:
         shared = {name: cluster.share(content) for name, content in pickled.items()}
         calls = {point: (work, (point, shared[point.data])) for point in points}
-        with closing(cluster.run(calls)) as answers:
+        with closing(cluster.run(calls, lambda: clock.stop() is not None)) as answers:
             for point, answer in answers:
                 try:
                     row = answer()
@@ -109,9 +164,12 @@ def _on_cluster(
 
 
 def _in_processes(
-    points: Iterable[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], jobs: int
+    points: Iterable[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], jobs: int, clock: Clock
 ) -> Done[P]:
-    """Rows from processes of joblib. If a process dies, all running points are run again, each alone."""
+    """Rows from processes of joblib. If a process dies, all running points are run again, each alone.
+
+    When the clock says to stop, processes are killed.
+    """
     waiting = deque(points)
     while waiting:
         lost: list[P] = []
@@ -124,7 +182,9 @@ def _in_processes(
                         running[submit(_alone, work, point, packed[point.data])] = point
                     except BrokenExecutor:
                         lost.append(point)
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, POLL if clock.runs else None, FIRST_COMPLETED)
+                if not done:
+                    clock.check()
                 for future in done:
                     point = running.pop(future)
                     try:
@@ -137,10 +197,9 @@ def _in_processes(
                     break
         for point in lost:
             if jobs > 1:
-                yield from _in_processes([point], packed, work, failed, 1)
+                yield from _in_processes([point], packed, work, failed, 1, clock)
             else:
-                text = "the process that ran it was ended from outside, perhaps for want of memory"
-                yield point, failed(point, WorkerLost(text))
+                yield point, failed(point, WorkerLost(LOST))
 
 
 def _alone(work: Work[P], point: P, packed: Packed) -> Row:

@@ -25,6 +25,7 @@ from maxent.models.defenses.registry import asked_for, methods
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.tables.folds import stratified
 from maxent.models.trees.predict import predict_proba
+from maxent.solvers.clock import Clock
 
 ROOT = Path(__file__).parents[2]
 QI = ["age", "sex", "bmi", "bp"]
@@ -225,11 +226,37 @@ def test_time_that_ends_between_audits_leaves_the_best_so_far(patients, monkeypa
 
     ticks = count()
     monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(search, "Clock", lambda left: Clock())  # which no trial is ended by
     with pytest.warns(UnreliableResult, match="5 seconds were over"):
         found = maxent.advise(patients, **{**HOW, "min_k": 1, "max_certain": None}, methods=["none"], time_limit=5)
     assert found.best is not None
     assert found.winner is not None
     assert found.cut == "5 seconds were over"
+
+
+def test_a_trial_that_does_not_end_is_ended_with_the_time(patients, monkeypatch):
+    """Time is over when the first trial is done, while the second one goes on for ever."""
+    from maxent.advice import search
+
+    clock, seen = Clock(1e6), []
+
+    def rows(trials, pickled, work, failed, jobs, dask, given):
+        assert given is clock
+        for trial in trials:
+            if seen and given.stop() is not None:
+                return  # as what runs points does
+            seen.append(trial.candidate.name)
+            yield work(trial, pickled[trial.data])
+            given.interrupt()
+
+    monkeypatch.setattr(search, "Clock", lambda left: clock)
+    monkeypatch.setattr(search, "run_all", rows)
+    with pytest.warns(UnreliableResult, match="300 seconds were over"):
+        found = maxent.advise(patients, **{**HOW, "min_k": 1, "max_certain": None}, methods=["none"])
+    assert len(seen) == 1
+    assert found.winner["candidate"] == seen[0]
+    assert "on no fold yet: 300 seconds were over" in found.winner["why"]
+    assert {row["outcome"] for row in found.rows[1:]} == {"not reached"}
 
 
 def test_progress_off_a_terminal_is_a_line_now_and_then(capsys):

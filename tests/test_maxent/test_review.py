@@ -26,8 +26,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.adversary.estimate import estimate_case
 from maxent.api.decisions.public_splits import without_private_splits
 from maxent.api.decisions.subjects import subject_of
+from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
 
 QI = ["age", "job"]
@@ -388,3 +390,91 @@ def test_class_weights_of_gradient_boosting_are_no_other_classes(weights: Any) -
     if weights != "balanced":
         with pytest.raises(InvalidInput, match="as fit was given them"):
             maxent.review(model, X, 1 - y, qi=["a", "b"])
+
+
+def proved_alone() -> tuple[pd.DataFrame, pd.Series]:
+    """People of whom no group shows a class, while totals of leaves prove those of four."""
+    dice = np.random.default_rng(2)
+    X = pd.DataFrame({"age": dice.integers(20, 25, 14), "pay": dice.integers(0, 9, 14)})
+    return X, pd.Series(dice.choice(["ill", "well"], 14), name="state")
+
+
+@pytest.mark.parametrize("ended", [NoAnswerInTime(1.0, "nothing was solved yet"), KeyboardInterrupt()])
+def test_a_verdict_that_needs_no_estimate_comes_first_and_stands(
+    ended: BaseException, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Solving is ended before there is any answer."""
+    X, y = proved_alone()
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    whole = maxent.review(model, X, y, qi=["age"], max_certain=3)
+    assert whole.row["exposed"] == 0
+    assert "certain_proved" not in whole.row  # an estimate that ended is judged as before
+    maxent.convert(model, target="state", train=X, qi=["age"]).save(tmp_path / "tree.json")
+    X.assign(state=y).to_csv(tmp_path / "data.csv", index=False)
+    said: list[str] = []
+
+    def solving(*_: Any) -> Any:
+        said.append(capsys.readouterr().err)
+        raise ended
+
+    monkeypatch.setattr("maxent.api.decisions.reviewing.MANY", 0)
+    monkeypatch.setattr("maxent.api.adversary.estimate.solve_in_time", solving)
+    call = ["review", str(tmp_path / "tree.json"), str(tmp_path / "data.csv"), "--target", "state", "--qi", "age"]
+    for limits, status, words in [
+        (["--max-certain", "3"], "fail", "certain 4 by proof, at most 3: beyond the limit"),
+        (["--max-certain", "4"], "cannot_tell", ""),
+        (["--max-posterior", "0.99"], "fail", "largest posterior 1.000 by proof, at most 0.99: beyond the limit"),
+        (["--max-certain", "4", "--min-k", "15"], "fail", "smallest group that is not told apart"),
+    ]:
+        assert main([*call, *limits, "--json"]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert found["estimate"] is None
+        assert found["verdict"]["status"] == status
+        assert words in said[-1]
+        assert ("maxent: verdict: FAIL, whatever the estimate adds" in said[-1]) == (status == "fail")
+        assert main([*call, *limits, "--enforce"]) == {"fail": 3, "cannot_tell": 4}[status]
+        printed = capsys.readouterr()
+        assert ("the verdict stands without the estimate" in printed.err) == (status == "fail")
+        assert f"{STATUS_WORDS[status]}" in printed.out
+        assert words in printed.out
+
+
+def test_an_estimate_that_did_not_end_leaves_the_proof_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = proved_alone()
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+
+    def stopped(case: Any, known: Any, how: Any, *, before: Any, **_: Any) -> Any:
+        found = estimate_case(case, known, how, before=before)
+        return replace(found, outcome=replace(found.outcome, status="time_limit"))
+
+    monkeypatch.setattr("maxent.api.decisions.reviewing.estimate_case", stopped)
+    found = maxent.review(model, X, y, qi=["age"], max_certain=3, max_right_guesses=1)
+    [certain, right] = found.verdict().releases[0].checks
+    assert (certain.status, certain.origin, certain.found) == ("fail", "proof", 4)
+    assert certain.estimated == found.estimate.disclosure.certain
+    assert right.status == "cannot_tell"
+    assert not found.reliable
+    assert found.unfinished
+    # Classes that are not sensitive do not count.
+    surely = [maxent.review(model, X, y, qi=["age"], max_certain=0, sensitive=each) for each in ("ill", "well")]
+    proved = [review.row["sensitive"].get("certain_proved", 0) for review in surely]
+    assert sum(proved) == 4
+    for review, many in zip(surely, proved, strict=True):
+        assert review.verdict().releases[0].checks[0].status == ("fail" if many else "cannot_tell")
+
+
+def test_what_a_release_guesses_right_counts_without_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, y = people()
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame[["age"]], y)
+    share = float((model.predict(frame[["age"]]) == y).mean())
+
+    def solving(*_: Any) -> Any:
+        raise NoAnswerInTime(1.0, "nothing was solved yet")
+
+    monkeypatch.setattr("maxent.api.adversary.estimate.solve_in_time", solving)
+    with pytest.warns(UnreliableResult, match="nothing was solved yet"):
+        found = maxent.review(model, frame[["age"]], y, qi=["age"], max_right_guesses=share - 0.01)
+    [right] = found.verdict().releases[0].checks
+    assert (right.status, right.origin) == ("fail", "truth")
+    assert right.found == pytest.approx(share)
+    assert found.verdict(max_right_guesses=share + 0.01).status == "cannot_tell"

@@ -13,7 +13,7 @@ from maxent.advice.candidates import check_methods, portfolio, untried
 from maxent.advice.kept import kept_in
 from maxent.advice.people import People, read_people
 from maxent.advice.result import Advice
-from maxent.advice.search import Search, best_of, silent
+from maxent.advice.search import Search, best_of, now, silent
 from maxent.advice.standing import Standing, frontier, ranked
 from maxent.advice.trials import costs_about, forget, mark_of, published
 from maxent.api.calling import called
@@ -107,8 +107,9 @@ def advise(
     dask : str, optional
         The address of the scheduler of a Dask cluster whose workers run the trials instead.
     time_limit : float, optional
-        Seconds after which no trial begins any more, 300 by default; None for no limit. Then the best so far counts: of
-        candidates that were tested on no fold yet, the best for the people that it is made from.
+        Seconds that reading and trials may take, 300 by default; None for no limit. The trial that runs then is ended,
+        and the best so far counts: of candidates that were tested on no fold yet, the best for the people that it is
+        made from.
     resume : path, optional
         A folder, which may be new: each trial is written to it as soon as it is done, and not run again.
     interruptible : bool
@@ -135,6 +136,7 @@ def advise(
     InvalidInput
         For anything wrong with the call or the records.
     """
+    begin = now()
     data, target = _with_classes(data, y, target)
     check_functions(progress=progress)
     check_flags(interruptible=interruptible)
@@ -168,7 +170,7 @@ def advise(
         cases = read_cases(test, "test", people.training.target, people.training.attributes, reader=reader)
     wanted = people.wanted(stated)
     found = portfolio(names, wanted, seed)
-    search = Search(people, stated, folds, seed, kept, jobs, dask, time_limit, progress or silent)
+    search = Search(people, stated, folds, seed, kept, jobs, dask, time_limit, progress or silent, begin)
     standings = [Standing(number, candidate) for number, candidate in enumerate(found)]
     cut = ""
     try:

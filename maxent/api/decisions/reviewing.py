@@ -116,9 +116,9 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
         proof = in_time(clock, lambda: proof_of(program, "closed", clock))
         if proof is not None and proof.reliable:
             surely = proof.bounds.low >= program.table.counts[:, None]
-            early |= _proved(surely.any(axis=1), program)
+            early |= _proved(surely, program)
             if case.sensitive:
-                alone = _proved(surely[:, list(case.sensitive)].any(axis=1), program)
+                alone = _proved(surely[:, list(case.sensitive)], program)
                 early["sensitive"] = {**early["sensitive"], **alone}
         if truth is not None:
             early["pure"] = int(program.table.counts[pure_people(program, truth)].sum())
@@ -131,8 +131,8 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
 
 
 def _proved(surely: BoolArray, program: Program) -> dict[str, int]:
-    """The number of people whose class is proved; nothing where it is nobody's."""
-    many = int(program.table.counts[surely].sum())
+    """The number of people whose class is proved, of quasi-identifiers by classes; nothing where it is nobody's."""
+    many = int((program.table.counts * surely.any(axis=1)).sum())
     return {"certain_proved": many, "certain_at_most": program.table.individuals} if many else {}
 
 
