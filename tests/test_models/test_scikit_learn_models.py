@@ -198,6 +198,11 @@ WEIGHTED = {
     "weighted whole": (ExtraTreesClassifier(3), {"sample_weight": BY_ROW}, {"value"}),
     "bag of parts": (BaggingClassifier(TREE, 3, bootstrap=False, max_samples=0.5), {}, {"value"}),
     "bag of balanced": (BaggingClassifier(DecisionTreeClassifier(class_weight="balanced"), 3), {}, {"value"}),
+    "balanced trees of all": (
+        BaggingClassifier(DecisionTreeClassifier(max_depth=3, class_weight="balanced"), 3, bootstrap=False),
+        {},
+        {"counts", "n", "value"},
+    ),
 }
 
 

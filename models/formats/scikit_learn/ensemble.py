@@ -154,12 +154,13 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     weights = {float(tree.weighted_n_node_samples[0]) for tree in trees}
     drawn = drawn_rows(model, trees)
     part = not model.bootstrap and known is not None and drawn < int(known)
-    plain = not part and not any(tree.class_weight is not None or is_monotonic(tree) for tree in model.estimators_)
+    plain = not part and not any(is_monotonic(tree) for tree in model.estimators_)
     weighted = getattr(model, "_sample_weight", None) is not None
-    balanced = getattr(model, "class_weight", None) is not None
+    own = [tree.class_weight is not None for tree in model.estimators_]  # of a bag, whose trees weigh by themselves
+    balanced = any(own) or getattr(model, "class_weight", None) is not None
     found: list[IntArray | None] = []
-    if plain and balanced and not model.bootstrap:
-        found = [counts_without(model, tree) for tree in trees]
+    if plain and balanced and not model.bootstrap and not (weighted and any(own)):
+        found = [counts_without(tree if any(own) else model, tree.tree_) for tree in model.estimators_]
     elif plain and not balanced and not weighted and weights == {float(drawn)}:
         found = [counts_of(tree) for tree in trees]
     if not found or any(each is None for each in found):

@@ -115,7 +115,8 @@ def from_sklearn(
     -----
     A tree that was fitted with other weights than ``sample_weight``, with monotonic constraints or, in a bag, on a part
     of the rows without replacement, does not hold the records' counts: its shares of classes become scores (``value``),
-    from which the release predicts as the model does and which state nothing of the records. Sizes are stated where
+    from which the release predicts as the model does. With sizes beside them a share of 0 states that nobody there
+    has the class, whatever the weights above 0; else they state nothing of the records. Sizes are stated where
     they are surely of all records (give ``X``), and counts where ``class_weight`` alone tells them. Leaves of boosted
     models state scores, and sizes where trees were grown from all records; the first tree of AdaBoost counts them.
     `Boosting.rate` is stated where values are steps that all records, alike, decided on.
