@@ -188,8 +188,8 @@ class _Process:
         except ValueError:
             how = f"exit status {code}"
         if how in _FROM_OUTSIDE:
-            return WorkerLost(f"a process was ended from outside ({how}), perhaps for want of memory")
-        return Crashed(f"a library crashed ({how}), in a process of its own")
+            return WorkerLost(f"the solver ended ({how}): it was ended from outside, perhaps for want of memory")
+        return Crashed(f"the solver ended ({how}): a library crashed, in a process of its own")
 
     def kill(self) -> None:
         """End it at once, unless somebody has waited for its end, with the solvers that it has started."""

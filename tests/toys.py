@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from maxent.models.errors import invalid
+from maxent.solvers.apart import solve_apart
 from maxent.solvers.solution import Solution, Stop
 
 
@@ -61,6 +62,16 @@ class Crashing(Toy):
         os.abort()
 
 
+class Ended(Toy):
+    """Has a process of its own, which crashes."""
+
+    def solve(self, program, start, options):
+        return solve_apart(self, program, start, options, print)
+
+    def solve_here(self, program, start, options, tell):
+        os.abort()
+
+
 class Leaving(Toy):
     def solve(self, program, start, options):
         os._exit(0)
@@ -81,7 +92,7 @@ class Unversioned(Faulty):
         raise OSError("no such executable")
 '''
 
-NAMES = ("picky", "faulty", "broken", "misled", "crashing", "leaving", "stuck", "unversioned")
+NAMES = ("picky", "faulty", "broken", "misled", "crashing", "ended", "leaving", "stuck", "unversioned")
 
 
 def install(folder):

@@ -188,5 +188,5 @@ class Checked(Shown):
         return pd.DataFrame(texts, columns=list(names), dtype=object)
 
     def _display(self) -> Display:
-        rows = [[row.check.id, row.check.title, f"off: {row.off}" if row.off else row.status] for row in self.rows]
-        return Display(self.title, self.lines, ("check", "what", "status"), rows, [self.lines[0]])
+        rows = [[row.check.title, row.check.id, f"off: {row.off}" if row.off else row.status] for row in self.rows]
+        return Display(self.title, self.lines, ("check", "number", "status"), rows, [self.lines[0]])

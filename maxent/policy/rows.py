@@ -41,7 +41,9 @@ class Row:
     def line(self) -> str:
         """The check for people to read."""
         told = f"off ({self.off})" if self.off else STATUS_WORDS[self.status]
-        return f"{self.check.id} {told}: {self.finding.said}"
+        said = self.finding.said.removeprefix(f"{self.check.title} ")
+        said = said if said[:1].isdigit() else self.finding.said  # a number, else a sentence that needs its beginning
+        return f"{self.check.title} ({self.check.id}) {told}: {said}"
 
 
 @dataclass(frozen=True, slots=True)

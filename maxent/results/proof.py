@@ -26,7 +26,7 @@ class Proof:
         Everything that the release and the table state.
     bounds : Bounds
         Bounds in individuals, with the level that proved each; rows are in the order of ``program.table``.
-    status : {"proved", "time_limit", "interrupted", "inconsistent"}
+    status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
         Whether every level was asked all that was open. Bounds hold in any case, and are loose where there was no time;
         where statements contradict each other no data are consistent, and bounds say nothing.
     level : str

@@ -32,7 +32,9 @@ class Bounds:
     low_by, high_by : int8, shape (n_quasi_identifiers, n_classes)
         The level that proved each, an index into `maxent.solvers.certainty.levels.LEVELS`.
     unasked : bool, shape (n_quasi_identifiers, n_classes)
-        Pairs about which a level could not be asked for want of time: their bounds hold, and may be loose.
+        Pairs about which a level could not be asked, as time or its solver ended: their bounds hold, and may be loose.
+    ended : bool
+        Whether the solver of a level ended before it had answered.
     """
 
     low: FloatArray
@@ -40,6 +42,7 @@ class Bounds:
     low_by: LevelNumbers
     high_by: LevelNumbers
     unasked: BoolArray
+    ended: bool = False
 
     @property
     def open(self) -> BoolArray:

@@ -12,9 +12,9 @@ from maxent.solvers.certainty.levels import LEVELS
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Stop
 
-Status = Literal["proved", "time_limit", "interrupted", "inconsistent"]
-"""``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``: it was not, and bounds may be
-loose; ``inconsistent``: no data agree with all statements, and no bound says anything."""
+Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
+"""``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it
+was not, and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,9 @@ def prove(program: Program, last: str, clock: Clock) -> Proved:
             break
     if not bounds.unasked.any():
         return Proved(bounds, "proved")
-    return Proved(bounds, "interrupted" if clock.stop() is Stop.INTERRUPTED else "time_limit")
+    if clock.stop() is Stop.INTERRUPTED:
+        return Proved(bounds, "interrupted")
+    return Proved(bounds, "solver_ended" if bounds.ended else "time_limit")
 
 
 def prove_alike(program: Program, times: IntArray, clock: Clock) -> Proved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.apart import Tell, apart, may_be_ended
 from maxent.solvers.backend import EXACT, FEW, Backend, Options
 from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import starts
@@ -160,8 +162,10 @@ def _restrict(program: LiftedProgram, clock: Clock) -> Restricted | None:
     """`restrict` in time; the linear program of a large one may look at the clock seldom."""
     if not may_be_ended(program, clock):
         return in_time(clock, lambda: restrict(program, clock.left()))
-    found: Restricted | None = apart(_restrict_there, (program,), clock, lambda nothing: None)
-    return found
+    with suppress(WorkerLost):  # what a start found stands without it
+        found: Restricted | None = apart(_restrict_there, (program,), clock, lambda nothing: None)
+        return found
+    return None
 
 
 def _restrict_there(program: LiftedProgram, clock: Clock, tell: Tell) -> Restricted | None:

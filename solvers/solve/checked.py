@@ -12,9 +12,10 @@ from maxent.constraints.lifting.lift import LiftedPart
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
-from maxent.solvers.apart import Crashed, may_be_ended
+from maxent.solvers.apart import may_be_ended
 from maxent.solvers.backend import Backend, Keeps, Options
 from maxent.solvers.clock import in_time
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.forecast import watched
 from maxent.solvers.so_far import keeping
@@ -45,7 +46,7 @@ class Solver:
         The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
         left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
         another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time,
-        or crashes in a process of its own.
+        or whose own process crashes or is ended.
 
         Raises
         ------
@@ -56,7 +57,7 @@ class Solver:
         try:
             with keeping() as so_far, self._watched(options):
                 found = in_time(options.clock, lambda: self._solve(start, options))
-        except Crashed as error:
+        except WorkerLost as error:
             return _nothing(backend, Stop.NUMERICAL, str(error))
         except (MaxentError, MemoryError):
             raise

@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -237,8 +238,8 @@ def running(address: str | None) -> Iterator[str | None]:
         yield started
 
 
-def _in_time(connect: Callable[[], Any], address: str) -> Any:
-    """A client that is connected, or an error after `CONNECT` seconds: who says nothing is no scheduler.
+def _in_time(connect: Callable[[], Any], address: str, seconds: float) -> Any:
+    """A client that is connected, or an error after so many seconds: who says nothing is no scheduler.
 
     Distributed's own limit is about the connection, not about what is said afterwards. The thread that still waits is
     left behind.
@@ -254,18 +255,20 @@ def _in_time(connect: Callable[[], Any], address: str) -> Any:
 
     thread = threading.Thread(target=attempt, daemon=True, name="connecting to a scheduler")
     thread.start()
-    thread.join(CONNECT)
+    thread.join(seconds)
     if found:
         return found[0]
     shown = redacted(address)
     if not wrong:
-        raise ClusterLost(f"no Dask scheduler at {shown!r}: nothing was said for {CONNECT:g} s")
+        raise ClusterLost(f"no Dask scheduler at {shown!r}: nothing was said for {seconds:.3g} s")
     raise ClusterLost(f"no Dask scheduler at {shown!r}: {redacted(str(wrong[0]))}") from wrong[0]
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Cluster]:
+def connected(address: str, limit: float | None = None) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
+
+    Connecting takes `CONNECT` seconds at most, or the ``limit`` of the call where that is less.
 
     Raises
     ------
@@ -283,11 +286,13 @@ def connected(address: str) -> Iterator[Cluster]:
         with running(address) as started, connected(str(started)) as cluster:
             yield cluster
         return
+    end = time.monotonic() + min(CONNECT, CONNECT if limit is None else max(limit, POLL))
     with _own_words():
-        client = _in_time(partial(Client, address, timeout=CONNECT, set_as_default=False), address)
+        connect = partial(Client, address, timeout=CONNECT, set_as_default=False)
+        client = _in_time(connect, address, end - time.monotonic())
     with _own_words(), client:
         try:
-            client.wait_for_workers(1, timeout=CONNECT)
+            client.wait_for_workers(1, timeout=max(end - time.monotonic(), POLL))
             found = client.run(version, "maxent")
         except TimeoutError as error:
             raise ClusterLost(f"the Dask scheduler at {redacted(address)!r} has no workers") from error

@@ -12,6 +12,7 @@ from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.clock import Clock
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.worlds.cp_sat import need_cp_sat
 from maxent.solvers.worlds.elsewhere import Run, Task, elsewhere
 from maxent.solvers.worlds.likely import likely
@@ -42,6 +43,7 @@ class WholeBounds:
     left_out: int
     whole: WholeProgram
     states: tuple[tuple[WholePart, Extremes], ...]
+    ended: bool = False
 
 
 def whole_bounds(
@@ -62,11 +64,6 @@ def whole_bounds(
     patience : when to stop
     run : how parts are settled
     guess : shares of classes of the quasi-identifiers, which only order the questions about large parts
-
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
     """
     whole = whole_program(program)
     least, greatest = whole_numbers(low, high)
@@ -88,8 +85,12 @@ def whole_bounds(
     def hear(message: tuple[int, Extremes, int]) -> None:
         found[order[message[0]]] = message[1:]
 
+    ended = False
     if tasks:
-        run([tasks[i] for i in order], patience, hear)
+        try:
+            run([tasks[i] for i in order], patience, hear)
+        except WorkerLost:
+            ended = True  # what it told before holds
     states = []
     for i, (state, _) in found.items():
         part, mine = tasks[i].part, members[i]
@@ -102,7 +103,7 @@ def whole_bounds(
         late[mine] &= ~(low_seen & (np.minimum(state.most[at], weight) >= greatest[mine]))
     contradicted = any(state.possible is False for _, state in states)
     left_out = whole.left_out + sum(number for _, number in found.values())
-    return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states))
+    return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states), ended)
 
 
 def _guessed(task: Task, like: IntArray, people: FloatArray) -> Task:
@@ -161,4 +162,4 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         return replace(bounds, high=np.where(questions, -1.0, bounds.high))
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
-    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late)
+    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)

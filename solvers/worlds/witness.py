@@ -10,6 +10,7 @@ from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import MaxentError
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.worlds.cp_sat import need_cp_sat
 from maxent.solvers.worlds.elsewhere import Run, Task, two_elsewhere
 from maxent.solvers.worlds.integer import task_of, whole_numbers
@@ -49,11 +50,15 @@ def witness(
     MissingExtra
         Where OR-Tools is not installed.
     NoWitness
-        Where there is none, or none was found in time, or it misses comparisons that were too many to be looked at.
+        Where there is none, or none was found before time or the solver ended, or it misses comparisons that were
+        too many to be looked at.
     """
     need_cp_sat()
     whole = whole_program(program)
-    tasks, found = worlds_of(whole, *whole_numbers(low, high), patience, run)
+    try:
+        tasks, found = worlds_of(whole, *whole_numbers(low, high), patience, run)
+    except WorkerLost as error:
+        raise NoWitness(f"no table of whole people that is consistent with everything: {error}") from error
     masses = np.zeros((2, len(whole.merged.owner), program.n_classes), np.int64)
     for task, state in zip(tasks, found, strict=True):
         if not state.worlds:

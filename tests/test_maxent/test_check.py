@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -370,7 +371,9 @@ def test_exit_statuses_and_checks_that_are_off(
     (tmp_path / "policy.toml").write_text(LIMITS.format(leaf=leaf, pure=pure, off=off), encoding="utf-8")
     call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", str(tmp_path / "policy.toml")]
     assert main(call) == status
-    assert ("MX101 off (agreed by the panel): " in capsys.readouterr().out) == bool(off)
+    assert (
+        "records of the smallest leaf (MX101) off (agreed by the panel): 2, at least" in capsys.readouterr().out
+    ) == bool(off)
 
 
 def test_what_cannot_be_told_is_4_and_what_is_not_to_be_relied_on_1(tmp_path: Path, capsys: Any) -> None:
@@ -453,3 +456,19 @@ def test_calls_that_are_wrong(capsys: Any) -> None:
         maxent.check(QI, QI, min_leaf=1)
     with pytest.raises(maxent.InvalidInput, match="policy: expected the path of a policy"):
         maxent.check(D1 / "tree.json", QI, 3)  # type: ignore[arg-type]
+
+
+def test_a_report_has_each_check_by_its_name_before_its_number(tmp_path: Path, capsys: Any) -> None:
+    report = tmp_path / "check.html"
+    call = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", "satre", "--report", str(report)]
+    assert main([*call, "--title", "Wages", "--purpose", "for the panel"]) == 3
+    printed, written = capsys.readouterr().out, report.read_text(encoding="utf-8")
+    for row in maxent.check(D1 / "tree.json", D1 / "qi.csv", "satre").rows:
+        line = next(line for line in printed.splitlines() if row.check.id in line)
+        assert line.startswith(f"  {row.check.title} ({row.check.id}) ")
+        assert line in written
+    assert "<h1>Wages</h1>\n<p>for the panel</p>" in written
+    report.unlink()
+    assert main([*call[:-1], str(tmp_path / "check.pdf")]) == 2
+    assert "--report: expected" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []

@@ -182,7 +182,7 @@ def test_a_call_in_another_process_answers_and_tells():
 @pytest.mark.parametrize(
     ("number", "why", "text"),
     [
-        (signal.SIGSEGV, Crashed, r"a library crashed \(SIGSEGV\)"),
+        (signal.SIGSEGV, Crashed, r"the solver ended \(SIGSEGV\): a library crashed"),
         pytest.param(signal.SIGKILL, WorkerLost, "ended from outside", marks=pytest.mark.slow),
     ],
 )

@@ -206,6 +206,12 @@ def test_whoever_says_nothing_is_no_scheduler(monkeypatch, silent, scheme):
         maxent.estimate(release, frame, dask=f"{scheme}://127.0.0.1:{silent}")
 
 
+def test_a_time_limit_is_one_of_connecting_too(silent):
+    release, frame = contested("gini")
+    with pytest.raises(cluster.ClusterLost, match=r"nothing was said for 0\.[0-9]+ s"):
+        maxent.estimate(release, frame, dask=f"tcp://127.0.0.1:{silent}", time_limit=0.5)
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     """A server of pages, which no scheduler is."""
 

@@ -16,7 +16,6 @@ from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_
 import maxent
 from maxent.api.adversary import estimate as engine
 from maxent.models.errors import MissingExtra
-from maxent.solvers.apart import Crashed
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.scip_ import MOST, ScipBackend
 from maxent.solvers.clock import Clock, in_time
@@ -165,29 +164,37 @@ def test_it_solves_more_programs_than_its_libraries_have_places_for_threads():
         assert found.stop is Stop.CONVERGED
 
 
-def test_a_crash_is_a_solve_without_an_answer(monkeypatch):
-    def crashed(*arguments):
-        raise Crashed("a library crashed (SIGSEGV), in a process of its own")
-
-    problem = part("entropy", 3)
-    monkeypatch.setattr(ScipBackend, "solve", crashed)
-    found = Solver(ScipBackend(), problem, problem.program).solve(start(problem), OPTIONS)
-    assert (found.point, found.stop, found.by) == (None, Stop.NUMERICAL, "scip")
-    assert found.message == "a library crashed (SIGSEGV), in a process of its own"
-
-
 class Crashing(ScipBackend):
     def solve_here(self, program, start, options, tell):
-        os.kill(os.getpid(), signal.SIGSEGV)
+        os.kill(os.getpid(), self.number)
+
+
+class Aborting(ScipBackend):
+    def solve_here(self, program, start, options, tell):
+        os.abort()
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGSEGV, "the solver ended (SIGSEGV): a library crashed, in a process of its own"),
+        (signal.SIGKILL, "the solver ended (SIGKILL): it was ended from outside, perhaps for want of memory"),
+    ],
+)
+def test_a_crash_is_a_solve_without_an_answer(number, said):
+    problem, backend = part("entropy", 3), Crashing()
+    backend.number = number
+    found = Solver(backend, problem, problem.program).solve(start(problem), OPTIONS)
+    assert (found.point, found.stop, found.by, found.message) == (None, Stop.NUMERICAL, "scip", said)
 
 
 @pytest.mark.slow
 def test_an_estimate_says_which_back_end_crashed(monkeypatch):
-    monkeypatch.setattr(engine, "load_backend", lambda name: Crashing())
+    monkeypatch.setattr(engine, "load_backend", lambda name: Aborting())
     with pytest.warns(maxent.UnreliableResult, match="did not converge"):
         found = maxent.estimate(*release_and_people("entropy", 3), backend="scip")
     assert found.summary["status"] == "not_converged"
-    assert "scip: a library crashed (SIGSEGV)" in " ".join(found.notes)
+    assert "scip: the solver ended (SIGABRT)" in " ".join(found.notes)
 
 
 class Deaf(ScipBackend):

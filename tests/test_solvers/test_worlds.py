@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
@@ -33,6 +35,7 @@ from maxent.solvers.worlds.integer import WholeBounds, whole_bounds
 from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.rows import scaled
 from maxent.solvers.worlds.settle import Patience
+from maxent.text.bounds import bounds_lines
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -162,11 +165,7 @@ def odd_cycle() -> Program:
 
 def test_a_tie_with_an_earlier_attribute_is_possible_unless_the_first_is_taken(other: Executor) -> None:
     """Two attributes that divide four people alike: A before B, and B was chosen."""
-    people = pd.DataFrame({"A": ["x", "x", "y", "y"], "B": ["u", "v", "u", "v"]})
-    attributes = Attribute("A", values=("x", "y")), Attribute("B", values=("u", "v"))
-    root = Node("N", "B", (Branch("L", ("u",)), Branch("R", ("v",))), counts={"a": 2, "b": 2})
-    tree = Tree((root, Node("L"), Node("R")), Induction("id3", "gini", "unused"))
-    release = Release(Target("Y", ("a", "b")), attributes, (tree,))
+    release, people = tied()
     program = compile_program(release, read_qi(people, release))
     loose, strict = bounds(other, program), bounds(other, replace(program, ties="first"))
     rows = {tuple(r): i for i, r in enumerate(program.table.frame()[["A", "B"]].to_numpy().tolist())}
@@ -179,6 +178,15 @@ def test_a_tie_with_an_earlier_attribute_is_possible_unless_the_first_is_taken(o
         owner = program.cells.owner[strict.whole.merged.cell[part.groups]].tolist()
         alike = [owner.index(rows[a, "u"]) for a in "xy"]
         assert all(world[alike[0], 0] == world[alike[1], 0] for world in state.worlds)
+
+
+def tied() -> tuple[Release, pd.DataFrame]:
+    """Four people, whom two attributes divide alike."""
+    people = pd.DataFrame({"A": ["x", "x", "y", "y"], "B": ["u", "v", "u", "v"]})
+    attributes = Attribute("A", values=("x", "y")), Attribute("B", values=("u", "v"))
+    root = Node("N", "B", (Branch("L", ("u",)), Branch("R", ("v",))), counts={"a": 2, "b": 2})
+    tree = Tree((root, Node("L"), Node("R")), Induction("id3", "gini", "unused"))
+    return Release(Target("Y", ("a", "b")), attributes, (tree,)), people
 
 
 def test_without_or_tools_the_way_to_get_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,3 +231,22 @@ def _guessing(program, low, high, questions, patience, run, shares):
         patch.setattr(integer, "SMALL", 0)
         patch.setattr(settle, "SMALL", 0)
         return whole_bounds(program, low, high, questions, patience, run, lambda: shares)
+
+
+def killed(*arguments: Any) -> None:
+    """In the place of CP-SAT, in its process."""
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_a_solver_that_ends_leaves_what_was_proved_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A native crash is the answer of the level: bounds of the others hold, and nothing is said to be proved."""
+    monkeypatch.setattr("maxent.solvers.worlds.elsewhere._there", killed)
+    found = maxent.bounds(*tied(), level="integer", witness=True)
+    linear = maxent.bounds(*tied(), level="linear")
+    assert found.status == "solver_ended"
+    assert "the solver ended" in "\n".join(bounds_lines(found))
+    assert found.summary["pairs_not_asked"] == linear.bounds.open.sum() > 0
+    assert (found.bounds.low >= linear.bounds.low).all()
+    assert (found.bounds.high <= linear.bounds.high).all()
+    assert found.unwitnessed is not None
+    assert "the solver ended (SIGSEGV)" in found.unwitnessed

@@ -288,7 +288,7 @@ def estimate_case(
     compiled = time.perf_counter()
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
-    with connected(how.dask) if how.dask is not None else nullcontext() as cluster:
+    with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
         options = Options(
             tolerance=how.tolerance,
             starts=how.starts,

@@ -35,7 +35,7 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(without=("report",), solving=opt.solving, asked=asked)
+@reads_files(solving=opt.solving, asked=asked)
 def command(
     release: Annotated[
         str | None,
@@ -150,14 +150,15 @@ def _run(
         raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
     from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR
+    from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.policy.policy import read_policy
 
     stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
     chosen = read_policy(policy).with_limits(stated)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
     read = [release, qi, said["truth"], said["control"], *own]
-    check_outputs({"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}, read)
+    files = {"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}
+    check_outputs({**files, "--report": (asked.report, REPORT)}, read)
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
     from maxent.api.decisions.check import check_release
@@ -176,6 +177,8 @@ def _run(
         found.save(written["output"], csv_literal=written["csv_literal"])
     if written["record"] is not None:
         found.record(written["record"])
+    if asked.report is not None:
+        found.report(asked.report, **asked.texts)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)
     else:

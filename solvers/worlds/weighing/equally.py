@@ -9,6 +9,7 @@ import numpy as np
 
 from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.copies import WorkerLost
 from maxent.solvers.worlds.cp_sat import need_cp_sat
 from maxent.solvers.worlds.elsewhere import Run, two_elsewhere
 from maxent.solvers.worlds.integer import task_of, whole_numbers
@@ -28,7 +29,7 @@ class Weighed:
 
     Attributes
     ----------
-    posterior : shape (n_quasi_identifiers, n_classes), NaN where there was no time
+    posterior : shape (n_quasi_identifiers, n_classes), NaN where there was no time, or the solver ended
     counted : shape (n_quasi_identifiers,), whether the worlds of its part were counted: the posterior is exact
     r_hat, effective : shape (n_quasi_identifiers, n_classes), of what was sampled (see `sampled`), NaN elsewhere
     log_number : natural logarithm of the number of worlds, None where not all parts were counted
@@ -108,7 +109,10 @@ def _sample(
     found: Weighed,
 ) -> None:
     """Fill in what is sampled."""
-    tasks, states = worlds_of(whole, low, high, patience, run, parts)
+    try:
+        tasks, states = worlds_of(whole, low, high, patience, run, parts)
+    except WorkerLost:  # what was counted stands
+        return
     for done, (number, task, state) in enumerate(zip(parts.tolist(), tasks, states, strict=True)):
         if not state.worlds:
             continue
