@@ -47,12 +47,14 @@ class WorstCase:
 
     ``posterior`` and ``people`` are those of groups who are not told apart, or of quasi-identifiers: P(class), and
     people of each class, shapes (n, n_classes). ``printed`` are the probabilities that the release prints, same shape.
+    ``taken`` is whether people are taken to have had one weight in training, as none are given.
     """
 
     why: str = ""
     posterior: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     people: IntArray = field(default_factory=lambda: np.empty((0, 0), np.int64))
     printed: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    taken: bool = False
 
     def numbers(self, some: Sequence[int] | None = None) -> dict[str, Any]:
         """The key ``worst_case``; ``some`` are the classes that it is about, all by default."""
@@ -71,6 +73,7 @@ class WorstCase:
             "certain": int(self.people[mine >= CERTAIN].sum()),
             "right_guesses": right / float(about) if about else 0.0,
             "printed": float(self.printed[:, codes].max()) if self.printed.size else None,
+            "weights": "taken to be alike" if self.taken else "known",
         }
 
     def of_target(self, program: Program, part: int) -> WorstCase:
@@ -79,7 +82,9 @@ class WorstCase:
         if self.why:
             return self
         printed = marginal(self.printed, target, part) if self.printed.size else self.printed
-        return WorstCase("", marginal(self.posterior, target, part), marginal(self.people, target, part), printed)
+        return WorstCase(
+            "", marginal(self.posterior, target, part), marginal(self.people, target, part), printed, self.taken
+        )
 
 
 def worst_case(
@@ -112,7 +117,7 @@ def worst_case(
         return WorstCase(NUMBERS)
     if weighed is None and not _explained(program, parts, truth, unweighed):
         return WorstCase(WEIGHTS)
-    alike = _alike(program)
+    alike, taken = _alike(program), weighed is None and not all(map(_shared, parts))
     printed = _printed(program, parts)
     if weighed is not None and len(weighed.weight):
         people = _pairs(alike, weighed, program.n_classes)
@@ -123,11 +128,11 @@ def worst_case(
     given = _given(program, alike, truth)
     if given is None:
         people = _summed(alike, truth)
-        return WorstCase("", shares_of(people.astype(np.float64)), people, printed)
+        return WorstCase("", shares_of(people.astype(np.float64)), people, printed, taken)
     masses = solve(given)
     if masses is None:
         return WorstCase(SOLVED)
-    return WorstCase("", program.posterior(masses), truth, printed)
+    return WorstCase("", program.posterior(masses), truth, printed, taken)
 
 
 def _alike(program: Program) -> IntArray:
@@ -245,8 +250,8 @@ def _by_class(program: Program, t: int, tree: Tree, truth: IntArray) -> tuple[in
     for place, node in enumerate(tree.nodes):
         if node.is_leaf and isinstance(node.value, Mapping):
             share[place] = [max(node.value.get(c, 0.0), 0.0) for c in classes]
-    leaf = np.flatnonzero(cells.trees[t].places.n_branches == 0)
-    share, count = share[leaf], held[leaf]
+    leaves = np.flatnonzero(cells.trees[t].places.n_branches == 0)
+    share, count = share[leaves], held[leaves]
     if not np.array_equal(share > 0, count > 0):
         return None
     there = count > 0

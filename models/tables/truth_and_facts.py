@@ -61,7 +61,7 @@ class Weighed:
     weight: FloatArray
 
 
-ALIKE = Weighed(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0))
+ALIKE = Weighed(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 """Everybody had the same weight."""
 
 

@@ -51,7 +51,7 @@ def explain(program: Program) -> dict[str, Any]:
 def _leaves(program: Program) -> Iterator[dict[str, Any]]:
     """Of each tree, how many leaves state what, how many rows are compiled about it, and what of it is not."""
     compiled: list[Counter[str]] = [Counter() for _ in program.release.trees]
-    for constraint in (*program.linear, *program.internal):
+    for constraint in in_tree_order(program):
         place = place_of(program, constraint)
         if place is not None:
             kind = constraint.kind if isinstance(constraint, Linear) else "internal"

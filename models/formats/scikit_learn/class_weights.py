@@ -76,8 +76,11 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
         return False
     from sklearn.utils.class_weight import compute_class_weight
 
-    each_class = 1.0 if asked is None else compute_class_weight(asked, classes=model.classes_, y=np.asarray(y))
-    counts = [weighed(tree) / each_class for tree in trees]
+    if asked is None:
+        counts = [np.asarray(tree.weighted_n_node_samples, np.float64)[:, None] for tree in trees]
+    else:
+        each_class = compute_class_weight(asked, classes=model.classes_, y=np.asarray(y))
+        counts = [weighed(tree) / each_class for tree in trees]
     off = max(float(np.abs(each - np.rint(each)).max()) for each in counts)
     return off <= _ROUNDING and all(round(float(each[0].sum())) == drawn for each in counts)
 
