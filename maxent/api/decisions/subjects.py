@@ -15,6 +15,7 @@ from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
+from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.pipelines.classes import check_classes, class_names
 from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines.undo import final_of, release_of
@@ -265,5 +266,6 @@ def _of_model(
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
-    found = Converted(release, f"scikit-learn {version('scikit-learn')}", lost, format="scikit-learn")
+    tool, aside = f"scikit-learn {version('scikit-learn')}", aside_of(final_of(model))
+    found = Converted(release, tool, lost, format="scikit-learn", aside=aside)
     return Subject(type(final_of(model)).__name__, found, Tables(people, truth, reading=reading))
