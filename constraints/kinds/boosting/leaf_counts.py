@@ -189,8 +189,8 @@ def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
         if (shares < 0).any():
             return none("shares of leaves state no counts: some are below 0, as of weights below 0")
         above: BoolArray = np.asarray(shares > 0, bool)
-        shown = above.any(axis=1)
-        at, klass = np.nonzero(~above & shown[:, None])
+        shown = above.sum(axis=1, keepdims=True) > 0
+        at, klass = np.nonzero(~above & shown)
         found += zip([t] * len(at), leaves[at].tolist(), klass.tolist(), strict=True)
         partly |= {(t, place) for place in leaves[above.sum(axis=1) != 1].tolist()}
     rows = np.array(found, np.int64).reshape(-1, 3)
