@@ -160,6 +160,10 @@ class Review(Shown):
                 alone = {"sensitive": {**self.early["sensitive"], **alone.get("sensitive", {})}}
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
+        if self.converted.aside:
+            leaves = sum(len(tree.leaves) for tree in self.release.trees)
+            more = {"what": self.converted.aside, "trees": len(self.release.trees), "leaves": leaves, "judged": "not"}
+            found["unread"] = [*found.get("unread", ()), more]
         return {
             "release": self.name,
             "defense": described(self.release),
