@@ -90,7 +90,10 @@ def command(
     dask: opt.Dask = None,
     time_limit: Annotated[
         float,
-        panels.run(metavar="SECONDS", help="Time after which no trial goes on; then the best so far counts."),
+        panels.run(
+            metavar="SECONDS",
+            help="Time after which no trial begins; one that runs is ended, and the best so far counts.",
+        ),
     ] = 300.0,
     resume: Annotated[
         str | None,
