@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.mending import mended
@@ -23,7 +23,6 @@ from maxent.constraints.symmetry.mixture import Mixture
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
-from maxent.evidence.worst_case import WorstCase, worst_case
 from maxent.models.arrays import FloatArray
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
@@ -39,6 +38,9 @@ from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.averaged import averaged
 from maxent.solvers.solve.driver import Outcome, solve_program
+
+if TYPE_CHECKING:
+    from maxent.evidence.worst_case import WorstCase
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
@@ -356,6 +358,7 @@ def estimate_case(
 
 def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
     """What a release would tell if all that is not read of it gave classes away, in the time that is left."""
+    from maxent.evidence.worst_case import worst_case
 
     def solved(given: Program) -> FloatArray | None:
         with suppress(OutOfTime):

@@ -67,6 +67,14 @@ def command(
             help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        panels.read(
+            "--sample-weight",
+            metavar="COLUMN",
+            help="Column of the weights that people had in training, if any.",
+        ),
+    ] = None,
     control: Control = None,
     sensitive: opt.Sensitive = None,
     gain: opt.Gain = None,
@@ -91,6 +99,7 @@ def command(
         "qi": split_names("qi", qi),
         "bins": bins,
         "values": values,
+        "sample_weight": weights,
         "param": parameters or [],
     }
     evidence = {"control": control, "sensitive": sensitive, "gain": gain}
@@ -143,7 +152,8 @@ def _run(
     else:
         subjects = (subject_of(model, data, None, said, options["reading"]),)
     evidence = {name: options[name] for name in ("control", "sensitive", "gain")}
-    subjects = tuple(subject.beside(**evidence) for subject in subjects)
+    weighed = (wanted["sample_weight"], data, options["reading"])
+    subjects = tuple(subject.beside(**evidence).weighed(*weighed) for subject in subjects)
     options["noise"] = options["noise"] or noise_of(subjects[0].converted.release)
     known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
