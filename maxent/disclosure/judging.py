@@ -169,9 +169,9 @@ def _beside(
     check: Check, unread: Sequence[Mapping[str, Any]], worst_case: Mapping[str, Any] | None, base_rate: float | None
 ) -> Check:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
-    if worst_case is None or "why" in worst_case:
+    if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
         words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
-        why = "" if worst_case is None else f"; {worst_case['why']}"
+        why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""
         return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
     most, printed, right = (
         float(at_most(worst_case["max_posterior"])),
