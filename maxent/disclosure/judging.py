@@ -29,6 +29,8 @@ def judge(
     base_rate: float | None = None,
     certain_proved: int | None = None,
     certain_at_most: int | None = None,
+    proved_least: int | None = None,
+    proved_most: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
     decisive: bool = True,
 ) -> Judged:
@@ -63,6 +65,8 @@ def judge(
     certain_proved, certain_at_most : int, optional
         Individuals whose class is proved over all data consistent with the release, which then stand in the place of
         those of the estimate; and the same with those about whom not every proof was asked for.
+    proved_least, proved_most : int, optional
+        Individuals whose class is proved, and those with whom a proof might still be found: beside the estimate.
     unread : sequence of mappings
         What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
         passed, except the size of groups.
@@ -86,14 +90,21 @@ def judge(
         origin = "proof" if origin == "estimate" else origin
         possible = max(many or 0, certain_at_most or 0)
         status = _status(many, possible, limits.max_certain, reliable)
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
+        checks.append(replace(found, unproved="were not asked for"))
     elif limits.max_certain is not None:
         many, origin = worse_certain(certain, exposed, pure)
-        possible = None if many is None else max(many, possible_certain or 0)
+        beside = None
+        if proved_least and (many is None or proved_least > many):
+            many, origin, beside = proved_least, "proof", certain
+        allowed = None if many is None else max(many, possible_certain or 0)
+        possible = None if allowed is None else max(allowed, proved_most or 0)
         status = _status(many, possible, limits.max_certain, sure)
+        unproved = "did not end" if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
+        checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0) for c in checks]
@@ -173,6 +184,7 @@ _TRUTH: Origin = "truth"
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
     *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
+    *("proved_least", "proved_most"),
 )
 """Keys of a row of a comparison that are arguments of `judge`."""
 

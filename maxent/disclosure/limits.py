@@ -136,7 +136,8 @@ class Check:
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
     several sensitive columns that this is found of, empty for what is found of all of them, or the only one.
     ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what the release states and no
-    number rests on, in words: then a limit is not known to be kept.
+    number rests on, in words: then a limit is not known to be kept. ``unproved`` says of proofs that may find more
+    than the limit why they did not.
     """
 
     limit: str
@@ -148,6 +149,7 @@ class Check:
     target: str = ""
     estimated: float | None = None
     unread: str = ""
+    unproved: str = ""
 
     @property
     def how(self) -> str:
@@ -188,8 +190,8 @@ class Check:
             return "within the error of computing it" if near else ""
         if self.origin == "estimate" and self.limit != "min_k" and self.found > self.stated:
             return "as the estimate is not to be relied on"
-        if self.estimated is not None:
-            return f"as proofs that were not asked for may find up to {self._text(self.possible or 0.0)}"
+        if self.unproved:
+            return f"as proofs that {self.unproved} may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
         return f"as what is published allows {self._text(self.possible)}"

@@ -57,7 +57,7 @@ class Comparison(Shown):
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
     while releases and tables were read. ``mended`` has for each row a search for what would pass limits, and ``again``
-    makes its estimate once more, which is not kept.
+    makes its estimate once more, which is not kept; ``proved`` adds to its row what a limit on certainty needs.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -67,6 +67,7 @@ class Comparison(Shown):
     noticed: Noticed = NOTHING
     mended: tuple[Callable[[Limits], Mend] | None, ...] = ()
     again: tuple[Callable[[], Estimate], ...] = ()
+    proved: tuple[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]], ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -82,7 +83,12 @@ class Comparison(Shown):
 
     def judged(self, limits: Limits, of: int | None = None) -> Verdict:
         """The same; ``of`` is how many releases there were to be, if some were not reached."""
-        found = judge_rows(limits, self.rows, of)
+        rows = (
+            [found(row, limits) for found, row in zip(self.proved, self.rows, strict=True)]
+            if self.proved
+            else self.rows
+        )
+        found = judge_rows(limits, rows, of)
         return found.mended(self.mended) if self.mended else found
 
     def to_dict(self) -> dict[str, Any]:

@@ -143,7 +143,8 @@ class Estimate(Shown, Solved):
         InvalidInput
             For a limit that there is not, or that is out of its range.
         """
-        return judge_rows(limits_of(limits), [self.numbers]).mended([self.mended])
+        stated = limits_of(limits)
+        return judge_rows(stated, [self.proved(self.numbers, stated)]).mended([self.mended])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -123,7 +123,11 @@ class Review(Shown):
         """
         stated = limits_of(limits) if limits else self.limits
         mended = None if self.weaker or self.estimate is None else self.estimate.mended
-        return judge_rows(stated, [self.row]).mended([mended])
+        return judge_rows(stated, [self.proved(stated)]).mended([mended])
+
+    def proved(self, limits: Limits) -> Mapping[str, Any]:
+        """`row`, with what is proved where a limit is about that: of a release that is known in full."""
+        return self.row if self.estimate is None or self.weaker else self.estimate.proved(self.row, limits)
 
     @cached_property
     def row(self) -> Mapping[str, Any]:

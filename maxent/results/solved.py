@@ -42,7 +42,7 @@ class Solved(Inference):
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
     release, where that was asked for. ``attacks`` makes the summary of `maxent.audit` of the same case, ``mended``
-    searches for what would pass limits.
+    searches for what would pass limits, and ``certainty`` for what is proved beside a limit on certainty.
     """
 
     outcome: Outcome
@@ -62,11 +62,19 @@ class Solved(Inference):
     wp216: Risks | None = None
     attacks: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
+    certainty: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def reliable(self) -> bool:
         """Whether the answer can be relied on: solved, and nothing contradicted."""
         return self.outcome.status == "optimal"
+
+    def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
+        most = limits.max_certain
+        if most is None or self.certainty is None or not self.reliable or "certain_proved" in row:
+            return row
+        return self.certainty(row, most)
 
     @property
     def certificate(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.mending import mended
 from maxent.api.adversary.number_options import check_numbers
-from maxent.api.adversary.proving import check_level, proof_of
+from maxent.api.adversary.proving import LONGEST, Certainty, check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
@@ -316,12 +316,19 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
+                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
                 mended=mending(case, known, how, found["baseline"].base_rate),
                 **found,
             )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _seconds(clock: Clock) -> float:
+    """What a call leaves for proofs."""
+    left = clock.left()
+    return LONGEST if left is None else min(LONGEST, left)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:

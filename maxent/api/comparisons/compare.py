@@ -172,6 +172,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
+    proved: list[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]]] = []
     interrupted = False
     with running(None if where is None else dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
@@ -197,13 +198,14 @@ def compare(
                 each(result, rows[-1])
             people.append(Individuals.of(result))
             mended.append(result.mended)
+            proved.append(result.proved)
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
-    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again)
+    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(proved))
 
 
 def _in_parts(

@@ -71,7 +71,8 @@ def _told(result: Estimate, trees: Any, as_json: bool, limits: Limits, asked: As
     tell_noticed(result.noticed)
     release = result.program.release
     row = result.numbers if limits.stated else {"defense": described(release), **estimate_numbers(result)}
-    verdict = judge_rows(limits, [{**row, "release": named(trees)}]).mended([result.mended])
+    numbers = result.proved({**row, "release": named(trees)}, limits)
+    verdict = judge_rows(limits, [numbers]).mended([result.mended])
     if as_json:
         print_json({**result.summary, **verdict.summary})
     else:
