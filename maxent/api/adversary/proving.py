@@ -145,14 +145,14 @@ class Certainty:
         counts = self.program.table.counts
         views, perhaps = self._views(), self._by_truth()
         surely = [np.zeros(len(counts), bool) for _ in views]
-        some: BoolArray | bool = True  # who can have a sensitive class alone
+        some: BoolArray = np.ones(len(counts), bool)  # who can have a sensitive class alone
         if self.truth is not None:
-            some = self.truth[:, list(self.sensitive)].any(axis=1)
+            some = np.asarray(self.truth[:, list(self.sensitive)].any(axis=1))
         if proved and (proof := self._by_proof()) is not None:
             both = [_of_view(proof, view) for view in views]
             surely = [certain for certain, _ in both]
             perhaps = tuple(before & after for before, (_, after) in zip(perhaps, both, strict=True))
-            some &= (proof.bounds.high[:, list(self.sensitive)] >= counts[:, None]).any(axis=1)
+            some = some & (proof.bounds.high[:, list(self.sensitive)] >= counts[:, None]).any(axis=1)
 
         def numbers(i: int, some: BoolArray | bool = True) -> dict[str, int]:
             least = int(counts[surely[i] & some].sum())

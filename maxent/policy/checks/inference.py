@@ -52,9 +52,9 @@ CHECKS = (
         FIX,
     ),
     Check(
-        "MX202", "max_certain", "individuals whose class is certain, as estimated", PEOPLE, by_limit("max_certain"),
+        "MX202", "max_certain", "individuals whose class is certain", PEOPLE, by_limit("max_certain"),
         "People whose class has a probability of 0.999 or more by the estimate, or is given away by their leaf, their "
-        "group or the truth, whichever are most.",
+        "group, the truth or a proof, whichever are most. It cannot be told where proofs did not end within 30 seconds.",
         "Of these people the release publishes the confidential value.",
         "The limit --max-certain: docs/report.md; Zhu and Du (2010).",
         FIX,
