@@ -31,6 +31,8 @@ def judge(
     base_rate: float | None = None,
     certain_proved: int | None = None,
     certain_at_most: int | None = None,
+    proved_least: int | None = None,
+    proved_most: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
     worst_case: Mapping[str, Any] | None = None,
     base_posterior: float | None = None,
@@ -70,6 +72,8 @@ def judge(
     certain_proved, certain_at_most : int, optional
         Individuals whose class is proved over all data consistent with the release, which then stand in the place of
         those of the estimate; and the same with those about whom not every proof was asked for.
+    proved_least, proved_most : int, optional
+        Individuals whose class is proved, and those with whom a proof might still be found: beside the estimate.
     unread : sequence of mappings
         What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
         passed, except the size of groups, and where the worst case keeps the limit, too.
@@ -104,14 +108,21 @@ def judge(
         origin = "proof" if origin == "estimate" else origin
         possible = max(many or 0, certain_at_most or 0)
         status = _status(many, possible, limits.max_certain, reliable)
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
+        checks.append(replace(found, unproved="were not asked for"))
     elif limits.max_certain is not None:
         many, origin = worse_certain(certain, exposed, pure)
-        possible = None if many is None else max(many, possible_certain or 0)
+        beside = None
+        if proved_least and (many is None or proved_least > many):
+            many, origin, beside = proved_least, "proof", certain
+        allowed = None if many is None else max(many, possible_certain or 0)
+        possible = None if allowed is None else max(allowed, proved_most or 0)
         status = _status(many, possible, limits.max_certain, sure)
+        unproved = "did not end" if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
+        checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
@@ -246,15 +257,8 @@ _TRUTH: Origin = "truth"
 
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
-    *(
-        "right_guesses",
-        "bayes_vulnerability",
-        "possible_right",
-        "base_rate",
-        "certain_proved",
-        "certain_at_most",
-        "worst_case",
-    ),
+    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
+    *("proved_least", "proved_most", "worst_case"),
 )
 """Keys of a row of a comparison that are arguments of `judge`."""
 
@@ -291,12 +295,12 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
 def judge_informed(
     limits: Limits,
     rows: Sequence[Mapping[str, Any]],
-    informed: Sequence[Callable[[], Mapping[str, Any]] | None],
+    informed: Sequence[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None],
     of: int | None = None,
 ) -> Verdict:
-    """The verdict on rows, each also by the numbers of an adversary who knows the base rate, made where they decide.
+    """The verdict on rows, each also by the row that ``informed`` makes of it, where that decides.
 
-    Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
+    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
     the estimate of who knows more.
     """
     first = judge_rows(limits, rows, of)
@@ -307,7 +311,7 @@ def judge_informed(
     if not any(more is not None and wanted for more, wanted in zip(informed, open_, strict=True)):
         return first
     known = [
-        {**row, **more()} if more is not None and wanted else row
+        more(row, limits) if more is not None and wanted else row
         for row, more, wanted in zip(rows, informed, open_, strict=True)
     ]
     second = judge_rows(limits, known, of)

@@ -157,6 +157,7 @@ class Check:
     ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what
     follows, in words, from what the release states and no number rests on. ``base`` is what the base rate alone
     achieves; with ``baseless`` nothing states it, and then no limit on what is inferred is known to be kept.
+    ``unproved`` says of proofs that may find more than the limit why they did not.
     """
 
     limit: str
@@ -170,6 +171,7 @@ class Check:
     unread: str = ""
     base: float | None = None
     baseless: bool = False
+    unproved: str = ""
 
     @property
     def how(self) -> str:
@@ -220,8 +222,8 @@ class Check:
             return "within the error of computing it" if near else ""
         if self.origin == "estimate" and self.limit != "min_k" and self.found > self.stated:
             return "as the estimate is not to be relied on"
-        if self.estimated is not None:
-            return f"as proofs that were not asked for may find up to {self._text(self.possible or 0.0)}"
+        if self.unproved:
+            return f"as proofs that {self.unproved} may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
         return f"as what is published allows {self._text(self.possible)}"

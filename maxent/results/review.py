@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.audit import Audit
-from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.judging import judge_informed
 from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.errors import ARGUMENT, invalid
@@ -147,7 +147,8 @@ class Review(Shown):
         stated = limits_of(limits) if limits else self.limits
         searched = self.estimate is not None and not self.unfinished  # it would take as long again
         mended = self.estimate.mended if searched and self.estimate is not None else None
-        return judge_rows(stated, [self.row]).mended([mended])
+        known = None if self.estimate is None or self.weaker else self.estimate.proved
+        return judge_informed(stated, [self.row], [known]).mended([mended])
 
     @cached_property
     def row(self) -> Mapping[str, Any]:

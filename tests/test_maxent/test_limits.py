@@ -155,7 +155,8 @@ def test_a_tree_of_labels_alone_is_no_pass(tmp_path, capsys, command):
     assert capsys.readouterr().out.endswith(
         "verdict: CANNOT TELL, not known to be within the stated limits\n"
         "  labels: largest posterior 0.500, at most 0.95: cannot tell, as what is published allows 1.000\n"
-        "  labels: individuals whose class is certain 0, at most 5: cannot tell, as what is published allows 11\n"
+        "  labels: individuals whose class is certain 1 by proof (0 by the estimate), at most 5: cannot tell, "
+        "as what is published allows 11\n"
     )
     assert main([command, *files, *limits, "--enforce", "--json"]) == 4
     verdict = json.loads(capsys.readouterr().out)["verdict"]
@@ -192,7 +193,7 @@ def call(capsys, *options, expected=0):
 
 
 def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
-    strict, loose = ["--max-certain", "4"], ["--max-certain", "5", "--min-k", "2", "--max-posterior", "1"]
+    strict, loose = ["--max-certain", "4"], ["--max-certain", "7", "--min-k", "2", "--max-posterior", "1"]
     printed = call(capsys, *strict)
     assert printed.err == ""
     assert printed.out.endswith(

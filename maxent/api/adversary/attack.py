@@ -73,8 +73,10 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     differences = difference(release, places, said, rates, sizes)
     scored = _scored(case)
     trees = tuple(
-        _audited(release, number, p, n, s, rates, sizes, links, case.facts, d, scored, **options)
-        for number, (p, n, s, d) in enumerate(zip(places, published_nodes(case), said, differences, strict=True))
+        _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
+        for number, (p, n, s, r, d) in enumerate(
+            zip(places, published_nodes(case), said, rates, differences, strict=True)
+        )
     )
     notes = tuple(_notes(release, trees, rates, people, scored))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
@@ -131,7 +133,7 @@ def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: i
 def _notes(
     release: Release,
     trees: Sequence[TreeAudit],
-    rates: RateReader,
+    rates: Sequence[RateReader],
     people: QITable | None,
     scored: LeafCounts,
 ) -> Iterator[str]:
@@ -152,8 +154,7 @@ def _notes(
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if release.rounded is not None:
         yield release.rounded.in_words
-    if rates.note:
-        yield rates.note
+    yield from dict.fromkeys(each.note for each in rates if each.note)
     yield from scored.notes
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""

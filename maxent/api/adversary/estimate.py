@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.mending import mended
 from maxent.api.adversary.number_options import check_numbers
-from maxent.api.adversary.proving import check_level, proof_of
+from maxent.api.adversary.proving import LONGEST, Certainty, check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
@@ -346,6 +346,7 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
+                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 informed=_informed(case, known, how),
@@ -384,6 +385,12 @@ def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
     """An estimate that a status tells the worth of."""
     with unwarned():
         return estimate_case(case, known, how)
+
+
+def _seconds(clock: Clock) -> float:
+    """What a call leaves for proofs."""
+    left = clock.left()
+    return LONGEST if left is None else min(LONGEST, left)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
