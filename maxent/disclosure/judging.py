@@ -127,9 +127,10 @@ def judge(
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
     if not no_marginal:
-        known = _by_frequency(base_posterior, base_rate, individuals or 1, proved=certain_proved is not None)
-        most = _by_frequency(*[1.0 if base_most is None else base_most] * 2, individuals or inf, proved=False)
-        checks = [_informed(c, known[c.limit], most[c.limit]) if c.limit in known else c for c in checks]
+        proved, largest = certain_proved is not None, 1.0 if base_most is None else base_most
+        base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
+        bound = _by_frequency(largest, largest, individuals or inf, proved=False)
+        checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
     if unread:
         checks = [
             c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
