@@ -301,7 +301,8 @@ def judge_informed(
 ) -> Verdict:
     """The verdict on rows, each also by the row that ``informed`` makes of it, where that decides.
 
-    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
+    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed.
+    Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
     the estimate of who knows more.
     """
     first = judge_rows(limits, rows, of)
