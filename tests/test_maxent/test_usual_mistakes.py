@@ -153,3 +153,13 @@ def test_a_table_in_another_unit_contradicts_the_release(folder, monkeypatch, ca
     monkeypatch.chdir(folder)
     assert main(["estimate", "months.json", "years.csv"]) == 1
     assert "the statements contradict each other or the table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "address", ["https://me:hunter2@h/a.csv", "http://h/a.csv?sig=hunter2", "ftp://me:hunter2@h/x"]
+)
+@pytest.mark.parametrize("call", ["{} qi.csv", "tree.json qi.csv -o {}", "tree.json qi.csv --policy {}"])
+def test_a_password_in_an_address_that_is_not_opened_is_not_said(call, address, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert main(["check" if "--policy" in call else "estimate", *call.format(address).split()]) == 2
+    assert "hunter2" not in capsys.readouterr().err
