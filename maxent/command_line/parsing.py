@@ -322,8 +322,17 @@ def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
     try:
         read(text)
     except ValueError:
-        return _NUMBERS[kind], repr(text)
+        return _NUMBERS[kind], repr(text) + _as_number(text, kind)
     return None
+
+
+def _as_number(text: str, kind: Any) -> str:
+    """``; did you mean ...?`` with the number that a text with a percent sign, or a decimal comma, stands for."""
+    found = re.fullmatch(r"(\d{1,3})([.,]\d{1,9})?( ?%)?", text, re.ASCII)
+    if kind is not float or found is None:
+        return ""
+    number = float(f"{found[1]}{(found[2] or '').replace(',', '.')}")
+    return f"; did you mean {number / 100 if found[3] else number:.12g}?"
 
 
 def _problem(error: Any, command: Any, context: Any) -> Problem:

@@ -16,6 +16,7 @@ from functools import cache
 from glob import glob
 
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.addresses import is_address, redacted
 from maxent.models.files.input_files import not_opened
 from maxent.models.files.json_files import unusable_file
 from maxent.models.files.kinds import Kind
@@ -203,6 +204,7 @@ def _unwritable(path: str) -> str | None:
 
 
 def _short(path: str) -> str:
+    path = redacted(path) if is_address(path) else path
     return repr(path) if len(path) <= 60 else f"{path[:57]!r}..."
 
 
