@@ -12,7 +12,6 @@ EXTRAS = {
     "matplotlib": "plot",
     "mlflow": "mlflow",
     "openpyxl": "excel",
-    "ortools": "worlds",
     "pyscipopt": "scip",
 }
 """Modules that are optional, with the extra of maxent that brings them."""
@@ -25,6 +24,7 @@ BASE = {
     "cvxpy": "cvxpy",
     "cyipopt": "cyipopt-wheels",
     "msgspec": "msgspec",
+    "ortools": "ortools",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
     "pyomo": "pyomo",

@@ -85,6 +85,8 @@ def judged(found: Fitted) -> Judged:
     assert len(cells) == len(table)
     truth = read_truth(found.X.assign(Y=found.y.astype(str)), review.release, table)[cells.owner]
     leaf = cells.leaf
+    if review.converted.aside:
+        return Judged(status, review.converted.aside, unread)
     pure = [t for t in range(leaf.shape[1]) if found.whole and _pure(leaf[:, t : t + 1], truth)]
     if pure:
         return Judged(status, f"tree {pure[0]} has a leaf of one class alone", unread)

@@ -124,7 +124,7 @@ class Case:
             with suppress(InvalidInput):
                 implied_marginal(self.release)
                 return None
-        return self.truth.sum(axis=0).astype(np.float64)
+        return np.asarray(self.truth.sum(axis=0), np.float64)
 
     def knowing_classes(self) -> Case:
         """The same of an adversary who knows how many people have each class; people are placed once."""

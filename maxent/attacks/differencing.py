@@ -67,7 +67,7 @@ def difference(
     release: Release,
     places: Sequence[Places],
     said: Sequence[Statements],
-    rates: RateReader,
+    rates: Sequence[RateReader],
     sizes: Sequence[FloatArray] | None,
 ) -> tuple[Difference | None, ...]:
     """Bounds on the leaves of each tree from the numbers of its inner nodes; None where there are none.
@@ -77,7 +77,7 @@ def difference(
     release : Release
     places : sequence of Places, one per tree
     said : sequence of Statements, one per tree
-    rates : RateReader
+    rates : sequence of RateReader, one per tree
         How error rates were printed.
     sizes : sequence of arrays, shape (n_places,), one per tree; optional
         Individuals that the adversary's table shows to be in each place, NaN where it does not.
@@ -86,12 +86,13 @@ def difference(
     closed = not release.blurred and not any(map(_has_open_leaf, places, said))
     if closed or not (linked or any(map(_has_inner_numbers, places, said))):
         return (None,) * len(places)
-    own = [_every_place(release, p, s, rates, None) for p, s in zip(places, said, strict=True)]
+    own = [_every_place(release, p, s, r, None) for p, s, r in zip(places, said, rates, strict=True)]
     told = _combined(release, places, own)
     if sizes is None:
         shown, known = own, told
     else:
-        shown = [_every_place(release, p, s, rates, size) for p, s, size in zip(places, said, sizes, strict=True)]
+        each = zip(places, said, rates, sizes, strict=True)
+        shown = [_every_place(release, p, s, r, size) for p, s, r, size in each]
         for p, bounds, size in zip(places, shown, sizes, strict=True):
             _add_sizes(p, bounds, size)
         known = _combined(release, places, [_intersection(a, b) for a, b in zip(told, shown, strict=True)])

@@ -31,6 +31,8 @@ def judge(
     base_rate: float | None = None,
     certain_proved: int | None = None,
     certain_at_most: int | None = None,
+    proved_least: int | None = None,
+    proved_most: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
     worst_case: Mapping[str, Any] | None = None,
     base_posterior: float | None = None,
@@ -70,6 +72,8 @@ def judge(
     certain_proved, certain_at_most : int, optional
         Individuals whose class is proved over all data consistent with the release, which then stand in the place of
         those of the estimate; and the same with those about whom not every proof was asked for.
+    proved_least, proved_most : int, optional
+        Individuals whose class is proved, and those with whom a proof might still be found: beside the estimate.
     unread : sequence of mappings
         What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
         passed, except the size of groups, and where the worst case keeps the limit, too.
@@ -90,12 +94,14 @@ def judge(
     checks = []
     sure = reliable and exposed is not None
     if limits.max_posterior is not None:
-        worse, origin = worse_posterior(max_posterior, exposed, pure)
+        worse, origin = worse_posterior(max_posterior, exposed, pure, certain_proved or proved_least)
         computed = None if max_posterior is None else float(at_most(max_posterior)) if surest is None else surest
         most = computed if origin == "estimate" else 1.0
-        possible = None if most is None else max(most, possible_posterior or 0.0)
+        allowed = None if most is None else max(most, possible_posterior or 0.0)
+        possible = 1.0 if allowed is not None and proved_most else allowed
         status = _status(most, possible, limits.max_posterior, sure)
-        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible))
+        unproved = "did not end" if allowed is not None and allowed <= limits.max_posterior < (possible or 0.0) else ""
+        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved))
     if limits.min_k is not None:
         kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
         checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
@@ -104,21 +110,29 @@ def judge(
         origin = "proof" if origin == "estimate" else origin
         possible = max(many or 0, certain_at_most or 0)
         status = _status(many, possible, limits.max_certain, reliable)
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
+        checks.append(replace(found, unproved="were not asked for"))
     elif limits.max_certain is not None:
         many, origin = worse_certain(certain, exposed, pure)
-        possible = None if many is None else max(many, possible_certain or 0)
+        beside = None
+        if proved_least and (many is None or proved_least > many):
+            many, origin, beside = proved_least, "proof", certain
+        allowed = None if many is None else max(many, possible_certain or 0)
+        possible = None if allowed is None else max(allowed, proved_most or 0)
         status = _status(many, possible, limits.max_certain, sure)
+        unproved = "did not end" if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
-        checks.append(Check("max_certain", limits.max_certain, many, status, origin, possible))
+        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
+        checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
     if not no_marginal:
-        known = _by_frequency(base_posterior, base_rate, individuals or 1, proved=certain_proved is not None)
-        most = _by_frequency(*[1.0 if base_most is None else base_most] * 2, individuals or inf, proved=False)
-        checks = [_informed(c, known[c.limit], most[c.limit]) if c.limit in known else c for c in checks]
+        proved, largest = certain_proved is not None, 1.0 if base_most is None else base_most
+        base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
+        bound = _by_frequency(largest, largest, individuals or inf, proved=False)
+        checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
     if unread:
         checks = [
             c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
@@ -169,9 +183,9 @@ def _beside(
     check: Check, unread: Sequence[Mapping[str, Any]], worst_case: Mapping[str, Any] | None, base_rate: float | None
 ) -> Check:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
-    if worst_case is None or "why" in worst_case:
+    if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
         words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
-        why = "" if worst_case is None else f"; {worst_case['why']}"
+        why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""
         return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
     most, printed, right = (
         float(at_most(worst_case["max_posterior"])),
@@ -230,14 +244,16 @@ def worse_certain(certain: int | None, exposed: int | None, pure: int | None = N
 
 
 def worse_posterior(
-    max_posterior: float | None, exposed: int | None, pure: int | None = None
+    max_posterior: float | None, exposed: int | None, pure: int | None = None, proved: int | None = None
 ) -> tuple[float | None, Origin]:
-    """The largest posterior: 1 where groups prove somebody's class, or it is so in truth; else of the estimate."""
+    """The largest posterior: 1 where somebody's class is proved, or it is so in truth; else of the estimate."""
     if max_posterior is None or max_posterior < 1 - TOLERANCE:
         if exposed:
             return 1.0, _GROUPS
         if pure:
             return 1.0, _TRUTH
+        if proved:
+            return 1.0, "proof"
     return max_posterior, "estimate"
 
 
@@ -246,15 +262,8 @@ _TRUTH: Origin = "truth"
 
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
-    *(
-        "right_guesses",
-        "bayes_vulnerability",
-        "possible_right",
-        "base_rate",
-        "certain_proved",
-        "certain_at_most",
-        "worst_case",
-    ),
+    *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
+    *("proved_least", "proved_most", "worst_case"),
 )
 """Keys of a row of a comparison that are arguments of `judge`."""
 
@@ -291,12 +300,13 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
 def judge_informed(
     limits: Limits,
     rows: Sequence[Mapping[str, Any]],
-    informed: Sequence[Callable[[], Mapping[str, Any]] | None],
+    informed: Sequence[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None],
     of: int | None = None,
 ) -> Verdict:
-    """The verdict on rows, each also by the numbers of an adversary who knows the base rate, made where they decide.
+    """The verdict on rows, each also by the row that ``informed`` makes of it, where that decides.
 
-    Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
+    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed.
+    Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
     the estimate of who knows more.
     """
     first = judge_rows(limits, rows, of)
@@ -307,7 +317,7 @@ def judge_informed(
     if not any(more is not None and wanted for more, wanted in zip(informed, open_, strict=True)):
         return first
     known = [
-        {**row, **more()} if more is not None and wanted else row
+        more(row, limits) if more is not None and wanted else row
         for row, more, wanted in zip(rows, informed, open_, strict=True)
     ]
     second = judge_rows(limits, known, of)

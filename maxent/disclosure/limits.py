@@ -11,7 +11,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 from maxent.models.text.display import WIDTH, Display, Shown
-from maxent.models.text.hints import close_to
+from maxent.models.text.hints import as_share, close_to
 
 if TYPE_CHECKING:
     from maxent.disclosure.mend import Mend
@@ -107,7 +107,7 @@ class Limits:
         for name in SHARES:
             most, kind = getattr(self, name), "a probability" if name == "max_posterior" else "a share"
             if most is not None and not (is_number(most) and 0 <= most <= 1):
-                problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most)))
+                problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most) + as_share(most)))
         for name, least in (("min_k", 1), ("max_certain", 0)):
             value = getattr(self, name)
             if value is not None and not is_whole(value, least):
@@ -157,6 +157,7 @@ class Check:
     ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what
     follows, in words, from what the release states and no number rests on. ``base`` is what the base rate alone
     achieves; with ``baseless`` nothing states it, and then no limit on what is inferred is known to be kept.
+    ``unproved`` says of proofs that may find more than the limit why they did not.
     """
 
     limit: str
@@ -170,6 +171,7 @@ class Check:
     unread: str = ""
     base: float | None = None
     baseless: bool = False
+    unproved: str = ""
 
     @property
     def how(self) -> str:
@@ -220,8 +222,8 @@ class Check:
             return "within the error of computing it" if near else ""
         if self.origin == "estimate" and self.limit != "min_k" and self.found > self.stated:
             return "as the estimate is not to be relied on"
-        if self.estimated is not None:
-            return f"as proofs that were not asked for may find up to {self._text(self.possible or 0.0)}"
+        if self.unproved:
+            return f"as proofs that {self.unproved} may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
         return f"as what is published allows {self._text(self.possible)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,16 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 
 Source = Literal["marginal", "release", "truth"]
+
+Way = Literal["estimate", "predicted", "base"]
+"""How classes are guessed: by the estimate, as the release predicts, or the most frequent one of everybody."""
+
+HOW_GUESSED: Mapping[Way, str] = {
+    "estimate": "by the estimate",
+    "predicted": "as the release predicts",
+    "base": "of the most frequent class",
+}
+"""How each is told of guesses."""
 
 NARROW = 0.01
 """Share of all people: where statements leave a class no more room than this, they state how frequent it is."""

@@ -7,9 +7,10 @@ import numpy as np
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE, mean
 from maxent.disclosure.divergence import individual_divergence
+from maxent.evidence.baseline import Way
 from maxent.evidence.control_people import Believed, Controls, believed
 from maxent.evidence.intervals import newcombe, welch
-from maxent.evidence.truth import InTruth, Way, right_by
+from maxent.evidence.truth import InTruth, right_by
 from maxent.evidence.two_groups import Control, Two
 from maxent.models.arrays import FloatArray, IntArray
 
@@ -68,7 +69,7 @@ def compared(
 def _theirs(way: Way, others: Believed, truth: IntArray, frequent: int | None) -> FloatArray:
     """Control people of each quasi-identifier whose class is guessed right, in a way."""
     if way == "estimate":
-        return right_by(others.posterior, truth, others.predicted)
+        return right_by(others.posterior, truth)
     guess = others.predicted if way == "predicted" else np.full(len(truth), frequent, np.int64)
     return truth[np.arange(len(truth)), guess].astype(np.float64)
 

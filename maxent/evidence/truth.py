@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from maxent.constraints.program import Program
 from maxent.disclosure.checked_arrays import TOLERANCE
+from maxent.evidence.baseline import Way
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.answers import terms_of
 from maxent.models.trees.predict import answers_at
-
-Way = Literal["estimate", "predicted", "base"]
-"""How classes are guessed: by the estimate, as the release predicts, or the most frequent one of everybody."""
-
-HOW_GUESSED: Mapping[Way, str] = {
-    "estimate": "by the estimate",
-    "predicted": "as the release predicts",
-    "base": "of the most frequent class",
-}
-"""How each is told of guesses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +20,9 @@ class InTruth:
     """What the truth says of the guesses that a release lets somebody make, arrays of shape (n_qi,).
 
     ``by_estimate`` and ``as_predicted`` are how many people of each quasi-identifier are guessed right, by the class
-    that the posterior makes most likely (of several alike the predicted one, else by chance) and by the class that the
-    release predicts; ``as_predicted`` is None where it predicts nothing of them. ``by_base`` are those of the class
-    that is most frequent, None where the adversary does not know it. ``pure`` are those in a leaf of one class.
+    that the posterior makes most likely (of several alike, by chance) and by the class that the release predicts;
+    ``as_predicted`` is None where it predicts nothing of them. ``by_base`` are those of the class that is most frequent
+    among everybody, None where the adversary does not know it. ``pure`` are those in a leaf of one class.
     """
 
     by_estimate: FloatArray
@@ -99,20 +89,13 @@ def in_truth(
     each = np.arange(len(truth))
     predicted = None if guess is None else truth[each, guess].astype(np.float64)
     base = None if frequent is None else truth[:, frequent].astype(np.float64)
-    return InTruth(right_by(posterior, truth, guess), predicted, pure_people(program, truth), base)
+    return InTruth(right_by(posterior, truth), predicted, pure_people(program, truth), base)
 
 
-def right_by(posterior: FloatArray, truth: IntArray | FloatArray, predicted: IntArray | None = None) -> FloatArray:
-    """People of each quasi-identifier who have its most likely class, shape (n_qi,).
-
-    Of several alike it is the one that is ``predicted`` for it, shape (n_qi,), else their mean.
-    """
+def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
+    """People of each quasi-identifier who have its most likely class, shape (n_qi,); of several alike, their mean."""
     likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
-    mean = np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
-    if predicted is None:
-        return mean
-    each = np.arange(len(truth))
-    return np.where(likeliest[each, predicted], truth[each, predicted], mean)
+    return np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
 
 
 def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:

@@ -10,9 +10,8 @@ from typing import Any
 from maxent.disclosure.judging import worse_certain, worse_posterior
 from maxent.disclosure.limits import HOW
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
-from maxent.evidence.baseline import Baseline
+from maxent.evidence.baseline import Baseline, Way
 from maxent.evidence.leakage import Leakage
-from maxent.evidence.truth import Way
 from maxent.evidence.wp216 import TITLES, Risk, Risks
 from maxent.html_report.view import Number
 from maxent.html_report.words import nats, people, percent, plural, shown

@@ -188,12 +188,13 @@ class Checked(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import CHECKS
         from maxent.models.files.result_files import save_frame
 
         def document(rows: list[dict[str, Any]]) -> dict[str, Any]:
             return self.summary
 
-        save_frame(path, self.frame(), document, csv_literal=csv_literal)
+        save_frame(path, self.frame(), document, CHECKS, csv_literal=csv_literal)
 
     def frame(self) -> Any:
         """A DataFrame with a row for each check: id, key, limit, found, status, said, off."""

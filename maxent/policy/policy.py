@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -27,7 +26,7 @@ from maxent.policy.acro import SUFFIXES, acro_policy
 from maxent.policy.changes import changes, own_name
 from maxent.policy.checks.registry import BY_KEY, CHECKS
 from maxent.solvers.certainty.levels import level_names
-from maxent.studies.toml_lines import line_numbers, syntax_problem
+from maxent.studies.toml_lines import line_numbers, toml_document
 from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
 
 MOST_BYTES = 1_000_000
@@ -206,11 +205,7 @@ def _read(path: str, depth: int, base: str = "") -> Policy:
     if path.lower().endswith(SUFFIXES):
         document, left_out = acro_policy(text, source)
         return Policy(document, (file,), left_out, folder)
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise invalid(source, *syntax_problem(error)) from None
-    return _whole(document, source, folder, file, line_numbers(text), depth)
+    return _whole(toml_document(text, source), source, folder, file, line_numbers(text), depth)
 
 
 def _whole(

@@ -57,8 +57,7 @@ class Comparison(Shown):
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
     while releases and tables were read. ``mended`` has for each row a search for what would pass limits, and ``again``
-    makes its estimate once more, which is not kept. ``informed`` makes, for verdicts, the numbers of a row that are
-    others for who knows the base rate; None where they are the same.
+    makes its estimate once more, which is not kept. ``judged_rows`` make of its row the one that decides verdicts.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -68,7 +67,7 @@ class Comparison(Shown):
     noticed: Noticed = NOTHING
     mended: tuple[Callable[[Limits], Mend] | None, ...] = ()
     again: tuple[Callable[[], Estimate], ...] = ()
-    informed: tuple[Callable[[], Mapping[str, Any]] | None, ...] = ()
+    judged_rows: tuple[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]], ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -84,7 +83,7 @@ class Comparison(Shown):
 
     def judged(self, limits: Limits, of: int | None = None) -> Verdict:
         """The same; ``of`` is how many releases there were to be, if some were not reached."""
-        found = judge_informed(limits, self.rows, self.informed or [None] * len(self.rows), of)
+        found = judge_informed(limits, self.rows, self.judged_rows or [None] * len(self.rows), of)
         return found.mended(self.mended) if self.mended else found
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,11 +176,12 @@ class Comparison(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import COMPARISON
         from maxent.models.files.result_files import save_rows
 
         whole = os.fspath(path).lower().endswith(".json")
         document = self.summary if whole else {"releases": _without_people(self.rows)}
-        save_rows(document, "releases", path, csv_literal=csv_literal)
+        save_rows(document, "releases", path, COMPARISON, csv_literal=csv_literal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,6 @@ from maxent.results.solved import (
     Solved,
     described,
     estimate_numbers,
-    informed_numbers,
     sensitive_rows,
     target_rows,
     unread_of,
@@ -139,12 +138,6 @@ class Estimate(Shown, Solved):
     def _attacks(self) -> Mapping[str, Any]:
         return {} if self.attacks is None else self.attacks()
 
-    @property
-    def more_numbers(self) -> Callable[[], Mapping[str, Any]] | None:
-        """Makes those of `numbers` that are others for who knows the base rate; None where they are the same."""
-        informed = self.informed
-        return None if informed is None else lambda: informed_numbers(informed, self._attacks)
-
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, by the estimate and the attacks on the same release.
 
@@ -163,7 +156,7 @@ class Estimate(Shown, Solved):
         InvalidInput
             For a limit that there is not, or that is out of its range.
         """
-        return judge_informed(limits_of(limits), [self.numbers], [self.more_numbers]).mended([self.mended])
+        return judge_informed(limits_of(limits), [self.numbers], [self.judged_row]).mended([self.mended])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""
@@ -241,9 +234,12 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
+        from maxent.models.files.kinds import ESTIMATE
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, csv_literal=csv_literal)
+        save_frame(
+            path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, ESTIMATE, csv_literal=csv_literal
+        )
 
 
 def inferred_numbers(found: Inference) -> dict[str, Any]:

@@ -135,11 +135,23 @@ class Proof:
         by = np.bincount(self.proved_by.ravel(), np.repeat(self.times, self.program.n_classes), len(names))
         return {name: int(by[i]) for i, name in enumerate(names[: names.index(self.level) + 1])}
 
+    @cached_property
+    def complete(self) -> bool:
+        """Whether the last level was asked, with all comparisons of splits: it leaves out those of large nodes."""
+        if self.level != level_names()[-1]:
+            return False
+        if not self.bounds.open.any():
+            return True
+        from maxent.constraints.residuals import InternalRows
+        from maxent.solvers.worlds.part import affordable
+
+        rows = InternalRows(self.program)
+        return len(affordable(self.program, rows)) == rows.n_rows
+
     @property
     def certain_at_most(self) -> int:
         """Individuals whose class is proved, or might be by what was not asked for: want of time, a later level."""
-        asked_all = self.level == level_names()[-1]
-        unknown = self.bounds.unasked if asked_all else self.bounds.open
+        unknown = self.bounds.unasked if self.complete else self.bounds.open
         return int(self._people[self.certain | unknown.any(axis=1)].sum())
 
     def as_dict(self) -> dict[str, Any]:

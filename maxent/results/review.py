@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.audit import Audit
-from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.judging import judge_informed
 from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.errors import ARGUMENT, invalid
@@ -147,7 +147,8 @@ class Review(Shown):
         stated = limits_of(limits) if limits else self.limits
         searched = self.estimate is not None and not self.unfinished  # it would take as long again
         mended = self.estimate.mended if searched and self.estimate is not None else None
-        return judge_rows(stated, [self.row]).mended([mended])
+        known = None if self.estimate is None or self.weaker else self.estimate.proved
+        return judge_informed(stated, [self.row], [known]).mended([mended])
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
@@ -160,6 +161,10 @@ class Review(Shown):
                 alone = {"sensitive": {**self.early["sensitive"], **alone.get("sensitive", {})}}
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
+        if self.converted.aside:
+            leaves = sum(len(tree.leaves) for tree in self.release.trees)
+            more = {"what": self.converted.aside, "trees": len(self.release.trees), "leaves": leaves, "judged": "not"}
+            found["unread"] = [*found.get("unread", ()), more]
         return {
             "release": self.name,
             "defense": described(self.release),
@@ -244,16 +249,15 @@ class Review(Shown):
         """
         import os
 
-        from maxent.models.files.json_text import as_json_text
-        from maxent.models.files.output import write_text
-        from maxent.models.files.result_files import save_frame
+        from maxent.models.files.kinds import REVIEW
+        from maxent.models.files.result_files import save_document, save_frame
 
         if self.estimate is not None:
             summary = self.summary
             frame = self.estimate.posterior
-            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, csv_literal=csv_literal)
+            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
         elif os.fspath(path).lower().endswith(".json"):
-            write_text(path, as_json_text({**self.summary, "posterior": None}) + "\n")
+            save_document(path, {**self.summary, "posterior": None}, REVIEW)
         else:
             raise invalid("output", ARGUMENT, "path", "a .json file, as there is no posterior", self.unsolved)
 

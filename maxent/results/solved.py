@@ -44,9 +44,10 @@ class Solved(Inference):
     `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
     release, where that was asked for. ``worst`` is the worst case of what is not read, where there is such. ``attacks``
-    makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits. ``informed``
-    makes the estimate of somebody who also knows the base rate, for verdicts; None where it would be the same. With
-    ``no_marginal`` verdicts are about who does not know it.
+    makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits, and
+    ``certainty`` for what is proved beside a limit on certainty. ``informed`` makes the estimate of somebody who also
+    knows the base rate, for verdicts; None where it would be the same. With ``no_marginal`` verdicts are about who does
+    not know it.
     """
 
     outcome: Outcome
@@ -69,11 +70,33 @@ class Solved(Inference):
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
     informed: Callable[[], Solved] | None = field(default=None, repr=False)
     no_marginal: bool = False
+    certainty: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def reliable(self) -> bool:
         """Whether the answer can be relied on: solved, and nothing contradicted."""
         return self.outcome.status == "optimal"
+
+    def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
+        most = limits.max_certain
+        if most is None and limits.max_posterior is not None and limits.max_posterior < 1:
+            most = 0
+        if most is None or self.certainty is None or not self.reliable or "certain_proved" in row:
+            return row
+        return self.certainty(row, most)
+
+    def judged_row(
+        self, row: Mapping[str, Any], limits: Limits, attacks: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """The numbers that decide a verdict: of who also knows the base rate, with what is proved where it matters."""
+        if self.informed is None:
+            return self.proved(row, limits)
+        found = self.informed()
+        if attacks is None:
+            attacks = {} if self.attacks is None else self.attacks()
+        more = {**estimate_numbers(found), **target_rows(found, attacks), **sensitive_rows(found, attacks)}
+        return found.proved({**row, **more}, limits)
 
     @property
     def certificate(self) -> str:
@@ -187,12 +210,6 @@ class Once:
         if not self.made:
             self.made.append(self.make())
         return self.made[0]
-
-
-def informed_numbers(informed: Callable[[], Solved], attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of an estimate that differ in a row for who also knows the base rate."""
-    found = informed()
-    return {**estimate_numbers(found), **target_rows(found, attacks), **sensitive_rows(found, attacks)}
 
 
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.registry import MEASURES
-from maxent.evidence.truth import HOW_GUESSED
+from maxent.evidence.baseline import HOW_GUESSED
 from maxent.models.tables.columns.missing_values import value_in_words
 from maxent.models.text.display import ROWS, Display, counted
 from maxent.text.terminal import print_lines, print_table

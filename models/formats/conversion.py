@@ -99,6 +99,8 @@ class Converted(Shown):
         Whether every record goes where the tool sends it; not so where thresholds were rounded for print.
     format : str
         The name of the reader, which `maxent.models.formats.registry.convert_model` fills in.
+    aside : str
+        What the model tells of people beside its trees, which the release does not: whoever gets the model has it.
     """
 
     release: Release
@@ -106,6 +108,7 @@ class Converted(Shown):
     lost: tuple[str, ...] = ()
     exact: bool = True
     format: str = ""
+    aside: str = ""
 
     def _display(self) -> Display:
         leaves = sum(len(tree.leaves) for tree in self.release.trees)

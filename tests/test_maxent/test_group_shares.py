@@ -111,7 +111,9 @@ def test_a_limit_that_is_the_share_of_a_leaf_is_kept_and_a_smaller_one_is_not(to
         told = {"max_posterior": disclosed.max_posterior, "surest": disclosed.surest, "certain": disclosed.certain}
         allowed = disclosed.possible.max_posterior
         limits = Limits(max_posterior=limit)
-        return judge(limits, "r", reliable=True, exposed=0, k=1, possible_posterior=allowed, **told).status
+        base = of_a / total  # counts state it
+        told |= {"possible_posterior": allowed, "base_posterior": base}
+        return judge(limits, "r", reliable=True, exposed=0, k=1, **told).status
 
     assert status(of_a / total) == "pass"
     assert status(np.nextafter(of_a / total, 0)) == "fail"

@@ -191,14 +191,20 @@ def lone(folder):
 
 
 @pytest.mark.parametrize(
-    ("predicted", "value", "text"),
-    [(None, 0.6, "60.0 % by the estimate"), (0.5, 0.6, "60.0 % by the estimate"), (0.7, 0.7, "70.0 % as predicted")],
+    ("way", "right", "text"),
+    [
+        ("estimate", None, "60.0 % by the estimate"),
+        ("base", 0.7, "70.0 % by the base rate"),
+        ("predicted", 0.7, "70.0 % as predicted"),
+    ],
 )
-def test_right_guesses_are_those_of_who_guesses_best(predicted, value, text):
-    row = {**estimate_numbers(maxent.estimate(*D1)), "bayes_vulnerability": 0.6, "train_accuracy": predicted}
-    found = next(measure for measure in numbers(row, "T", 2) if measure.key == "bayes_vulnerability")
-    assert (found.value, found.text) == (value, text)
-    assert ("known only with the truth" in found.says) == (predicted is None)
+def test_right_guesses_are_those_of_who_guesses_best(way, right, text):
+    # Accuracy on all attributes, private ones too, is none of an adversary's guesses.
+    row = {**estimate_numbers(maxent.estimate(*D1)), "bayes_vulnerability": 0.6}
+    row |= {} if right is None else {"right_guesses": right, "train_accuracy": 0.9}
+    found = next(measure for measure in numbers(row, "T", 2, None, way) if measure.key == "bayes_vulnerability")
+    assert (found.value, found.text) == (right or 0.6, text)
+    assert ("known only with the truth" in found.says) == (right is None)
 
 
 def test_the_surest_come_first_and_those_the_estimate_is_wrong_about_last(tmp_path):

@@ -145,6 +145,26 @@ def test_a_leaf_of_one_person_states_the_class(tmp_path: Any) -> None:
             assert not maxent.estimate(changed, who).summary["constraints"].get("boosting")
 
 
+@pytest.mark.parametrize("saved", [True, False])
+def test_weights_of_rows_that_a_model_keeps_are_not_passed(tmp_path: Any, saved: bool) -> None:
+    """Forests keep them since scikit-learn 1.9: under weights of classes they are the class of each row."""
+    import skops.io
+
+    how = {"max_depth": 2, "min_samples_leaf": 50, "bootstrap": False, "random_state": 0}
+    model = RandomForestClassifier(3, class_weight="balanced", **how).fit(X, Y)
+    model._sample_weight = np.where(Y == "yes", 2.0, 0.7)
+    for kept, status in ((True, "cannot_tell"), (False, "pass")):
+        if not kept:
+            model._sample_weight = None
+        given = model
+        if saved:
+            given = tmp_path / "model.skops"
+            skops.io.dump(model, given)
+        found = maxent.review(given, X.assign(Y=Y), qi=list("ABC"), target="Y", max_certain=0)
+        assert found.verdict().status == status
+        assert ("weights of the rows" in "\n".join(found.verdict().lines())) is kept
+
+
 def test_groups_are_judged_whatever_is_read() -> None:
     model = DecisionTreeClassifier(min_samples_leaf=30, random_state=0)
     assert reviewed(model, WEIGHTS, min_k=5).verdict().status == "pass"

@@ -42,7 +42,7 @@ def reviewed(model: Any, X: Any, y: Any, **options: Any) -> Any:
         return maxent.review(model, X, y, qi=list(X.columns), target="Y", **options)
 
 
-def test_people_of_other_weights_are_told_apart_by_them() -> None:
+def test_people_of_other_weights_are_told_apart_by_them(tmp_path: Any, capsys: Any) -> None:
     people, classes = pd.DataFrame({"A": [0.0] * 4}), ["no", "yes", "no", "yes"]
     release = scored({"no": 0.25, "yes": 0.75})
     weights = [1.0, 3.0, 1.0, 3.0]
@@ -55,6 +55,13 @@ def test_people_of_other_weights_are_told_apart_by_them() -> None:
     table = people.assign(weight=weights)
     named = maxent.review(release, table, classes, qi=["A"], sample_weight="weight")
     assert named.summary["worst_case"]["certain"] == 4
+    release.save(tmp_path / "tree.json")
+    table.assign(Y=classes).to_csv(tmp_path / "data.csv", index=False)
+    call = ["review", str(tmp_path / "tree.json"), str(tmp_path / "data.csv"), "--target", "Y", "--qi", "A", "--json"]
+    assert main([*call, "--sample-weight", "weight"]) == 0
+    assert json.loads(capsys.readouterr().out)["worst_case"]["certain"] == 4
+    assert main([*call, "--sample-weight", "other"]) == 2
+    capsys.readouterr()
     with pytest.raises(maxent.InvalidInput, match="4 weights, one for each row"):
         reviewed(release, people, classes, sample_weight=[1.0, 2.0])
     with pytest.raises(maxent.InvalidInput, match="a weight of at least 0 for each row"):
@@ -128,7 +135,10 @@ WITHIN = {
 @pytest.mark.parametrize("name", WITHIN)
 def test_large_and_mixed_cells_are_passed(name: str) -> None:
     model, weights = WITHIN[name]
-    found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights, **LIMITS)
+    model.fit(X, Y, sample_weight=weights)
+    if model.get_params().get("class_weight") is not None and hasattr(model, "_sample_weight"):
+        del model._sample_weight  # a weight for each row, which tells its class
+    found = reviewed(model, X, Y, sample_weight=weights, **LIMITS)
     assert found.verdict().status == "pass", "\n".join(found.verdict().lines())
     unread = {each["judged"] for each in found.summary["unread"]}
     assert unread == (set() if name in ("a tree", "a forest") else {"worst_case"})
@@ -194,3 +204,34 @@ def test_divergence_and_control_people_pass_nothing_beside_what_is_not_read() ->
     release = reviewed(model.fit(X, Y), X, Y).release
     found = maxent.check(release, X, truth=X.assign(Y=Y), policy=None, max_t_closeness=1.0, min_l_diversity=1.0)
     assert [row.status for row in found.rows] == ["cannot_tell", "cannot_tell", "pass"]
+
+
+def shares_by_leaf(labels: Any, weights: Any, leaf: Any) -> list[float]:
+    """The weighted share of ``yes`` in two leaves."""
+    return [float(weights[leaf == i] @ labels[leaf == i] / weights[leaf == i].sum()) for i in (0, 1)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nobody_is_proved_by_shares_whom_the_worst_case_leaves_open(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 9
+    values = np.append([0, 2, 4], rng.integers(0, 3, n - 3) * 2).astype(float)
+    weights = rng.choice([1.0, 2.0, 3.5], n)
+    labels = rng.integers(0, 2, n)
+    leaves = [(values > cut).astype(int) for cut in (1, 3)]
+    stated = [shares_by_leaf(labels, weights, leaf) for leaf in leaves]
+    trees = []
+    for cut, shares in zip((1.0, 3.0), stated, strict=True):
+        root = Node("N", "A", (Branch("L0", le=cut), Branch("L1", gt=cut)))
+        below = (Node(f"L{i}", value={"no": 1 - share, "yes": share}) for i, share in enumerate(shares))
+        trees.append(Tree((root, *below)))
+    release = Release(TARGET, (A,), tuple(trees), predicts="score", boosting=Boosting("share"))
+    people, classes = pd.DataFrame({"A": values}), np.array(["no", "yes"])[labels]
+    found = reviewed(release, people, classes, sample_weight=weights).summary
+    every = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    said = [[shares_by_leaf(each, weights, leaf) for leaf in leaves] for each in every]
+    agree = every[[np.allclose(shares, stated) for shares in said]]
+    proved = int((agree.min(axis=0) == agree.max(axis=0)).sum())  # whose row is known, which is more than the table
+    groups = [(values == value) & (weights == weight) for value, weight in {*zip(values, weights, strict=True)}]
+    assert found["worst_case"]["certain"] == sum(int(g.sum()) for g in groups if np.ptp(labels[g]) == 0)
+    assert proved <= found["worst_case"]["certain"]

@@ -19,7 +19,7 @@ import numpy as np
 from maxent.constraints.cells import Cells, place_sizes
 from maxent.constraints.kinds.boosting.class_weights import PRINTED, Curve, LeafSum, WeightedLeaf
 from maxent.constraints.kinds.boosting.scores import FEW, SINGLE, Before, before_each_tree, values
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.looking import Check, unchecked
 from maxent.models.nodes import links_of, scores_of, statements_of
 from maxent.models.release import Boosting, Release, Tree
@@ -188,15 +188,15 @@ def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
             return none("shares of leaves state no counts of these people: there are others than were counted")
         if (shares < 0).any():
             return none("shares of leaves state no counts: some are below 0, as of weights below 0")
-        above = shares > 0
-        shown = above.any(axis=1)
-        at, klass = np.nonzero(~above & shown[:, None])
+        above: BoolArray = np.asarray(shares > 0, bool)
+        shown = above.sum(axis=1, keepdims=True) > 0
+        at, klass = np.nonzero(~above & shown)
         found += zip([t] * len(at), leaves[at].tolist(), klass.tolist(), strict=True)
         partly |= {(t, place) for place in leaves[above.sum(axis=1) != 1].tolist()}
-    tree, place, klass = np.array(found, np.int64).reshape(-1, 3).T
+    rows = np.array(found, np.int64).reshape(-1, 3)
     nothing = np.zeros(len(found))
     lost = () if found else ("shares of leaves state no counts: each class has one",)
-    return LeafCounts(tree, place, klass, nothing, nothing, nothing, lost, partly=frozenset(partly))
+    return LeafCounts(rows[:, 0], rows[:, 1], rows[:, 2], nothing, nothing, nothing, lost, partly=frozenset(partly))
 
 
 def _classes(release: Release) -> list[int]:

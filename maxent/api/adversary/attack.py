@@ -30,6 +30,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number, is_one_of
+from maxent.models.text.hints import as_share
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
@@ -73,8 +74,10 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     differences = difference(release, places, said, rates, sizes)
     scored = _scored(case)
     trees = tuple(
-        _audited(release, number, p, n, s, rates, sizes, links, case.facts, d, scored, **options)
-        for number, (p, n, s, d) in enumerate(zip(places, published_nodes(case), said, differences, strict=True))
+        _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
+        for number, (p, n, s, r, d) in enumerate(
+            zip(places, published_nodes(case), said, rates, differences, strict=True)
+        )
     )
     notes = tuple(_notes(release, trees, rates, people, scored))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
@@ -131,7 +134,7 @@ def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: i
 def _notes(
     release: Release,
     trees: Sequence[TreeAudit],
-    rates: RateReader,
+    rates: Sequence[RateReader],
     people: QITable | None,
     scored: LeafCounts,
 ) -> Iterator[str]:
@@ -152,8 +155,7 @@ def _notes(
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if release.rounded is not None:
         yield release.rounded.in_words
-    if rates.note:
-        yield rates.note
+    yield from dict.fromkeys(each.note for each in rates if each.note)
     yield from scored.notes
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""
@@ -208,7 +210,8 @@ def check_options(
     if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     if not (is_number(confidence) and 0 < confidence < 1):
-        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
+        found = shorten(confidence) + as_share(confidence)
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
     for name, value in (("facts", facts), ("count", count), ("control", control)):
         if qi is None and value is not None:
             problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))

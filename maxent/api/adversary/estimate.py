@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.api.adversary.measured import measured
 from maxent.api.adversary.mending import mended
 from maxent.api.adversary.number_options import check_numbers
-from maxent.api.adversary.proving import check_level, proof_of
+from maxent.api.adversary.proving import LONGEST, Certainty, check_level, proof_of
 from maxent.api.by_target import inferences
 from maxent.api.calling import called
 from maxent.api.case import Case, Published, Tables, read_case
@@ -23,7 +23,6 @@ from maxent.constraints.symmetry.mixture import Mixture
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
-from maxent.evidence.worst_case import WorstCase, worst_case
 from maxent.models.arrays import FloatArray
 from maxent.models.reading import Reading
 from maxent.models.release import Impurity, Release
@@ -39,6 +38,9 @@ from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.averaged import averaged
 from maxent.solvers.solve.driver import Outcome, solve_program
+
+if TYPE_CHECKING:
+    from maxent.evidence.worst_case import WorstCase
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many pieces of it are done, and how many there are."""
@@ -344,6 +346,7 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
+                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 informed=_informed(case, known, how),
@@ -356,6 +359,7 @@ def estimate_case(
 
 def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
     """What a release would tell if all that is not read of it gave classes away, in the time that is left."""
+    from maxent.evidence.worst_case import worst_case
 
     def solved(given: Program) -> FloatArray | None:
         with suppress(OutOfTime):
@@ -381,6 +385,12 @@ def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
     """An estimate that a status tells the worth of."""
     with unwarned():
         return estimate_case(case, known, how)
+
+
+def _seconds(clock: Clock) -> float:
+    """What a call leaves for proofs."""
+    left = clock.left()
+    return LONGEST if left is None else min(LONGEST, left)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:

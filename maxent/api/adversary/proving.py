@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maxent.constraints.program import TIES, Program, Ties
+from maxent.disclosure.judging import judge_rows
+from maxent.disclosure.limits import Limits
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.tables.columns.product_classes import part_codes
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_one_of
 from maxent.solvers.clock import Clock
@@ -81,3 +88,119 @@ def proof_of(program: Program, level: str, clock: Clock) -> Proof:
     begin = time.perf_counter()
     proved = prove(program, _last(level), clock)
     return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
+
+
+LONGEST = 30.0
+"""Seconds that proofs for a limit may take, at most."""
+
+TRYING = 10.0
+"""Seconds for letting people of the truth change places, at most."""
+
+
+@dataclass(eq=False)
+class Certainty:
+    """How many people are certain by proof, at least and at most, for limits on that; found when it is asked for.
+
+    Attributes
+    ----------
+    program : Program
+    truth : shape (n_qi, n_classes), optional
+        Individuals of each class.
+    sensitive : tuple of int
+        Codes of the classes that are judged alone, too.
+    seconds : float
+        What proofs may take.
+    """
+
+    program: Program
+    truth: IntArray | None = None
+    sensitive: tuple[int, ...] = ()
+    seconds: float = LONGEST
+    _perhaps: list[tuple[BoolArray, ...]] = field(default_factory=list, init=False, repr=False)
+    _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, row: Mapping[str, Any], most: int) -> dict[str, Any]:
+        """A row of numbers with those that judge a limit on certainty by proof: ``proved_least``, ``proved_most``.
+
+        First by the truth. Where it leaves more people than the limit, by all levels of proof, in the time that there
+        is; not where the row is beyond the limit anyway.
+        """
+        limits = Limits(max_certain=most)
+        found = self._told(row, proved=False)
+        if judge_rows(limits, [row]).status == "fail" or all(n <= most for n in self._judged(found)):
+            return found
+        return self._told(row, proved=True)
+
+    def _judged(self, row: Mapping[str, Any]) -> list[int]:
+        """The most people who may be certain, of each thing that the limit is about."""
+        alone = [row["sensitive"]] if "sensitive" in row else [row]
+        return [each["proved_most"] for each in (*alone, *row.get("targets", ()))]
+
+    def _views(self) -> list[IntArray]:
+        """The values that classes stand for: themselves, then those of each of several columns."""
+        target = self.program.release.target
+        return [np.arange(self.program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
+
+    def _told(self, row: Mapping[str, Any], *, proved: bool) -> dict[str, Any]:
+        counts = self.program.table.counts
+        views, perhaps = self._views(), self._by_truth()
+        surely = [np.zeros(len(counts), bool) for _ in views]
+        some: BoolArray = np.ones(len(counts), bool)  # who can have a sensitive class alone
+        if self.truth is not None:
+            some = np.asarray(self.truth[:, list(self.sensitive)].any(axis=1))
+        if proved and (proof := self._by_proof()) is not None:
+            both = [_of_view(proof, view) for view in views]
+            surely = [certain for certain, _ in both]
+            perhaps = tuple(before & after for before, (_, after) in zip(perhaps, both, strict=True))
+            some = some & (proof.bounds.high[:, list(self.sensitive)] >= counts[:, None]).any(axis=1)
+
+        def numbers(i: int, some: BoolArray | bool = True) -> dict[str, int]:
+            least = int(counts[surely[i] & some].sum())
+            return {"proved_least": least, "proved_most": int(counts[(perhaps[i] | surely[i]) & some].sum())}
+
+        found = {**row, **numbers(0)}
+        if "targets" in row:
+            found["targets"] = [{**each, **numbers(i)} for i, each in enumerate(row["targets"], 1)]
+        if "sensitive" in row:
+            found["sensitive"] = {**row["sensitive"], **numbers(0, some)}
+        return found
+
+    def _by_truth(self) -> tuple[BoolArray, ...]:
+        """Who may be certain, in each view, by the truth alone."""
+        if not self._perhaps:
+            from maxent.solvers.certainty.exchange import perhaps_certain
+
+            views, found = self._views(), None
+            if self.truth is not None and not self.program.contradictions:
+                found = perhaps_certain(self.program, self.truth, views, Clock(min(TRYING, self.seconds)))
+            self._perhaps.append(found or tuple(np.ones(len(self.program.table), bool) for _ in views))
+        return self._perhaps[0]
+
+    def _by_proof(self) -> Proof | None:
+        """What all levels prove in the time that there is; None where they say nothing."""
+        if not self._proof:
+            from maxent.solvers.copies import WorkerLost
+
+            try:
+                found = proof_of(self.program, AUTO, Clock(self.seconds))
+                self._proof.append(found if found.reliable else None)
+            except WorkerLost:
+                self._proof.append(None)
+        return self._proof[0]
+
+
+def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Whose value is proved to be one and the same, and whose may be: by what was not asked for, too; shapes (n_qi,).
+
+    Where every level was asked there are data for each class that is not ruled out.
+    """
+    bounds, n_values = proof.bounds, int(view.max()) + 1
+    low = np.zeros((len(bounds.low), n_values))
+    can = np.zeros(low.shape, bool)
+    for code, value in enumerate(view.tolist()):
+        low[:, value] += bounds.low[:, code]
+        can[:, value] |= bounds.high[:, code] > 0
+    certain = (can.sum(axis=1) == 1) | (low >= proof.program.table.counts[:, None]).any(axis=1)
+    asked = proof.complete & ~bounds.unasked.any(axis=1)
+    mixed = (low > 0).sum(axis=1) > 1
+    return certain, certain | ~(asked | mixed)

@@ -36,7 +36,7 @@ from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.text.arguments import check_flags, check_functions
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
-from maxent.results.solved import described, informed_numbers
+from maxent.results.solved import described
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
-    informed: list[Callable[[], Mapping[str, Any]] | None] = []
+    judged: list[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]]] = []
     interrupted = False
     with running(None if where is None else dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
@@ -199,16 +199,14 @@ def compare(
                 each(result, rows[-1])
             people.append(Individuals.of(result))
             mended.append(result.mended)
-            informed.append(None if result.informed is None else partial(informed_numbers, result.informed, attacks))
+            judged.append(partial(result.judged_row, attacks=attacks))
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
-    return Comparison(
-        tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(informed)
-    )
+    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(judged))
 
 
 def _in_parts(

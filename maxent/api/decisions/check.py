@@ -28,7 +28,7 @@ from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
 from maxent.policy.checks.registry import BY_KEY
-from maxent.policy.inputs import hashed
+from maxent.policy.inputs import Hashed, hashed
 from maxent.policy.policy import Policy, read_policy
 from maxent.policy.rows import Asked, Row
 from maxent.results import review as results
@@ -171,14 +171,7 @@ def check_release(
     if not policy.limited:
         keys = ", ".join(list(BY_KEY)[:3])
         raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
-    paths = {
-        "release": release,
-        "table": said["qi"],
-        **{name: said[name] for name in ("truth", "control")},
-        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
-    }
-    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
-    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    paths, inputs = read_by(release, policy, said)
     found = _converted(release, said, policy, reading)
     tables = Tables(
         said["qi"],
@@ -205,11 +198,24 @@ def check_release(
         Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    asked = Asked(paths, _options(said, solving, reading), said["title"], said["purpose"])
-    return Checked(policy, rows, review, asked, tuple(inputs))
+    asked = Asked(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
+    return Checked(policy, rows, review, asked, inputs)
 
 
-def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
+def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Hashed, ...]]:
+    """What a check reads: paths by their role, and the files that they stand for with their hashes."""
+    paths = {
+        "release": release,
+        "table": said["qi"],
+        **{name: said[name] for name in ("truth", "control")},
+        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
+    }
+    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    return paths, tuple(inputs)
+
+
+def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
     """The options of a call that change numbers, as a record has them."""
     sensitive, parameters = said["sensitive"], said["parameters"]
     lists = {name: said[name] for name in ("classes", "features", "private")}

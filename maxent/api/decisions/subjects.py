@@ -18,6 +18,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.conversion import DECIDED, UNNAMED, Converted
 from maxent.models.formats.registry import reader_for
 from maxent.models.formats.scikit_learn.class_weights import weighed_alike
+from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines.classes import check_classes, class_names
 from maxent.models.formats.scikit_learn.pipelines.outputs import SHARED, is_shared, n_outputs, outputs_of
@@ -291,8 +292,8 @@ def _of_model(
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
-    tool = f"scikit-learn {version('scikit-learn')}"
-    found = Converted(release, tool, lost, format="scikit-learn")
+    tool, aside = f"scikit-learn {version('scikit-learn')}", aside_of(final_of(model))
+    found = Converted(release, tool, lost, format="scikit-learn", aside=aside)
     if saved is not None:
         found = replace(found, tool=f"{saved.tool} behind steps of {tool}", lost=saved.lost, exact=saved.exact)
     alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 else None

@@ -18,6 +18,7 @@ from maxent.text.estimate import kinds_line, summary_lines
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from maxent.disclosure.limits import Limits
     from maxent.models.arrays import IntArray
     from maxent.models.tables.qi_table import QITable
 
@@ -100,6 +101,17 @@ class EstimateInParts(Estimate):
             measures = {**far.measures, **measures}
         known["disclosure"] = replace(found.disclosure, measures=measures, divergence=None, individual=None)
         return cls(**known, distinct=distinct, leaves=leaves, folder=folder, files=files, far=far)
+
+    def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """As of any estimate; where choices of splits link people, who are not in the program, nothing is proved."""
+        if not self.program.internal or not self.reliable:
+            return super().proved(row, limits)
+        if limits.max_certain is None:
+            return row
+        most = {"proved_least": 0, "proved_most": self.program.table.individuals}
+        more = {key: {**row[key], **most} for key in ("sensitive",) if key in row}
+        targets = {key: [{**each, **most} for each in row[key]] for key in ("targets",) if key in row}
+        return {**row, **most, **more, **targets}
 
     @cached_property
     def _summary(self) -> dict[str, Any]:

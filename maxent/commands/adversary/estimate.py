@@ -116,9 +116,7 @@ def _run(
     result, row = _estimated(trees, tables, options, attacked=limits.stated or asked.report is not None)
     with finishing(result.outcome.status) as clock:
         tell_noticed(result.noticed)
-        verdict = judge_informed(limits, [row], [result.more_numbers]).mended(
-            [_unless_interrupted(result.mended, clock)]
-        )
+        verdict = judge_informed(limits, [row], [result.judged_row]).mended([_unless_interrupted(result.mended, clock)])
         if report.each is not None:
             report.each(result, row)
         if kind is not None and output is not None:

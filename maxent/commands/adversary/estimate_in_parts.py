@@ -71,7 +71,7 @@ def _told(result: Estimate, trees: Any, as_json: bool, limits: Limits, asked: As
     tell_noticed(result.noticed)
     release = result.program.release
     row = result.numbers if limits.stated else {"defense": described(release), **estimate_numbers(result)}
-    verdict = judge_informed(limits, [{**row, "release": named(trees)}], [result.more_numbers]).mended([result.mended])
+    verdict = judge_informed(limits, [{**row, "release": named(trees)}], [result.judged_row]).mended([result.mended])
     if as_json:
         print_json({**result.summary, **verdict.summary})
     else:

@@ -13,6 +13,7 @@ from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.kinds import REVIEW
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
@@ -67,6 +68,14 @@ def command(
             help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        panels.read(
+            "--sample-weight",
+            metavar="COLUMN",
+            help="Column of the weights that people had in training, if any.",
+        ),
+    ] = None,
     control: Control = None,
     sensitive: opt.Sensitive = None,
     gain: opt.Gain = None,
@@ -76,7 +85,7 @@ def command(
     top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(REVIEW)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
 ) -> Job:
@@ -91,6 +100,7 @@ def command(
         "qi": split_names("qi", qi),
         "bins": bins,
         "values": values,
+        "sample_weight": weights,
         "param": parameters or [],
     }
     evidence = {"control": control, "sensitive": sensitive, "gain": gain}
@@ -110,10 +120,17 @@ def _run(
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.models.files.result_files import POSTERIOR
+    from maxent.models.files.result_files import REPORT as REPORTS
+    from maxent.results.several import report_names
 
     several = isinstance(wanted["target"], list)
-    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, *opt.inputs(options)])
+    reports = {"--report": asked.report}
+    if several and asked.report is not None:
+        names = report_names(asked.report, len(wanted["target"]))
+        reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
+    outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
+    check_outputs(outputs, [model, data, *opt.inputs(options)])
     limits = asked.limits()
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
@@ -143,7 +160,8 @@ def _run(
     else:
         subjects = (subject_of(model, data, None, said, options["reading"]),)
     evidence = {name: options[name] for name in ("control", "sensitive", "gain")}
-    subjects = tuple(subject.beside(**evidence) for subject in subjects)
+    weighed = (wanted["sample_weight"], data, options["reading"])
+    subjects = tuple(subject.beside(**evidence).weighed(*weighed) for subject in subjects)
     options["noise"] = options["noise"] or noise_of(subjects[0].converted.release)
     known = taken(Knowledge, options)
     shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}

@@ -155,6 +155,8 @@ def by_limit(name: str, *, proved: bool = False) -> Judge:
             return unknown("individuals whose class is proved", "nothing was proved")
         if not proved:
             row = {key: value for key, value in row.items() if key not in ("certain_proved", "certain_at_most")}
+            if of.review.estimate is not None and not of.review.weaker:
+                row = dict(of.review.estimate.proved(row, Limits(**{name: limit})))
         [judged] = judge_rows(Limits(**{name: limit}), [row]).releases
         worst = judged.checks[0]
         return Finding(worst.status, worst.found, in_words(worst))

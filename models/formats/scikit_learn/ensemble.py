@@ -173,6 +173,15 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
 
 
+def aside_of(model: object) -> str:
+    """What a model keeps of each row beside its trees and tells of classes, in words; empty where it keeps nothing.
+
+    Since scikit-learn 1.9 forests keep the weights of their rows: under weights of classes, the class of each row.
+    """
+    kept = getattr(model, "_sample_weight", None) is not None and getattr(model, "class_weight", None) is not None
+    return "weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)" * kept
+
+
 def drawn_rows(model: Any, trees: Sequence[Any]) -> int:
     """How many rows each ``tree_`` of a forest or bag was given, -1 where the model does not keep it."""
     known = getattr(model, "_n_samples", None)
