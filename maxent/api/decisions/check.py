@@ -168,7 +168,7 @@ def check_release(
     progress: Progress | None = None,
 ) -> Checked:
     """The check of a release; ``said`` has the arguments of `check` by their names, which has the errors."""
-    if not policy.limits:
+    if not policy.limited:
         keys = ", ".join(list(BY_KEY)[:3])
         raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
     paths, inputs = read_by(release, policy, said)

@@ -177,6 +177,8 @@ def _run(
         record = None
     files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
     check_outputs(files, read)
+    if chosen.never_passes:
+        tell(chosen.never_passes)
     with progress() as told:
         found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
     tell_noticed(found.review.noticed)
