@@ -23,13 +23,13 @@ from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_flags, check_functions
+from maxent.models.text.arguments import check_flags, check_functions, is_path
 from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.inputs import hashed
-from maxent.policy.policy import Policy, read_policy
+from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.rows import Asked, Row
 from maxent.results import review as results
 
@@ -120,6 +120,7 @@ def check(
     wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
     tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
     said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose, "no_marginal": no_marginal}
+    said |= {"policy": policy, "limits": limits}
     chosen = read_policy(policy).with_limits(checked_limits(limits))
     words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
     return check_release(release, chosen, said, solving, reading, words, progress=progress)
@@ -205,11 +206,14 @@ def check_release(
         Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    asked = Asked(paths, _options(said, solving, reading), said["title"], said["purpose"])
+    if is_path(said.get("policy")) and os.fspath(said["policy"]) not in presets():
+        paths["policy"] = said["policy"]
+    options = _options(said, solving, reading, "policy" in paths)
+    asked = Asked(paths, options, said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, tuple(inputs))
 
 
-def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
+def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None, filed: bool) -> dict[str, Any]:
     """The options of a call that change numbers, as a record has them."""
     sensitive, parameters = said["sensitive"], said["parameters"]
     lists = {name: said[name] for name in ("classes", "features", "private")}
@@ -221,6 +225,8 @@ def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None)
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},
         "reading": None if reading is None else reading.stated(),
+        "policy": None if filed else said.get("policy"),
+        "limits": said.get("limits") or None,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -170,6 +170,7 @@ def _run(
     how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
     call = results.Asked(["check", release, qi], {"policy": policy})
     arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
+    arguments |= {"policy": policy, "limits": stated}
     with progress() as told:
         found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
     tell_noticed(found.review.noticed)
