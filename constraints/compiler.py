@@ -30,6 +30,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number, is_one_of
+from maxent.models.text.hints import as_share, close_to
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 
@@ -189,7 +190,12 @@ def check_options(
         Naming each of them.
     """
     problems = [
-        Problem(ARGUMENT, "knowledge", "any of " + ", ".join(choices_of_knowledge()), shorten(kind))
+        Problem(
+            ARGUMENT,
+            "knowledge",
+            "any of " + ", ".join(choices_of_knowledge()),
+            shorten(kind) + close_to(str(kind), choices_of_knowledge()),
+        )
         for kind in sorted(known - set(choices_of_knowledge()), key=repr)
     ]
     if impurity is not None and not is_one_of(impurity, PHI_OF):
@@ -197,7 +203,8 @@ def check_options(
     if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     if not (is_number(confidence) and 0 < confidence < 1):
-        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
+        found = shorten(confidence) + as_share(confidence)
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
     if not is_one_of(noise, NOISES):
         problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
     if problems:

@@ -69,6 +69,7 @@ def page(advice: Told, title: str = "", purpose: str = "") -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="generator" content="maxent">',
         f"<title>{_text(name)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
         f"<h1>{_text(name)}</h1>",
         *([f"<p>{_text(purpose)}</p>"] if purpose else []),

@@ -200,9 +200,10 @@ class Advice(Shown):
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the ranked table (.csv, .parquet), or with everything else (.json), atomically."""
+        from maxent.models.files.kinds import CANDIDATES
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.table, lambda rows: self.summary, csv_literal=csv_literal)
+        save_frame(path, self.table, lambda rows: self.summary, CANDIDATES, csv_literal=csv_literal)
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a report for whoever decides: one .html file, for any browser, with the frontier as a picture.

@@ -109,6 +109,8 @@ def _split_reading(signature: inspect.Signature, given: inspect.BoundArguments) 
         found.update(needed)
     elif first == "release" and (needed or _is_model(found["release"])):
         found["release"] = _converted(found, needed)
+    elif first == "releases":
+        found["releases"] = _each_converted(found, needed)
 
 
 def _is_model(value: Any) -> bool:
@@ -134,3 +136,17 @@ def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
     return convert(
         found["release"], **{name: _plain(each) for name, each in asked.items()}, reading=found.get("reading")
     )
+
+
+def _each_converted(found: Mapping[str, Any], needed: Mapping[str, Any]) -> Any:
+    """Releases with those of models in the place of models, and of files too where something is ``needed`` of them."""
+    given = found["releases"]
+    if isinstance(given, Mapping):
+        return {name: _each_converted({**found, "releases": [each]}, needed)[0] for name, each in given.items()}
+    if not isinstance(given, (list, tuple)):
+        return given
+    from maxent.api.releases.convert import convert
+
+    asked = {"target": found.get("target"), "reading": found.get("reading"), **needed}
+    models = [_is_model(each) or (needed and isinstance(each, (str, PathLike))) for each in given]
+    return [convert(each, **asked) if is_one else each for each, is_one in zip(given, models, strict=True)]

@@ -162,13 +162,15 @@ class Audit(Shown, Findings):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import AUDIT
         from maxent.models.files.result_files import save_frame
 
         found = self.leaves if self.individuals is None else self.individuals
-        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, AUDIT, csv_literal=csv_literal)
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
+        from maxent.models.files.kinds import GROUPS
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.table, lambda rows: {"rows": rows}, csv_literal=csv_literal)
+        save_frame(path, self.table, lambda rows: {"rows": rows}, GROUPS, csv_literal=csv_literal)

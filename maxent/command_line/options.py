@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from maxent.command_line import panels
+from maxent.models.files.kinds import REPORT, Kind
 
 
 class ImpurityName(StrEnum):
@@ -223,11 +224,21 @@ Level = Annotated[
     LevelName | None,
     panels.solved(help="Last level of proof, each tighter than the one before it; default: all of them (auto)."),
 ]
+OUTPUT = ("-o", "--output")
 Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
-Output = Annotated[
-    str | None,
-    panels.output("-o", "--output", metavar="FILE", help="Write the result, by suffix: .csv, .parquet or .json."),
-]
+
+
+def result(*kinds: Kind) -> Any:
+    """The option ``-o`` of a command that writes tables."""
+    words = "Write the result, by suffix: .csv, .parquet or .json."
+    return panels.written(*kinds, names=OUTPUT, help=words)
+
+
+def result_or_plot(*kinds: Kind) -> Any:
+    """The option ``-o`` of a command that also draws."""
+    words = "Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf."
+    return panels.written(*kinds, names=OUTPUT, help=words)
+
 
 CsvLiteral = Annotated[
     bool,
@@ -237,19 +248,9 @@ CsvLiteral = Annotated[
     ),
 ]
 
-OutputOrPlot = Annotated[
-    str | None,
-    panels.output(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf.",
-    ),
-]
-
 Report = Annotated[
     str | None,
-    panels.output(metavar="FILE", help="Write a report for whoever decides: one .html file, for any browser."),
+    panels.written(REPORT, help="Write a report for whoever decides: one .html file, for any browser."),
 ]
 Title = Annotated[
     str | None,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import typer
+
+from maxent.models.files.kinds import Kind
 
 REQUIRED = "Required"
 FIRST = "Used most"
@@ -63,3 +66,14 @@ solved = partial(typer.Option, rich_help_panel=SOLVED)
 run = partial(typer.Option, rich_help_panel=RUN)
 limit = partial(typer.Option, rich_help_panel=LIMITS)
 output = partial(typer.Option, rich_help_panel=OUTPUT)
+
+
+def written(*kinds: Kind, names: tuple[str, ...] = (), **about: Any) -> Any:
+    """An option that names a file to write, of one of some kinds: what else is there is replaced by ``--force`` alone.
+
+    This is all that a command says of that: `maxent.command_line.parsing.Command` adds ``--force``, and
+    `maxent.models.files.output.check_outputs` looks at the file.
+    """
+    option = output(*names, **{"metavar": "FILE", **about})
+    option.kinds = kinds
+    return option

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, get_args, get_type_hints
 
 import typer
@@ -27,12 +27,17 @@ from maxent.command_line.help_pages import (
     write_panels,
 )
 from maxent.command_line.messages import CALL
-from maxent.command_line.progress import Job
+from maxent.command_line.panels import OUTPUT
+from maxent.command_line.progress import Job, tell
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.text.hints import close_to
 
 # Newer versions of Typer bring their own copy of Click: this is the class in either.
 UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+FORCE = "maxent.command_line.parsing.force"
+"""Key of a context's ``meta`` where any file is to be replaced."""
 
 
 class WrongCall(InvalidInput):
@@ -65,11 +70,27 @@ class Command(TyperCommand):
         fit_to_terminal(ctx)
         return str(super().get_help(ctx))
 
+    force: Any = None
+    """The option ``--force``, once it was made; only commands that write files have it."""
+
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)
         if self.all_shown is None:
             self.all_shown = help_all(params[-1], sum(map(is_rare, self.params)))
-        return [*params, self.all_shown]
+            self.force = forced(params[-1])
+        return [*params[:-1], *([self.force] if self.kinds else []), params[-1], self.all_shown]
+
+    @cached_property
+    def kinds(self) -> dict[str, tuple[Any, ...]]:
+        """Spellings of the options that name files to write, see `panels.written` -> the kinds of these files."""
+        hints = get_type_hints(_function(self), include_extras=True) if self.callback else {}
+        found = {name: about for name, hint in hints.items() for about in getattr(hint, "__metadata__", ())}
+        return {
+            option: found[param.name].kinds
+            for param in self.params
+            if hasattr(found.get(param.name), "kinds")
+            for option in param.opts
+        }
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return usage_pieces(self.get_params(ctx))
@@ -93,7 +114,8 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Call:
         names = spellings(self.get_params(ctx))
         try:
-            return Call(super().invoke(ctx), names, _arguments(self.get_params(ctx), ctx.params))
+            job = partial(_overwriting, self.kinds, FORCE in ctx.meta, super().invoke(ctx))
+            return Call(job, names, _arguments(self.get_params(ctx), ctx.params))
         except InvalidInput as error:  # a value that has no type of its own, such as a size
             return Call(partial(_refuse, error), names)
 
@@ -178,6 +200,28 @@ def _refuse(error: InvalidInput) -> int:
     raise error
 
 
+def _overwriting(kinds: Mapping[str, tuple[Any, ...]], force: bool, job: Job) -> int:
+    """Do a job, with what it may replace."""
+    from maxent.models.files.output import Overwriting
+
+    with Overwriting(kinds, force, tell).applied():
+        return job()
+
+
+def forced(option: Any) -> Any:
+    """The option ``--force`` of commands that write files, made of their option ``--help``."""
+
+    def keep(ctx: Any, param: Any, value: bool) -> None:
+        if value:
+            ctx.meta[FORCE] = True
+
+    force = copy(option)
+    force.name, force.opts, force.callback, force.is_eager = "force", ["--force"], keep, False
+    force.rich_help_panel = OUTPUT
+    force.help = "Replace any file that is there; default: only what the same command wrote before (docs/options.md)."
+    return force
+
+
 def help_all(option: Any, rare: int) -> Any:
     """The option that shows all options of a command, rare ones too, made of its option ``--help``."""
 
@@ -250,8 +294,13 @@ def _kinds(command: Any) -> dict[str, Any]:
     """Name of a parameter in Python -> the type of a single value."""
     if command.callback is None:
         return {}
-    hints = get_type_hints(getattr(command.callback, "__wrapped__", command.callback))
+    hints = get_type_hints(_function(command))
     return {name: _kind(hint) for name, hint in hints.items()}
+
+
+def _function(command: Any) -> Any:
+    """What a command was made of."""
+    return getattr(command.callback, "__wrapped__", command.callback)
 
 
 def _kind(hint: Any) -> Any:
@@ -273,8 +322,17 @@ def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
     try:
         read(text)
     except ValueError:
-        return _NUMBERS[kind], repr(text)
+        return _NUMBERS[kind], repr(text) + _as_number(text, kind)
     return None
+
+
+def _as_number(text: str, kind: Any) -> str:
+    """``; did you mean ...?`` with the number that a text with a percent sign, or a decimal comma, stands for."""
+    found = re.fullmatch(r"(\d{1,3})([.,]\d{1,9})?( ?%)?", text, re.ASCII)
+    if kind is not float or found is None:
+        return ""
+    number = float(f"{found[1]}{(found[2] or '').replace(',', '.')}")
+    return f"; did you mean {number / 100 if found[3] else number:.12g}?"
 
 
 def _problem(error: Any, command: Any, context: Any) -> Problem:

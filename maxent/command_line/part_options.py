@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.models.files.kinds import AUDIT, BOUNDS, ESTIMATE
 
 if TYPE_CHECKING:
     from maxent.api.parts.folder import InParts
@@ -23,30 +24,27 @@ Memory = Annotated[
 ]
 OutputInParts = Annotated[
     str | None,
-    panels.output(
-        "-o",
-        "--output",
-        metavar="FILE",
+    panels.written(
+        ESTIMATE,
+        names=opt.OUTPUT,
         help="Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf; or, to a new "
         "FOLDER/, Parquet files of posteriors as they come (docs/scale.md).",
     ),
 ]
 OutputOfPeople = Annotated[
     str | None,
-    panels.output(
-        "-o",
-        "--output",
-        metavar="FILE",
+    panels.written(
+        AUDIT,
+        names=opt.OUTPUT,
         help="Write the result: a row per quasi-identifier, without QI per leaf, by suffix: .csv, .parquet or .json; "
         "or, to a new FOLDER/, Parquet files as they come (docs/scale.md).",
     ),
 ]
 OutputOfBounds = Annotated[
     str | None,
-    panels.output(
-        "-o",
-        "--output",
-        metavar="FILE",
+    panels.written(
+        BOUNDS,
+        names=opt.OUTPUT,
         help="Write the result, by suffix: .csv, .parquet or .json; or, with --level closed, to a new FOLDER/, Parquet "
         "files as they come (docs/scale.md).",
     ),

@@ -23,6 +23,7 @@ from maxent.command_line.messages import CALL, Entry, as_object, entries, lines,
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.release_files import swapped
+from maxent.lazy_modules import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
@@ -151,11 +152,17 @@ def run(args: list[str]) -> int:
     except MaxentError as error:
         change = swapped(args, *call.arguments) if isinstance(error, InvalidInput) else None
         problems = entries(error if change is None else InvalidInput(CALL, [change]), call.names)
-    except ModuleNotFoundError as error:
-        what = absent(error)
+    except ImportError as error:
+        what = absent(error) if isinstance(error, ModuleNotFoundError) else None
+        if "failed to map segment" in str(error):  # words of the system's loader
+            what = (
+                "memory: expected enough to load libraries, found a limit of the process (ulimit -v) that leaves less"
+            )
         if what is None:
             raise
         problems = [plain(what)]
+    except NoRoom as error:
+        problems = [plain(str(error))]
     except MemoryError:
         problems = [plain("the problem does not fit into memory")]
     return _refuse(problems, as_json=asks_for_json(args))

@@ -94,12 +94,14 @@ def judge(
     checks = []
     sure = reliable and exposed is not None
     if limits.max_posterior is not None:
-        worse, origin = worse_posterior(max_posterior, exposed, pure)
+        worse, origin = worse_posterior(max_posterior, exposed, pure, certain_proved or proved_least)
         computed = None if max_posterior is None else float(at_most(max_posterior)) if surest is None else surest
         most = computed if origin == "estimate" else 1.0
-        possible = None if most is None else max(most, possible_posterior or 0.0)
+        allowed = None if most is None else max(most, possible_posterior or 0.0)
+        possible = 1.0 if allowed is not None and proved_most else allowed
         status = _status(most, possible, limits.max_posterior, sure)
-        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible))
+        unproved = "did not end" if allowed is not None and allowed <= limits.max_posterior < (possible or 0.0) else ""
+        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved))
     if limits.min_k is not None:
         kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
         checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
@@ -242,14 +244,16 @@ def worse_certain(certain: int | None, exposed: int | None, pure: int | None = N
 
 
 def worse_posterior(
-    max_posterior: float | None, exposed: int | None, pure: int | None = None
+    max_posterior: float | None, exposed: int | None, pure: int | None = None, proved: int | None = None
 ) -> tuple[float | None, Origin]:
-    """The largest posterior: 1 where groups prove somebody's class, or it is so in truth; else of the estimate."""
+    """The largest posterior: 1 where somebody's class is proved, or it is so in truth; else of the estimate."""
     if max_posterior is None or max_posterior < 1 - TOLERANCE:
         if exposed:
             return 1.0, _GROUPS
         if pure:
             return 1.0, _TRUTH
+        if proved:
+            return 1.0, "proof"
     return max_posterior, "estimate"
 
 
@@ -301,7 +305,8 @@ def judge_informed(
 ) -> Verdict:
     """The verdict on rows, each also by the row that ``informed`` makes of it, where that decides.
 
-    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed. Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
+    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed.
+    Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
     the estimate of who knows more.
     """
     first = judge_rows(limits, rows, of)

@@ -11,7 +11,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_whole, up_to_largest
 from maxent.models.text.display import WIDTH, Display, Shown
-from maxent.models.text.hints import close_to
+from maxent.models.text.hints import as_share, close_to
 
 if TYPE_CHECKING:
     from maxent.disclosure.mend import Mend
@@ -107,7 +107,7 @@ class Limits:
         for name in SHARES:
             most, kind = getattr(self, name), "a probability" if name == "max_posterior" else "a share"
             if most is not None and not (is_number(most) and 0 <= most <= 1):
-                problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most)))
+                problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most) + as_share(most)))
         for name, least in (("min_k", 1), ("max_certain", 0)):
             value = getattr(self, name)
             if value is not None and not is_whole(value, least):

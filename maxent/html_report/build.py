@@ -83,7 +83,7 @@ def save_report(
 
 
 BRIEF = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="maxent"><title>{title}</title>
 <style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}pre{{white-space:pre-wrap}}</style>
 </head><body><h1>{title}</h1>
 <p>{purpose}</p>

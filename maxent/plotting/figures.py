@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.kinds import PLOT
 from maxent.models.files.output import check_outputs, write_atomically
 from maxent.models.files.result_files import PLOTS
 from maxent.models.packages import need
@@ -161,5 +162,6 @@ def save_plot(
     with rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
-        write_atomically(path, lambda temporary: figure.savefig(temporary, format=suffix, dpi=DPI, metadata=undated))
+        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
+        told = {"Software" if suffix == "png" else "Creator": PLOT, **undated}
+        write_atomically(path, lambda temporary: figure.savefig(temporary, format=suffix, dpi=DPI, metadata=told))

@@ -23,6 +23,12 @@ EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
 
 UNRELIABLE = 1
 
+PEOPLE = ("MX1", "MX2", "MX3")
+"""Beginnings of ids of checks that are about the people of a release."""
+
+NOBODY = "nothing is judged that is about the people: no check 1xx, 2xx or 3xx counts"
+"""What is said of a policy without such checks."""
+
 _BESIDE = ("control", "wp216", "baseline")
 """Keys of the summary of an estimate that are in that of a check, too."""
 
@@ -51,9 +57,14 @@ class Checked(Shown):
 
     @property
     def status(self) -> Status:
-        """``pass``, ``fail`` or ``cannot_tell``: the worst of the checks that count."""
+        """``pass``, ``fail`` or ``cannot_tell``: the worst of the checks that count, no pass if none is on people."""
         found = worst([row.status for row in self.rows if not row.off])
-        return "pass" if found == "not stated" else found
+        return found if found == "fail" or self._about_people else "cannot_tell"
+
+    @property
+    def _about_people(self) -> bool:
+        """Whether any check that counts is about the people, not about the file and the numbers alone."""
+        return any(row.check.id.startswith(PEOPLE) for row in self.rows if not row.off)
 
     @property
     def passed(self) -> bool:
@@ -88,6 +99,8 @@ class Checked(Shown):
         }
         if self._no_marginal:
             own["verdict"]["marginal"] = False
+        if self.policy.never_passes:
+            own["policy"]["never_passes"] = self.policy.never_passes
         if not self.reliable:
             own["trouble"] = self.review.trouble
         beside = {} if self.review.estimate is None else self.review.estimate.summary
@@ -100,7 +113,11 @@ class Checked(Shown):
     @property
     def lines(self) -> Sequence[str]:
         """The verdict and every check, for people to read."""
-        found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}", *(f"  {row.line}" for row in self.rows)]
+        found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
+        found += [f"  by {self.policy.name}"] * bool(self.policy.name)
+        found += [f"  {self.policy.never_passes}"] * bool(self.policy.never_passes)
+        found += [f"  {NOBODY}"] * (not self._about_people)
+        found += [f"  {row.line}" for row in self.rows]
         if self._no_marginal:
             found.append(f"  {UNINFORMED}")
         if not self.reliable:
@@ -171,12 +188,13 @@ class Checked(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import CHECKS
         from maxent.models.files.result_files import save_frame
 
         def document(rows: list[dict[str, Any]]) -> dict[str, Any]:
             return self.summary
 
-        save_frame(path, self.frame(), document, csv_literal=csv_literal)
+        save_frame(path, self.frame(), document, CHECKS, csv_literal=csv_literal)
 
     def frame(self) -> Any:
         """A DataFrame with a row for each check: id, key, limit, found, status, said, off."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -24,9 +23,10 @@ from maxent.models.text.hints import close_to
 from maxent.models.text.sizes import size_text
 from maxent.models.trees.printed_rates import ROUNDINGS
 from maxent.policy.acro import SUFFIXES, acro_policy
+from maxent.policy.changes import changes, own_name
 from maxent.policy.checks.registry import BY_KEY, CHECKS
 from maxent.solvers.certainty.levels import level_names
-from maxent.studies.toml_lines import line_numbers, syntax_problem
+from maxent.studies.toml_lines import line_numbers, toml_document
 from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
 
 MOST_BYTES = 1_000_000
@@ -37,6 +37,12 @@ DEEPEST = 5
 
 RULES = ("suppression", "perturbation", "model_requirements", "risk_appetite")
 """Keys of the table ``[rules]``: what SATRE 3.3.09 wants in a record beside thresholds, in words."""
+
+ALWAYS: Mapping[str, Any] = {"reliable": True}
+"""Limits that every policy has: what is not to be relied on keeps no limit."""
+
+NEVER_OFF = ("MX401", "MX501")
+"""Ids of checks that cannot be switched off: every other finding rests on them."""
 
 _TOP = ("name", "version", "source", "about")
 _TABLES = ("limits", "off", "roles", "sensitive", "adversary", "rules")
@@ -71,14 +77,31 @@ class Policy:
 
     @property
     def limits(self) -> Mapping[str, Any]:
-        """Key of a check -> limit, in the order of the registry."""
-        stated = self.content.get("limits", {})
+        """Key of a check -> limit, in the order of the registry; those of `ALWAYS` are stated or not."""
+        stated = {**self.content.get("limits", {}), **ALWAYS}
         return {key: stated[key] for key in BY_KEY if key in stated}
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits of its own."""
+        return bool(self.content.get("limits"))
 
     @property
     def off(self) -> Mapping[str, str]:
         """Id of a check that is off -> the reason."""
         return dict(self.content.get("off", {}))
+
+    @property
+    def never_passes(self) -> str:
+        """Why no release can pass, whatever it is, and what to add so that one can; empty where one can."""
+        exports = self.limits.get("exports", "allowed")
+        if exports == "allowed" or "MX404" in self.off:
+            return ""
+        why = "fails" if exports == "refused" else "cannot be told"
+        return (
+            f'no model can pass this policy: exports = "{exports}" (MX404) {why}, whatever the model is; to add, in a '
+            'policy that extends it: exports = "allowed" in [limits], or MX404 with the reason in [off]'
+        )
 
     @property
     def roles(self) -> dict[str, str]:
@@ -123,10 +146,13 @@ class Policy:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def with_limits(self, limits: Mapping[str, Any]) -> Policy:
-        """The same with further limits, in the place of its own."""
-        if not limits:
+        """The same with further limits, in the place of its own; where these change it, it is another policy."""
+        changed = changes(self.content, {"limits": limits})
+        if not changed:
             return self
         content = {**self.content, "limits": {**self.content.get("limits", {}), **limits}}
+        if self.limited:
+            content = _renamed(content, {}, self.content, changed)
         return Policy(content, self.files, self.left_out, self.folder)
 
 
@@ -179,11 +205,7 @@ def _read(path: str, depth: int, base: str = "") -> Policy:
     if path.lower().endswith(SUFFIXES):
         document, left_out = acro_policy(text, source)
         return Policy(document, (file,), left_out, folder)
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise invalid(source, *syntax_problem(error)) from None
-    return _whole(document, source, folder, file, line_numbers(text), depth)
+    return _whole(toml_document(text, source), source, folder, file, line_numbers(text), depth)
 
 
 def _whole(
@@ -231,12 +253,22 @@ def _extended(base: Policy, own: Policy) -> Policy:
     for key in ("facts", "marginal"):  # names in a policy are from its own folder
         if base.file_of(key) is not None and key not in own.adversary:
             content["adversary"][key] = os.path.relpath(str(base.file_of(key)), own.folder or ".")
+    if own.content:
+        content = _renamed(content, own.content, base.content, changes(base.content, own.content))
     return Policy(content, (*base.files, *own.files), base.left_out, own.folder)
+
+
+def _renamed(
+    content: Mapping[str, Any], own: Mapping[str, Any], base: Mapping[str, Any], changed: str
+) -> dict[str, Any]:
+    """The content of a policy that extends another, under a name of its own, without what the other says of itself."""
+    kept = {key: value for key, value in content.items() if key not in _TOP or key in own}
+    return {**kept, "name": own_name(str(own.get("name", "")), base, changed)}
 
 
 def _checked(policy: Policy, source: str) -> Policy:
     """A policy whose switched-off checks are its own."""
-    limited = [BY_KEY[key].id for key in policy.limits]
+    limited = [BY_KEY[key].id for key in policy.content.get("limits", {})]
     problems = [
         Problem("[off]", id_, f"a check that the policy has a limit for ({', '.join(limited) or 'none'})", "another")
         for id_ in policy.off
@@ -287,7 +319,9 @@ def _off(table: Table) -> dict[str, str]:
     """The checks that are off, each with its reason."""
     found = {}
     for id_ in table.content:
-        if id_ in CHECKS:
+        if id_ in NEVER_OFF:
+            table.note(id_, f"a check that can be switched off (all but {' and '.join(NEVER_OFF)})", "one that cannot")
+        elif id_ in CHECKS:
             found[id_] = table.take(id_, "the reason, a text", lambda v: isinstance(v, str) and bool(v.strip()))
         else:
             hint = f": {id_} has the id {BY_KEY[id_].id}" if id_ in BY_KEY else close_to(id_, CHECKS)

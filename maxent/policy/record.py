@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -70,6 +70,38 @@ def save_record(checked: Checked, path: str | PathLike[str] | None) -> dict[str,
         return standing
     write_text(path, text)
     return found
+
+
+def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], options: Mapping[str, Any]) -> bool:
+    """Whether a file is a record with a decision, of the same files, policy, options and version of maxent.
+
+    This is known before anything is computed; ``options`` are those of `Asked`.
+    """
+    from maxent import __version__
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            found: Any = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(found, dict) or any(shape_problems(found, schema())) or found["decision"] == UNDECIDED:
+        return False
+    folder = os.path.dirname(os.path.abspath(path))
+    now = {
+        "inputs": [each.as_dict(folder) for each in inputs],
+        "policy": policy.sha256,
+        "limits": dict(policy.limits),
+        "options": dict(options),
+        "version": __version__,
+    }
+    then = {
+        "inputs": found["inputs"],
+        "policy": found["policy"]["sha256"],
+        "limits": found["criteria"]["thresholds"],
+        "options": found["call"]["options"],
+        "version": found["versions"]["maxent"],
+    }
+    return as_json_text(now) == as_json_text(then)
 
 
 def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -154,9 +154,10 @@ class RebuiltTable:
         InvalidInput
             For another suffix, or a place that cannot be written.
         """
+        from maxent.models.files.kinds import TABLE
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, TABLE, csv_literal=csv_literal)
 
     def save_proved(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `proved` as `save` writes the table.
@@ -166,9 +167,10 @@ class RebuiltTable:
         InvalidInput
             As there.
         """
+        from maxent.models.files.kinds import PROVED
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.proved, lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(path, self.proved, lambda rows: {**self.summary, "rows": rows}, PROVED, csv_literal=csv_literal)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write `table` as CSV, whatever the file is called; text that a spreadsheet would run is written as it is."""

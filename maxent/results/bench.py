@@ -106,9 +106,10 @@ class BenchResult(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import BENCH
         from maxent.models.files.result_files import save_rows
 
-        save_rows(self.summary, "rows", path, csv_literal=csv_literal)
+        save_rows(self.summary, "rows", path, BENCH, csv_literal=csv_literal)
 
     def plot(self, target: str | PathLike[str] | Sequence[Any]) -> None:
         """Draw seconds, and entropy below the best, by back end.

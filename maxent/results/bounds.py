@@ -151,6 +151,7 @@ class ProvedBounds(Shown, Proof):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import BOUNDS
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, BOUNDS, csv_literal=csv_literal)

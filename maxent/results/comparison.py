@@ -176,11 +176,12 @@ class Comparison(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import COMPARISON
         from maxent.models.files.result_files import save_rows
 
         whole = os.fspath(path).lower().endswith(".json")
         document = self.summary if whole else {"releases": _without_people(self.rows)}
-        save_rows(document, "releases", path, csv_literal=csv_literal)
+        save_rows(document, "releases", path, COMPARISON, csv_literal=csv_literal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from maxent.models.files import kinds
 from maxent.models.files.output import check_outputs
 from maxent.models.files.result_files import save_frame
 from maxent.models.reading import NOTHING, Noticed
@@ -99,7 +100,14 @@ class Defended(Shown):
         if self.tables:
             check_outputs({f"output {file}": (file, RECORDS) for file in files})
             for file, table in zip(files, self.tables, strict=True):
-                save_frame(file, table.frame(), lambda rows: {"rows": rows}, csv_literal=csv_literal, public=True)
+                save_frame(
+                    file,
+                    table.frame(),
+                    lambda rows: {"rows": rows},
+                    kinds.RECORDS,
+                    csv_literal=csv_literal,
+                    public=True,
+                )
         else:
             for file, release in zip(files, self.releases, strict=True):
                 release.save(file)

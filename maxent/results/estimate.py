@@ -234,9 +234,12 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
+        from maxent.models.files.kinds import ESTIMATE
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, csv_literal=csv_literal)
+        save_frame(
+            path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, ESTIMATE, csv_literal=csv_literal
+        )
 
 
 def inferred_numbers(found: Inference) -> dict[str, Any]:

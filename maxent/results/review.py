@@ -249,16 +249,15 @@ class Review(Shown):
         """
         import os
 
-        from maxent.models.files.json_text import as_json_text
-        from maxent.models.files.output import write_text
-        from maxent.models.files.result_files import save_frame
+        from maxent.models.files.kinds import REVIEW
+        from maxent.models.files.result_files import save_document, save_frame
 
         if self.estimate is not None:
             summary = self.summary
             frame = self.estimate.posterior
-            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, csv_literal=csv_literal)
+            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
         elif os.fspath(path).lower().endswith(".json"):
-            write_text(path, as_json_text({**self.summary, "posterior": None}) + "\n")
+            save_document(path, {**self.summary, "posterior": None}, REVIEW)
         else:
             raise invalid("output", ARGUMENT, "path", "a .json file, as there is no posterior", self.unsolved)
 

@@ -107,15 +107,14 @@ class SeveralReviews(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`; a table needs a ``joint``.
         """
-        from maxent.models.files.json_text import as_json_text
-        from maxent.models.files.output import write_text
-        from maxent.models.files.result_files import save_frame
+        from maxent.models.files.kinds import REVIEW
+        from maxent.models.files.result_files import save_document, save_frame
 
         if self.joint is not None:
             frame, summary = self.joint.posterior, self.summary
-            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, csv_literal=csv_literal)
+            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
         elif os.fspath(path).lower().endswith(".json"):
-            write_text(path, as_json_text({**self.summary, "posterior": None}) + "\n")
+            save_document(path, {**self.summary, "posterior": None}, REVIEW)
         else:
             raise invalid("output", ARGUMENT, "path", "a .json file, as there is no joint posterior", self.left_out)
 

@@ -80,6 +80,8 @@ class Solved(Inference):
     def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
         most = limits.max_certain
+        if most is None and limits.max_posterior is not None and limits.max_posterior < 1:
+            most = 0
         if most is None or self.certainty is None or not self.reliable or "certain_proved" in row:
             return row
         return self.certainty(row, most)

@@ -47,7 +47,8 @@ def _each(by_class: IntArray) -> IntArray:
 
 def save_witness(program: Program, found: Witness, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
     """Write `witness_frame` (.csv or .parquet; .json as ``rows``), atomically."""
+    from maxent.models.files.kinds import WITNESSES
     from maxent.models.files.result_files import save_frame
 
     frame = witness_frame(program, found)
-    save_frame(path, frame, lambda rows: {"rows": rows}, csv_literal=csv_literal)
+    save_frame(path, frame, lambda rows: {"rows": rows}, WITNESSES, csv_literal=csv_literal)

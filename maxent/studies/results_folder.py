@@ -19,7 +19,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, i
 from maxent.models.files.json_files import unusable_file
 from maxent.models.files.json_text import as_json_text
 from maxent.models.files.locks import locked
-from maxent.models.files.output import SOURCE, check_apart, remove_leftovers, write_atomically, write_text
+from maxent.models.files.output import SOURCE, check_apart, may_replace, remove_leftovers, write_atomically, write_text
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_path
 from maxent.studies.points import FAILED, columns
@@ -62,6 +62,14 @@ class Folder:
         data = list(data)
         check_apart({f"-o ({name})": self.path / name for name in (RESULTS, PROVENANCE, LOCK)}, [study, *data])
         check_apart({f"-o ({STUDY})": self.path / STUDY}, data)
+        foreign = [
+            path
+            for path in (self.path / name for name in (RESULTS, STUDY, PROVENANCE))
+            if path.exists() and not (study.exists() and path.samefile(study))
+        ]
+        if foreign and not self.parts.is_dir() and not may_replace():
+            expected = "a folder of a study, one without files of these names, or --force"
+            raise InvalidInput(SOURCE, [Problem("argument", "-o", expected, f"{str(foreign[0])!r}, which is there")])
         parts = os.path.realpath(self.parts)
         inside = [path for path in data if os.path.dirname(os.path.realpath(path)) == parts]
         if inside:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -36,7 +35,7 @@ from maxent.studies.options import (
     problems_of,
     value_problem,
 )
-from maxent.studies.toml_lines import line_numbers, syntax_problem
+from maxent.studies.toml_lines import line_numbers, syntax_problem, toml_document
 from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
 from maxent.text.spelling import in_study, respelled
 
@@ -103,13 +102,13 @@ def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = Non
         if content is None:
             raise invalid(source, "file", "size", f"at most {size_text(MOST_BYTES)}", "a larger one")
         text = content.decode("utf-8-sig")
-        document = tomllib.loads(text)
     except InvalidInput:
         raise
     except OSError as error:
         raise unusable_file(source, "a study file that can be read", error) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise invalid(source, *syntax_problem(error)) from None
+    document = toml_document(text, source)
     if document and not _is_study(document):
         expected = "a study, with tables [data.NAME] and [[grid]]"
         raise invalid(source, "file", "content", expected, "neither of them (is it the right file?)")

@@ -1,11 +1,57 @@
-"""Line numbers of the entries of a TOML file, which its parser does not have."""
+"""TOML in bounded memory, and the line numbers of its entries, which its parser does not have."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
+from typing import Any
+
+from maxent.models.errors import invalid
 
 Path = tuple[str, ...]
+
+DEEPEST = 8
+"""Parts of a key: a parser keeps a table for each, and all parts before it with each."""
+
+LONGEST = 1000
+"""Characters of a key."""
+
+MOST_PARTS = 100_000
+"""Parts of all keys: each may be a table, of a kilobyte."""
+
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_KEYS = re.compile(
+    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"{3,5}'
+    rf"|'{{3}}[\s\S]*?'{{3,5}}|#[^\n]*+|({_PART}(?:[ \t]*\.[ \t]*{_PART})*+)([ \t]*=)?"
+)
+"""Texts of several lines, comments, and what may be a key, with the sign behind those of entries."""
+
+
+def toml_document(text: str, source: str) -> dict[str, Any]:
+    """Parse a TOML document, once its keys are known to be short.
+
+    Raises
+    ------
+    InvalidInput
+        When a key is longer than `LONGEST` or has more than `DEEPEST` parts, all have more than `MOST_PARTS`, or the
+        text is no TOML.
+    """
+    total = 0
+    for match in _KEYS.finditer(text):
+        key, entry = match.groups()
+        if key is None:
+            continue
+        parts = len(re.findall(_PART, key)) if "." in key else 1
+        total += parts * bool(entry or text[match.start() - 1] == "[")
+        if parts > DEEPEST or (entry and len(key) > LONGEST) or total > MOST_PARTS:
+            expected = f"at most {DEEPEST} parts and {LONGEST} characters, and {MOST_PARTS:,} parts of all keys"
+            found = "more of all" if total > MOST_PARTS else f"{parts} parts, {len(key)} characters"
+            raise invalid(source, f"line {text.count(chr(10), 0, match.start()) + 1}", "key", expected, found)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise invalid(source, *syntax_problem(error)) from None
 
 
 def syntax_problem(error: Exception) -> tuple[str, str, str, str]:

@@ -26,6 +26,7 @@ class ReleaseDifference(Shown, Findings):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        from maxent.models.files.kinds import DIFFERENCE
         from maxent.models.files.result_files import save_frame
 
-        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, DIFFERENCE, csv_literal=csv_literal)

@@ -9,7 +9,7 @@ import stat
 import sys
 from typing import BinaryIO
 
-from maxent.models.files.addresses import Address, is_address, open_address, without_secrets
+from maxent.models.files.addresses import Address, is_address, open_address, redacted, without_secrets
 
 STANDARD_INPUT = "-"
 """In place of the name of a file."""
@@ -44,7 +44,10 @@ def is_standard_input(path: Path) -> bool:
 
 def shown_path(path: Path) -> str:
     """Name of a file in messages."""
-    return "standard input" if is_standard_input(path) else without_secrets(os.fspath(path))
+    if is_standard_input(path):
+        return "standard input"
+    name = without_secrets(os.fspath(path))
+    return redacted(name) if is_address(name) and not os.path.exists(path) else name
 
 
 def open_input(path: Path, most: int) -> BinaryIO:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maxent.models.errors import InvalidInput, invalid
+from maxent.models.files.addresses import is_address, redacted
 from maxent.models.files.input_files import not_opened, read_input
 
 MAX_BYTES = 256 * 2**20
@@ -133,7 +134,7 @@ def unusable_file(source: str, expected: str, error: OSError | ValueError) -> In
         found = f"no such file or directory{not_opened(source)}"
     else:
         found = getattr(error, "strerror", None) or str(error)
-    return invalid(source, "file", "path", expected, found)
+    return invalid(redacted(source) if is_address(source) else source, "file", "path", expected, found)
 
 
 def _decoded(data: bytes, source: str) -> str:

@@ -9,13 +9,17 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob
 
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.files.addresses import is_address, redacted
 from maxent.models.files.input_files import not_opened
 from maxent.models.files.json_files import unusable_file
+from maxent.models.files.kinds import Kind
 from maxent.models.files.locks import locked
 
 SOURCE = "output"
@@ -59,8 +63,59 @@ def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inpu
         else:
             fit[option] = path
     problems += _replaced(fit, inputs)
-    if problems:
+    if problems or (problems := list(_kept(fit))):
         raise InvalidInput(SOURCE, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Overwriting:
+    """What a call may replace.
+
+    Attributes
+    ----------
+    kinds : mapping
+        Option -> the kinds of files that its command writes there: only these are replaced.
+    force : bool
+        Whether anything else is, too.
+    tell : function
+        Told of each file that was replaced.
+    """
+
+    kinds: Mapping[str, Sequence[Kind]]
+    force: bool
+    tell: Callable[[str], None]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Let it hold for the outputs of a call."""
+        token = _overwriting.set(self)
+        try:
+            yield
+        finally:
+            _overwriting.reset(token)
+
+
+_overwriting: ContextVar[Overwriting | None] = ContextVar("overwriting", default=None)
+"""Of the call of a command; from Python, where there is none, every file is replaced."""
+
+
+def may_replace() -> bool:
+    """Whether anything may be replaced: so it is from Python, and with ``--force``."""
+    rule = _overwriting.get()
+    return rule is None or rule.force
+
+
+def _kept(outputs: Mapping[str, str]) -> Iterator[Problem]:
+    """Outputs that are there, and must not be replaced; ``-o (k = 5)`` is a file of ``-o``."""
+    rule = _overwriting.get()
+    for option, path in outputs.items():
+        kinds = () if rule is None or rule.force else rule.kinds.get(option.partition(" (")[0], ())
+        if not kinds or not os.path.lexists(path):
+            continue
+        reasons = [kind.refuses(path) for kind in kinds]
+        if None not in reasons:
+            expected = "a new file, one that the same command wrote before, or --force"
+            yield Problem("argument", option, expected, f"{_short(path)}, {reasons[-1]}")
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[Path | None]) -> None:
@@ -149,6 +204,7 @@ def _unwritable(path: str) -> str | None:
 
 
 def _short(path: str) -> str:
+    path = redacted(path) if is_address(path) else path
     return repr(path) if len(path) <= 60 else f"{path[:57]!r}..."
 
 
@@ -202,6 +258,8 @@ def write_atomically(path: Path, write: Callable[[str], None], *, public: bool =
             os.replace(temporary, target)
     except OSError as error:
         raise unusable_file(source, _EXPECTED, error) from None
+    if before is not None and (rule := _overwriting.get()) is not None:
+        rule.tell(f"replaced: {source}")
 
 
 def write_text(path: Path, text: str, *, public: bool = False) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.files.json_text import as_json_text
+from maxent.models.files.kinds import KEY, Kind
 from maxent.models.files.output import check_outputs, write_atomically, write_text
 from maxent.models.files.spreadsheet_formulas import guarded
 
@@ -25,19 +26,26 @@ REPORT = (".html",)
 
 
 def save_rows(
-    document: Mapping[str, Any], key: str, path: str | os.PathLike[str], *, csv_literal: bool = False
+    document: Mapping[str, Any], key: str, path: str | os.PathLike[str], kind: Kind, *, csv_literal: bool = False
 ) -> None:
     """Write a document as JSON, or its list of rows under ``key`` as a table; the rest is as in `save_frame`."""
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
     import pandas as pd
 
     if os.fspath(path).lower().endswith(".json"):
-        write_text(path, as_json_text(document) + "\n")
+        save_document(path, document, kind)
         return
     cells = [{name: _cell(value) for name, value in row.items()} for row in document[key]]
     # As objects: a column of whole numbers with gaps would turn into floats.
     frame = pd.DataFrame(cells, dtype=object)
-    save_frame(path, frame, lambda rows: {**document, key: rows}, csv_literal=csv_literal)
+    save_frame(path, frame, lambda rows: {**document, key: rows}, kind, csv_literal=csv_literal)
+
+
+def save_document(
+    path: str | os.PathLike[str], document: Mapping[str, Any], kind: Kind, *, public: bool = False
+) -> None:
+    """Write a document as JSON, whose ``format`` is its kind, atomically."""
+    write_text(path, as_json_text({"format": kind.name, **document}) + "\n", public=public)
 
 
 def _cell(value: object) -> object:
@@ -49,6 +57,7 @@ def save_frame(
     path: str | os.PathLike[str],
     frame: DataFrame,
     document: Callable[[list[dict[str, Any]]], Mapping[str, Any]],
+    kind: Kind,
     *,
     csv_literal: bool = False,
     public: bool = False,
@@ -57,6 +66,8 @@ def save_frame(
 
     Parameters
     ----------
+    kind : Kind
+        What the file is: in the metadata of Parquet, and the key ``format`` of JSON.
     csv_literal : bool
         Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
     public : bool
@@ -73,10 +84,19 @@ def save_frame(
         table = frame if csv_literal else guarded_frame(frame)
         write_atomically(path, lambda name: table.to_csv(name, index=False, lineterminator="\n"), public=public)
     elif suffix == "parquet":
-        write_atomically(path, lambda name: frame.to_parquet(name, index=False), public=public)
+        write_atomically(path, lambda name: _write_parquet(frame, name, kind), public=public)
     else:
         rows = [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
-        write_text(path, as_json_text(document(rows)) + "\n", public=public)
+        save_document(path, document(rows), kind, public=public)
+
+
+def _write_parquet(frame: DataFrame, path: str, kind: Kind) -> None:
+    """What pandas would write, with the kind among the metadata."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: kind.name}), path)
 
 
 def guarded_frame(frame: DataFrame) -> DataFrame:

@@ -39,6 +39,12 @@ def close_to(text: str, known: Iterable[str]) -> str:
     return "" if found is None else f"; did you mean {found!r}?"
 
 
+def as_share(value: object) -> str:
+    """``; did you mean ...?`` with the share that a number of percent is, empty for what is none."""
+    percent = isinstance(value, (int, float)) and not isinstance(value, bool) and 1 < value <= 100
+    return f"; did you mean {value / 100:.15g}?" if percent else ""  # type: ignore[operator]
+
+
 @lru_cache(maxsize=8)
 def _with_grams(known: tuple[str, ...]) -> list[tuple[str, frozenset[str]]]:
     """Each name with its grams, which the next hint about the same names needs again."""

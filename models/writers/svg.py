@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from maxent.models.files.kinds import DRAWING
 from maxent.models.release import Release, Tree
 from maxent.models.text.printable import printable
 from maxent.models.trees.places import number_places
@@ -40,7 +41,7 @@ def write_svg(release: Release, wanted: Wanted) -> str:
         parts += drawn
         top, width = below + 10, max(width, right)
     size = f'width="{width + 10:g}" height="{top:g}" viewBox="0 0 {width + 10:g} {top:g}"'
-    title = f"<title>{_text(release.target.name)}</title><style>{_STYLE}</style>"
+    title = f"<title>{_text(release.target.name)}</title><metadata>{DRAWING}</metadata><style>{_STYLE}</style>"
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{title}\n' + "\n".join(parts) + "\n</svg>\n"
 
 

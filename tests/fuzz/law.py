@@ -25,7 +25,7 @@ from maxent.commands import main as cli
 from maxent.models.errors import MaxentError
 from maxent.models.files import input_files
 
-SECONDS = 30.0
+SECONDS = 20.0
 """Of the processor, after which a case is taken to hang: the clock on the wall is not only ours."""
 
 LONGEST = 3_000

@@ -95,7 +95,7 @@ def test_back_ends_agree_and_files_hold_what_is_printed(capsys, tmp_path):
     best = next(row for row in found["rows"] if row["backend"] == found["best"])
     assert best["max_distance"] == best["total_variation"] == 0
     assert best["entropy"] == max(row["entropy"] for row in found["rows"])
-    assert json.loads(files[0].read_text(encoding="utf-8")) == found
+    assert json.loads(files[0].read_text(encoding="utf-8")) == {"format": "maxent-bench/1", **found}
     drawn = plot.read_text(encoding="utf-8")
     assert all(f">{text}</text>" in drawn for text in ("ipopt", "newton", "seconds", "build", "solve"))
 

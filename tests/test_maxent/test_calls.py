@@ -4,8 +4,9 @@ import inspect
 from pathlib import Path
 
 import pandas as pd
+import polars
 import pytest
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, export_text
 
 import maxent
 
@@ -16,24 +17,12 @@ SEVEN = ("estimate", "bounds", "audit", "check", "review", "advise", "compare")
 HOW = {"advise": {"target": TARGET, "qi": QI, "folds": 2, "methods": ["prune-leaf"], "min_k": 2}, "review": {"qi": QI}}
 
 
-class Polars:
-    """What is needed of a table of polars."""
-
-    __module__ = "polars.dataframe.frame"
-
-    def __init__(self, frame):
-        self.frame = frame
-
-    def to_pandas(self):
-        return self.frame
-
-
 def written(frame):
     frame.to_csv("table.csv", index=False)
     return "table.csv"
 
 
-TABLES = {"pandas": lambda frame: frame, "polars": Polars, "path": written}
+TABLES = {"pandas": lambda frame: frame, "polars": polars.from_pandas, "path": written}
 
 
 def published(kind):
@@ -43,23 +32,27 @@ def published(kind):
     if kind == "path":
         release.save("tree.json")
         return "tree.json"
+    if kind == "foreign file":
+        Path("rules.txt").write_text(export_text(MODEL, feature_names=QI, show_weights=True), encoding="utf-8")
+        return "rules.txt"
     return release
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("kind", ["model", "release", "path"])
+@pytest.mark.parametrize("kind", ["model", "release", "path", "foreign file"])
 @pytest.mark.parametrize("name", SEVEN)
 @pytest.mark.filterwarnings("ignore")
 def test_models_and_tables_of_every_kind(name, kind, table, tmp_path, monkeypatch):
-    """A live model, a release and a path; a table of pandas, of polars, and a path; each result has the four views."""
+    """What was published as a model or a file of any tool; each kind of table; each result has the four views."""
     monkeypatch.chdir(tmp_path)
     whole = name in {"review", "advise"}
     people = TABLES[table](PEOPLE if whole else PEOPLE[QI])
-    needs = {"reading": {"target": TARGET}} if kind == "model" and name not in {"advise", "compare"} else {}
+    needs = {"model": {"target": TARGET}, "foreign file": {"target": TARGET, "classes": ["no", "yes"]}}.get(kind)
+    needs = {} if needs is None else {"reading": needs}
     if name == "advise":
         found = maxent.advise(people, **HOW[name])
     elif name == "compare":
-        found = maxent.compare([published("release")], people)
+        found = maxent.compare([published(kind)], people, **needs)
     elif name == "check":
         found = maxent.check(published(kind), people, {"limits": {"min_k": 2}}, **needs)
     else:

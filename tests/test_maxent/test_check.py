@@ -17,6 +17,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
+from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Release
 from maxent.policy.checks.matter import Matter
@@ -207,7 +208,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX502": (("plain", "global"), ("local", "gap"), ("unreliable", "global")),
     "MX503": (("plain", 1e-6), ("violated", 1e-6), ("unsolved", 1e-6)),
     "MX504": (("plain", True), ("of others", True), ("sampled", True)),
-    "MX505": (("controlled", ["beyond_control"]), ("plain", ["beyond_control"]), ("unsolved", ["beyond_control"])),
+    "MX505": (("controlled", ["beyond_control"]), ("controlled", ["test_accuracy"]), ("plain", ["beyond_control"])),
 }
 """Id -> what it is judged of and against, so that it passes, fails, and cannot be told."""
 
@@ -334,7 +335,7 @@ def test_the_configuration_of_acro_is_a_policy(
     zero = {"max_zeros": 0} if zeros else {}
     assert stated == {
         **{"min_leaf": threshold, "min_cell": threshold, "nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
-        **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], **zero},
+        **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], "reliable": True, **zero},
     }
     assert [text.split()[0] for text in found["policy"]["left_out"]] == [
         "check_missing_values",
@@ -351,6 +352,112 @@ def test_policies_that_are_shipped(name: str, status: int, capsys: Any) -> None:
     printed = capsys.readouterr()
     assert "verdict: FAIL" in printed.out
     assert "beyond the stated limits" in printed.err
+
+
+def people_of(many: int) -> pd.DataFrame:
+    """People with two columns, and a class that is about three times as frequent in one half as in the other."""
+    i = np.arange(many)
+    yes = (i % 20 < 5) | ((i % 2 == 0) & (i % 20 < 15))
+    return pd.DataFrame({"a": i % 2, "b": i // 2 % 2, "ill": np.where(yes, "yes", "no")})
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tree of two large leaves, its people, and people like them."""
+    folder = tmp_path_factory.mktemp("harmless")
+    people = people_of(8000)
+    people.to_csv(folder / "truth.csv", index=False)
+    people.to_csv(folder / "control.csv", index=False)
+    people.drop(columns="ill").to_csv(folder / "qi.csv", index=False)
+    maxent.defend(people, "none", target="ill", qi=["a", "b"], max_depth=1).release.save(folder / "tree.json")
+    return folder
+
+
+def harmless_call(folder: Path, policy: Any, **more: Any) -> Any:
+    return maxent.check(folder / "tree.json", folder / "qi.csv", policy, **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "status"),
+    [
+        ("satre", {"limits": {"exports": "allowed"}}, "pass"),
+        ("satre", {"off": {"MX404": "by the board"}}, "pass"),
+        ("uk-llc", {"off": {"MX404": "by the board"}}, "pass"),
+        ("satre", {}, "cannot_tell"),
+        ("uk-llc", {}, "fail"),
+    ],
+)
+def test_a_policy_that_no_model_can_pass_says_so_first_and_what_to_add(
+    harmless: Path, tmp_path: Path, capsys: Any, name: str, more: dict[str, Any], status: str
+) -> None:
+    found = harmless_call(harmless, {"extends": name, **more}, truth=harmless / "truth.csv")
+    assert found.status == status, found.lines
+    said = found.policy.never_passes
+    assert bool(said) == (status != "pass")
+    if said:
+        assert found.lines[2] == f"  {said}"
+        assert found.summary["policy"]["never_passes"] == said
+        assert 'to add, in a policy that extends it: exports = "allowed" in [limits], or MX404' in said
+        assert presets()[name].startswith("# No model can pass it as it is")
+        assert main(["check", str(harmless / "tree.json"), str(harmless / "qi.csv"), "--policy", name]) in (3, 4)
+        assert capsys.readouterr().err.startswith(f"maxent: {said}")
+
+
+def test_anonymity_cannot_be_told_without_control_people(harmless: Path) -> None:
+    tables = {"truth": harmless / "truth.csv", "control": harmless / "control.csv"}
+    for given in ({}, {"truth": tables["truth"]}):
+        found = harmless_call(harmless, "ehds", **given)
+        assert (found.status, found.exit_status) == ("cannot_tell", 4), found.lines
+    assert harmless_call(harmless, "ehds", **tables).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("limits", "off", "status"),
+    [
+        ({"exact": True, "may_state": ["labels", "rates", "counts", "n"], "certificate": "global"}, {}, "cannot_tell"),
+        ({"min_leaf": 10, "exact": True}, {"MX101": "none"}, "cannot_tell"),
+        ({"exact": True, "exports": "refused"}, {}, "fail"),
+        ({"min_leaf": 10, "exact": True}, {}, "pass"),
+    ],
+)
+def test_where_nothing_is_judged_about_people_it_cannot_be_told(
+    harmless: Path, limits: Any, off: Any, status: str
+) -> None:
+    found = harmless_call(harmless, {"limits": limits, "off": off})
+    assert all(row.status == "pass" for row in found.rows if row.check.id != "MX404")
+    assert found.status == status
+    assert found.exit_status == {"pass": 0, "fail": 3, "cannot_tell": 4}[status]
+    nobody = "  nothing is judged that is about the people: no check 1xx, 2xx or 3xx counts"
+    assert (nobody in found.lines) == ("min_leaf" not in limits or bool(off))
+
+
+def test_every_policy_asks_whether_the_estimate_can_be_relied_on(harmless: Path, tmp_path: Path) -> None:
+    for policy, limits in (({"limits": {"min_leaf": 1}}, {}), (None, {"min_k": 1})):
+        assert "MX501" in [row.check.id for row in harmless_call(harmless, policy, **limits).rows]
+    (tmp_path / "own.yaml").write_text("safe_threshold: 10\n", encoding="utf-8")
+    assert harmless_call(harmless, tmp_path / "own.yaml").rows[-1].check.id == "MX501"
+    for id_, stated in (("MX501", {}), ("MX401", {"exact": True})):
+        with pytest.raises(maxent.InvalidInput, match=rf"{id_}: expected a check that can be switched off"):
+            harmless_call(harmless, {"limits": {"min_leaf": 1, **stated}, "off": {id_: "slow"}})
+
+
+def test_a_changed_policy_is_called_by_its_own_name_everywhere(harmless: Path, capsys: Any) -> None:
+    (harmless / "own.toml").write_text('extends = "satre"\n[limits]\nexports = "allowed"\n', encoding="utf-8")
+    name = 'own policy, extends SATRE 2.0.1; 1 limit relaxed: exports "allowed" (was "by decision")'
+    call = ["check", str(harmless / "tree.json"), str(harmless / "qi.csv"), "--policy", str(harmless / "own.toml")]
+    assert main([*call, "--record", str(harmless / "record.json"), "--report", str(harmless / "check.html")]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == f"tree, checked against {name}"
+    assert printed.out.splitlines()[2] == f"  by {name}"
+    record = json.loads((harmless / "record.json").read_text(encoding="utf-8"))
+    assert record["policy"]["name"] == record["policy"]["content"]["name"] == name
+    assert (record["policy"]["version"], record["policy"]["source"]) == ("", "")
+    assert f"**PASS** against the policy {name}. Checked on" in maxent.model_card(record)
+    assert "2.0.1; 1 limit relaxed" in (harmless / "check.html").read_text(encoding="utf-8")
+    assert maxent.verify(harmless / "record.json").exit_status == 0
+    looser = harmless_call(harmless, "satre", min_leaf=2)
+    assert looser.lines[1] == "  by own policy, extends SATRE 2.0.1; 1 limit relaxed: min_leaf 2 (was 10)"
+    assert looser.summary["policy"]["name"] == looser.policy.name == looser.lines[1].removeprefix("  by ")
 
 
 LIMITS = "[limits]\nmin_leaf = {leaf}\nmax_pure = {pure}\n[off]\n{off}\n"
@@ -387,7 +494,8 @@ def test_what_cannot_be_told_is_4_and_what_is_not_to_be_relied_on_1(tmp_path: Pa
 
 def test_roles_of_the_policy_and_of_the_call(capsys: Any, tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(
-        '[limits]\nattributes_named = true\n[roles]\npublic = ["Education", "Country"]\nprivate = ["Gender"]\n',
+        "[limits]\nmin_k = 1\nattributes_named = true\n"
+        '[roles]\npublic = ["Education", "Country"]\nprivate = ["Gender"]\n',
         encoding="utf-8",
     )
     QI[["Education", "Country"]].to_csv(tmp_path / "qi.csv", index=False)
@@ -405,7 +513,7 @@ def test_files_of_a_check(tmp_path: Path, capsys: Any) -> None:
     assert main([*call, *(word for option, name in files for word in (option, str(tmp_path / name)))]) == 0
     assert main([*call, "-o", str(tmp_path / "out.json")]) == 0
     assert (tmp_path / "record.json").is_file()
-    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107"]
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107", "MX501"]
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["verdict"]["status"] == "pass"
     capsys.readouterr()
     assert main([*call, "--record", str(tmp_path / "record.txt")]) == 2
@@ -464,7 +572,7 @@ def test_a_report_has_each_check_by_its_name_before_its_number(tmp_path: Path, c
     assert main([*call, "--title", "Wages", "--purpose", "for the panel"]) == 3
     printed, written = capsys.readouterr().out, report.read_text(encoding="utf-8")
     for row in maxent.check(D1 / "tree.json", D1 / "qi.csv", "satre").rows:
-        line = next(line for line in printed.splitlines() if row.check.id in line)
+        line = next(line for line in printed.splitlines() if f"({row.check.id}) {STATUS_WORDS[row.status]}: " in line)
         assert line.startswith(f"  {row.check.title} ({row.check.id}) ")
         assert line in written
     assert "<h1>Wages</h1>\n<p>for the panel</p>" in written

@@ -147,7 +147,7 @@ def test_the_most_disclosed_come_first(folder):
 def test_the_rows_in_a_file(folder, capsys, suffix):
     found = summary(capsys, *CALL, "--truth", "truth.csv", "-o", f"out{suffix}")
     if suffix == ".json":
-        assert json.loads((folder / "out.json").read_text()) == found
+        assert json.loads((folder / "out.json").read_text()) == {"format": "maxent-comparison/1", **found}
         return
     table = pd.read_csv("out.csv") if suffix == ".csv" else pd.read_parquet("out.parquet")
     expected = maxent.compare(FILES, "qi.csv", "truth.csv").frame

@@ -222,6 +222,57 @@ def test_the_workflow_checks_and_keeps_the_record(folder, policy, status):
     assert (folder / "summary.md").read_text(encoding="utf-8") == maxent.model_card(record)
 
 
+def documented(key):
+    """The example of docs/gates.md that begins with a key."""
+    text = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
+    return next(
+        yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if each.startswith(key)
+    )
+
+
+def test_the_workflow_is_called_as_documented_and_has_no_policy_of_its_own():
+    [given] = documented("jobs")["jobs"].values()
+    inputs = WORKFLOW[True]["workflow_call"]["inputs"]
+    required = {name for name, each in inputs.items() if each.get("required")}
+    assert required == given["with"].keys() == {"release", "qi", "policy", "requirement"}
+    assert all("default" not in inputs[name] for name in required)
+    assert given["uses"].startswith("OWNER/maxent/.github/workflows/maxent-check.yml@")
+    assert given["uses"].partition("@")[2] == given["with"]["requirement"].rpartition("@")[2]
+
+
+def test_the_hooks_are_named_as_documented():
+    [repo] = documented("repos")["repos"]
+    assert {hook["id"] for hook in repo["hooks"]} == HOOKS.keys()
+    assert repo.keys() == {"repo", "rev", "hooks"}
+    assert all(hook["language"] == "python" and "additional_dependencies" not in hook for hook in HOOKS.values())
+
+
+@pytest.mark.parametrize(
+    ("requirement", "installed"),
+    [
+        ("git+https://github.com/OWNER/maxent@COMMIT", True),
+        ("./wheels/maxent-1.0-py3-none-any.whl", True),
+        ("maxent", False),
+        ("maxent==1.0", False),
+        ("git+https://github.com/OWNER/maxent", False),
+        ("git+https://github.com/OWNER/maxent@", False),
+        ("", False),
+    ],
+)
+def test_the_workflow_installs_a_revision_and_no_name(tmp_path, requirement, installed):
+    [step] = [each for each in WORKFLOW["jobs"]["check"]["steps"] if each.get("name") == "Install"]
+    program = tmp_path / "python"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    here = environment(REQUIREMENT=requirement) | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-e", "-c", step["run"]], env=here, capture_output=True, text=True)
+    if installed:
+        assert (done.returncode, done.stdout.split()) == (0, ["-m", "pip", "install", requirement])
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "requirement: expected git+https://HOST/OWNER/maxent@COMMIT, or a wheel, found" in done.stderr
+
+
 def test_inputs_of_the_workflow_are_never_code():
     for step in WORKFLOW["jobs"]["check"]["steps"]:
         assert "${{" not in step.get("run", "")

@@ -101,7 +101,7 @@ def test_the_message_says_what_would_be_replaced(folder, capsys):
 def test_a_name_with_brackets_is_no_pattern(folder):
     shutil.copy("qi.csv", "q[1].csv")
     before = Path("q1.csv").read_bytes()
-    assert main([*ESTIMATE, "q[1].csv", "-o", "q2.csv"]) == 0
+    assert main([*ESTIMATE, "q[1].csv", "-o", "q2.csv", "--force"]) == 0
     with pytest.raises(maxent.InvalidInput):
         check_outputs({"-o": ("q[1].csv", ())}, ["q[1].csv"])
     assert Path("q1.csv").read_bytes() == before

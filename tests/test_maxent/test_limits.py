@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from reported import written
 
+import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
 from maxent.disclosure.checked_arrays import TOLERANCE
@@ -235,3 +236,19 @@ def test_a_comparison_is_judged_by_what_comes_after(capsys):
 def test_a_wrong_call_is_refused_before_any_work(capsys, wrong, monkeypatch):
     monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", None)
     assert wrong[0].strip("-").replace("-", "_")[:6] in call(capsys, *wrong, expected=2).err.replace("-", "_")
+
+
+def test_a_limit_on_certainty_is_judged_by_proof_too():
+    found = maxent.estimate(*D1)
+    [check] = found.verdict(max_certain=5).releases[0].checks
+    assert (check.status, check.found, check.origin, check.estimated) == ("fail", 7, "proof", 5)
+    assert found.verdict(max_certain=7).status == "pass"
+
+
+def test_proofs_that_did_not_end_leave_a_limit_open():
+    [judged] = judge_rows(
+        Limits(max_certain=3), [{**row("tree", certain=1), "proved_least": 2, "proved_most": 4}]
+    ).releases
+    [check] = judged.checks
+    assert (check.status, check.found, check.origin) == ("cannot_tell", 2, "proof")
+    assert check.why == "as proofs that did not end may find up to 4"

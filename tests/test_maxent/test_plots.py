@@ -397,7 +397,7 @@ def test_estimate_and_compare_write_plots(tmp_path, capsys, suffix):
         assert main([*call, "-o", str(path)]) == 0
         assert suffix == ".png" or path.read_bytes() == first
         said = capsys.readouterr()
-        assert said.err == ""
+        assert said.err == f"maxent: replaced: {path}\n"
         assert "overall" in said.out
     assert len(list(tmp_path.iterdir())) == 2
 

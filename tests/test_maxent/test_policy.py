@@ -45,8 +45,10 @@ def test_a_policy_extends_another(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(BASE, encoding="utf-8")
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     policy = read_policy(tmp_path / "policy.toml")
-    assert (policy.name, policy.content["version"]) == ("own", "1")
-    assert policy.limits == {"min_leaf": 20, "max_posterior": 0.9}
+    changed = "1 limit relaxed: MX201 off; 1 limit tightened: min_leaf 20 (was 10); also changed: sensitive, adversary"
+    assert policy.name == f"own, extends base 1; {changed}"
+    assert "version" not in policy.content
+    assert policy.limits == {"min_leaf": 20, "max_posterior": 0.9, "reliable": True}
     assert policy.off == {"MX201": "agreed"}
     assert policy.roles == {"age": "public", "pay": "private"}
     assert policy.sensitive == ["ill"]
@@ -57,6 +59,66 @@ def test_a_policy_extends_another(tmp_path: Path) -> None:
     again = read_policy({key: value for key, value in policy.content.items()})
     assert again.sha256 == policy.sha256
     assert policy.with_limits({"min_k": 3}).sha256 != policy.sha256
+
+
+def own(name: str = "", **tables: Any) -> str:
+    """The name of a policy that extends the one of SATRE."""
+    return read_policy({**({"name": name} if name else {}), "extends": "satre", **tables}).name
+
+
+def test_a_policy_that_extends_another_has_its_own_name() -> None:
+    loose = {"min_leaf": 2, "max_pure": 3, "max_certain": 1, "exports": "allowed"}
+    assert own(limits=loose) == (
+        "own policy, extends SATRE 2.0.1; 4 limits relaxed: min_leaf 2 (was 10), max_pure 3 (was 0), "
+        'max_certain 1 (was 0), exports "allowed" (was "by decision")'
+    )
+    assert own("SATRE", off={"MX104": "none"}) == "SATRE, extends SATRE 2.0.1; 1 limit relaxed: MX104 off"
+    assert own(limits={"min_leaf": 20, "min_cell": 3}) == (
+        "own policy, extends SATRE 2.0.1; 1 limit tightened: min_leaf 20 (was 10); 1 limit added: min_cell 3"
+    )
+    assert own("Ours", adversary={"knowledge": ["label"]}) == "Ours, extends SATRE 2.0.1; also changed: adversary"
+    assert own("Ours", limits={"min_leaf": 10}) == "Ours, extends SATRE 2.0.1; nothing changed"
+    assert own() == read_policy("satre").name == "SATRE"
+    assert read_policy({"extends": "uk-llc", "limits": {"min_leaf": 5}}).name.startswith(
+        "own policy, extends UK LLC (SDC page of 30 January 2026, AI policy of 20 April 2025); 1 limit relaxed: "
+    )
+    assert read_policy("satre").with_limits({"min_leaf": 10}).name == "SATRE"
+    assert read_policy("satre").with_limits({"min_leaf": 9}).name == own(limits={"min_leaf": 9})
+    assert read_policy(None).with_limits({"min_leaf": 9}).name == "limits of the call"
+
+
+def test_each_level_of_policies_says_what_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('name = "a"\nextends = "satre"\n[limits]\nmin_leaf = 5\n', encoding="utf-8")
+    (tmp_path / "b.toml").write_text('name = "b"\nextends = "a.toml"\n[limits]\nmin_leaf = 7\n', encoding="utf-8")
+    assert read_policy(tmp_path / "b.toml").name == (
+        "b, extends (a, extends SATRE 2.0.1; 1 limit relaxed: min_leaf 5 (was 10)); "
+        "1 limit tightened: min_leaf 7 (was 5)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "strict", "loose"),
+    [
+        ("min_k", 10, 3),
+        ("max_certain", 0, 3),
+        ("p_ratio", 0.2, 0.1),
+        ("max_posterior", 0.8, 0.9),
+        ("nk_dominance", {"n": 2, "k": 0.8}, {"n": 2, "k": 0.9}),
+        ("nk_dominance", {"n": 2, "k": 0.8}, {"n": 1, "k": 0.8}),
+        ("exports", "refused", "by decision"),
+        ("certificate", "global", "gap"),
+        ("may_state", ["labels"], ["labels", "n"]),
+        ("blocked_extensions", [".PKL", ".svg"], [".pkl"]),
+        ("required_measures", ["right_guesses", "beyond_control"], ["beyond_control"]),
+    ],
+)
+def test_which_of_two_limits_is_looser(key: str, strict: Any, loose: Any) -> None:
+    told = {}
+    for before, after in ((strict, loose), (loose, strict)):
+        base = read_policy({"name": "base", "limits": {key: before}})
+        told[str(after)] = base.with_limits({key: after}).name.partition("; ")[2]
+    assert told[str(loose)].startswith(f"1 limit relaxed: {key} ")
+    assert told[str(strict)].startswith(f"1 limit tightened: {key} ")
 
 
 def test_what_it_says_of_the_adversary_counts(tmp_path: Path) -> None:
@@ -82,6 +144,10 @@ def test_what_it_says_of_the_adversary_counts(tmp_path: Path) -> None:
         ("[limits]\nmin_leaf = 3\n[off]\nMX101 = ' '", "line 4, [off]: MX101: expected the reason, a text, found ' '"),
         ("[limits]\nmin_leaf = 3\n[off]\nMX102 = 'x'", "[off]: MX102: expected a check that the policy has a limit "
          "for (MX101), found another"),
+        ("[limits]\nmin_leaf = 3\n[off]\nMX501 = 'slow'", "line 4, [off]: MX501: expected a check that can be switched "
+         "off (all but MX401 and MX501), found one that cannot"),
+        ("[limits]\nexact = true\n[off]\nMX401 = 'no'", "line 4, [off]: MX401: expected a check that can be switched "
+         "off (all but MX401 and MX501), found one that cannot"),
         ("[roles]\npublic = ['a']\nprivate = ['a']", "line 3, [roles]: private: expected other columns than public"),
         ("[adversary]\nknowledge = ['labels']", "knowledge: expected a list of kinds of statements (label, rate"),
         ("[adversary]\nproof = 'best'", "proof: expected one of closed, linear, convex, integer, auto, found 'best'"),

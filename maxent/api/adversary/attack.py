@@ -30,6 +30,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.text.arguments import is_number, is_one_of
+from maxent.models.text.hints import as_share
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
@@ -209,7 +210,8 @@ def check_options(
     if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
     if not (is_number(confidence) and 0 < confidence < 1):
-        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", shorten(confidence)))
+        found = shorten(confidence) + as_share(confidence)
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
     for name, value in (("facts", facts), ("count", count), ("control", control)):
         if qi is None and value is not None:
             problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))

@@ -28,7 +28,7 @@ from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
 from maxent.policy.checks.registry import BY_KEY
-from maxent.policy.inputs import hashed
+from maxent.policy.inputs import Hashed, hashed
 from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.rows import Asked, Row
 from maxent.results import review as results
@@ -169,17 +169,10 @@ def check_release(
     progress: Progress | None = None,
 ) -> Checked:
     """The check of a release; ``said`` has the arguments of `check` by their names, which has the errors."""
-    if not policy.limits:
+    if not policy.limited:
         keys = ", ".join(list(BY_KEY)[:3])
         raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
-    paths = {
-        "release": release,
-        "table": said["qi"],
-        **{name: said[name] for name in ("truth", "control")},
-        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
-    }
-    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
-    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    paths, inputs = read_by(release, policy, said)
     found = _converted(release, said, policy, reading)
     tables = Tables(
         said["qi"],
@@ -206,16 +199,32 @@ def check_release(
         Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    if is_path(said.get("policy")) and os.fspath(said["policy"]) not in presets():
-        paths["policy"] = said["policy"]
-    options = _options(said, solving, reading, "policy" in paths)
-    asked = Asked(paths, options, said["title"], said["purpose"])
-    return Checked(policy, rows, review, asked, tuple(inputs))
+    asked = Asked(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
+    return Checked(policy, rows, review, asked, inputs)
 
 
-def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None, filed: bool) -> dict[str, Any]:
+def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Hashed, ...]]:
+    """What a check reads: paths by their role, and the files that they stand for with their hashes."""
+    paths = {
+        "release": release,
+        "table": said["qi"],
+        **{name: said[name] for name in ("truth", "control")},
+        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
+    }
+    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    return paths | {"policy": _policy_file(said)}, tuple(inputs)
+
+
+def _policy_file(said: Mapping[str, Any]) -> str | None:
+    """The path of the policy of a call; None for one that is shipped, or that is no file."""
+    given = said.get("policy")
+    return os.fspath(given) if is_path(given) and os.fspath(given) not in presets() else None
+
+
+def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
     """The options of a call that change numbers, as a record has them."""
-    sensitive, parameters = said["sensitive"], said["parameters"]
+    sensitive, parameters, given = said["sensitive"], said["parameters"], said.get("policy")
     lists = {name: said[name] for name in ("classes", "features", "private")}
     options = {
         **{name: said[name] for name in ("target", "count")},
@@ -225,7 +234,7 @@ def _options(said: Mapping[str, Any], solving: Solving, reading: Reading | None,
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},
         "reading": None if reading is None else reading.stated(),
-        "policy": None if filed else said.get("policy"),
+        "policy": None if _policy_file(said) else os.fspath(given) if is_path(given) else given,
         "limits": said.get("limits") or None,
     }
     return {name: value for name, value in options.items() if value is not None}

@@ -104,8 +104,10 @@ class EstimateInParts(Estimate):
 
     def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """As of any estimate; where choices of splits link people, who are not in the program, nothing is proved."""
-        if not self.program.internal or limits.max_certain is None or not self.reliable:
+        if not self.program.internal or not self.reliable:
             return super().proved(row, limits)
+        if limits.max_certain is None:
+            return row
         most = {"proved_least": 0, "proved_most": self.program.table.individuals}
         more = {key: {**row[key], **most} for key in ("sensitive",) if key in row}
         targets = {key: [{**each, **most} for each in row[key]] for key in ("targets",) if key in row}

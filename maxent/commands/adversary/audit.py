@@ -12,6 +12,7 @@ from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_n
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import FilesPerhapsOfPeople, Who, named, split_files
 from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.kinds import GROUPS
 from maxent.results.reliability import NOT_ABOUT_THEM
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def command(
     ] = False,
     as_table: Annotated[
         str | None,
-        panels.output(
-            metavar="FILE",
+        panels.written(
+            GROUPS,
             help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
         ),
     ] = None,

@@ -12,6 +12,7 @@ from maxent.command_line import part_options as parts
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Files, Who, split_files
+from maxent.models.files.kinds import WITNESSES
 from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ Worlds = Annotated[
 ]
 Witness = Annotated[
     str | None,
-    panels.output("--witness", metavar="FILE", help="Write two tables of people that agree with everything."),
+    panels.written(WITNESSES, names=("--witness",), help="Write two tables of people that agree with everything."),
 ]
 
 

@@ -9,6 +9,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job, tell
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import CONSTRAINTS, NL, PYOMO
 
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
@@ -24,16 +25,14 @@ def command(
     problem: Any = None,
     target: opt.Target = None,
     latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
-    pyomo: Annotated[
-        str | None, panels.output(metavar="FILE", help="Write the program as the text of a Pyomo model.")
-    ] = None,
+    pyomo: Annotated[str | None, panels.written(PYOMO, help="Write the program as the text of a Pyomo model.")] = None,
     nl: Annotated[
         str | None,
-        panels.output(metavar="FILE", help="Write the program as an AMPL .nl file, with names in .col and .row."),
+        panels.written(NL, help="Write the program as an AMPL .nl file, with names in .col and .row."),
     ] = None,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(CONSTRAINTS)] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """List every constraint of a release, with its node."""
@@ -75,7 +74,7 @@ def _run(
     program = compile_release(tree, qi, **options)
     found = explain(program)
     if outputs["-o"] is not None:
-        save_rows(found, "list", outputs["-o"], csv_literal=csv_literal)
+        save_rows(found, "list", outputs["-o"], CONSTRAINTS, csv_literal=csv_literal)
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:
         export_program(program, pyomo=outputs["--pyomo"], nl=outputs["--nl"], tell=tell)
     if latex:

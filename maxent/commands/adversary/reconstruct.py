@@ -11,6 +11,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import PROVED, TABLE
 
 EXAMPLES = (
     "maxent reconstruct tree.json qi.csv --time-limit 20 -o table.csv --proved proved.csv",
@@ -30,7 +31,7 @@ People = Annotated[
 Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: where a near table is looked for.")]
 Proved = Annotated[
     str | None,
-    panels.output("--proved", metavar="FILE", help="Write which cells are proved: a table of the same shape."),
+    panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
 ]
 
 
@@ -44,7 +45,7 @@ def command(
     reading: Any = None,
     proved: Proved = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(TABLE)] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""

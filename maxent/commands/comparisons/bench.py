@@ -9,6 +9,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import BENCH
 
 EXAMPLES = (
     "maxent bench tree.json qi.csv",
@@ -37,13 +38,13 @@ def command(
         ),
     ] = None,
     # As it was called before -o drew, as it does in all other commands.
-    plot: Annotated[str | None, panels.output(metavar="FILE", hidden=True)] = None,
+    plot: Annotated[str | None, panels.written(BENCH, hidden=True)] = None,
     truth: opt.Truth = None,
     problem: Any = None,
     solving: Any = None,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.OutputOrPlot = None,
+    output: Annotated[str | None, opt.result_or_plot(BENCH)] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Solve the same problem with several back ends, each in a process of its own, and compare them.

@@ -16,6 +16,7 @@ from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Who
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.commands.comparisons.difference import difference
+from maxent.models.files.kinds import COMPARISON, DIFFERENCE
 from maxent.results.reliability import REASONS
 
 EXAMPLES = (
@@ -67,7 +68,7 @@ def command(
     top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.OutputOrPlot = None,
+    output: Annotated[str | None, opt.result_or_plot(COMPARISON, DIFFERENCE)] = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
         ComparisonPlot | None,

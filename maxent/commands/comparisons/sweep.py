@@ -29,9 +29,8 @@ def command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, a TOML file: see docs/sweep.md.")],
     output: Annotated[
         str | None,
-        panels.output(
-            "-o",
-            "--output",
+        panels.written(
+            names=opt.OUTPUT,
             metavar="FOLDER",
             help="Write the result: each row as it comes, and results.parquet; points that it has are not run again.",
         ),

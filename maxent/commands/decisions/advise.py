@@ -13,6 +13,7 @@ from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.commands.releases.defend import MissingName
+from maxent.models.files.kinds import CANDIDATES, RELEASE
 
 EXAMPLES = (
     "maxent advise truth.csv --target Salary --qi Education,Country,Gender --min-k 2 --folds 2 --methods erp "
@@ -108,11 +109,11 @@ def command(
     as_json: opt.Json = False,
     output: Annotated[
         str | None,
-        panels.output("-o", "--output", metavar="FILE", help="Write the result: the best release, a .json file."),
+        panels.written(RELEASE, names=opt.OUTPUT, help="Write the result: the best release, a .json file."),
     ] = None,
     table: Annotated[
         str | None,
-        panels.output(metavar="FILE", help="Write all candidates, by suffix: .csv or .parquet; all results: .json."),
+        panels.written(CANDIDATES, help="Write all candidates, by suffix: .csv or .parquet; all results: .json."),
     ] = None,
     report: opt.Report = None,
     title: opt.Title = None,

@@ -10,6 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
+from maxent.models.files.kinds import CARD
 
 EXAMPLES = ("maxent card record.json", "maxent card record.json -o card.md --heading 3")
 """Calls that its help ends with."""
@@ -23,7 +24,7 @@ def command(
     ],
     output: Annotated[
         str | None,
-        panels.output("-o", "--output", metavar="FILE", help="Write the result; default: to standard output."),
+        panels.written(CARD, names=opt.OUTPUT, help="Write the result; default: to standard output."),
     ] = None,
     heading: Annotated[int, panels.output(metavar="N", min=1, max=6, help="Level of the heading.")] = 2,
     as_json: opt.Json = False,

@@ -13,6 +13,7 @@ from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.kinds import CHECKS, RECORD
 
 EXAMPLES = (
     "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
@@ -87,7 +88,7 @@ def command(
     reading: Any = None,
     record: Annotated[
         str | None,
-        panels.output(metavar="FILE", help="Write a record that others can verify: one .json file (docs/policies.md)."),
+        panels.written(RECORD, help="Write a record that others can verify: one .json file (docs/policies.md)."),
     ] = None,
     listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
     explain: Annotated[
@@ -97,7 +98,7 @@ def command(
         ),
     ] = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(CHECKS)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
 ) -> Job:
@@ -157,13 +158,12 @@ def _run(
     chosen = read_policy(policy).with_limits(stated)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
     read = [release, qi, said["truth"], said["control"], *own]
-    files = {"-o": (written["output"], POSTERIOR), "--record": (written["record"], (".json",))}
-    check_outputs({**files, "--report": (asked.report, REPORT)}, read)
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
-    from maxent.api.decisions.check import check_release
+    from maxent.api.decisions.check import check_release, read_by, recorded_options
     from maxent.api.decisions.review import TIME
     from maxent.commands.releases.convert import read_parameters
+    from maxent.policy.record import stands
     from maxent.results import review as results
     from maxent.text.terminal import print_json, print_lines
 
@@ -171,13 +171,22 @@ def _run(
     call = results.Asked(["check", release, qi], {"policy": policy})
     arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
     arguments |= {"policy": policy, "limits": stated}
+    _, inputs = read_by(release, chosen, arguments)
+    record = written["record"]
+    if record is not None and stands(record, chosen, inputs, recorded_options(arguments, how, reading)):
+        tell(f"{record} is left as it is: it has a decision, and is of the same files, policy and version")
+        record = None
+    files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
+    check_outputs(files, read)
+    if chosen.never_passes:
+        tell(chosen.never_passes)
     with progress() as told:
         found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
     tell_noticed(found.review.noticed)
     if written["output"] is not None:
         found.save(written["output"], csv_literal=written["csv_literal"])
-    if written["record"] is not None:
-        found.record(written["record"])
+    if record is not None:
+        found.record(record)
     if asked.report is not None:
         found.report(asked.report, **asked.texts)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that

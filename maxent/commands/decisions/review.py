@@ -13,6 +13,7 @@ from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.kinds import REVIEW
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
@@ -84,7 +85,7 @@ def command(
     top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(REVIEW)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
 ) -> Job:
@@ -119,10 +120,17 @@ def _run(
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs
-    from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.models.files.result_files import POSTERIOR
+    from maxent.models.files.result_files import REPORT as REPORTS
+    from maxent.results.several import report_names
 
     several = isinstance(wanted["target"], list)
-    check_outputs({"-o": (output, POSTERIOR), "--report": (asked.report, REPORT)}, [model, data, *opt.inputs(options)])
+    reports = {"--report": asked.report}
+    if several and asked.report is not None:
+        names = report_names(asked.report, len(wanted["target"]))
+        reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
+    outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
+    check_outputs(outputs, [model, data, *opt.inputs(options)])
     limits = asked.limits()
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken

@@ -12,6 +12,7 @@ from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, Job
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import RELEASE
 
 EXAMPLES = (
     "maxent convert model.txt --target Salary -o tree.json",
@@ -28,7 +29,7 @@ def command(
     ],
     output: Annotated[
         str,
-        panels.output("-o", "--output", metavar="FILE", help="Write the result: the release, a .json file."),
+        panels.written(RELEASE, names=opt.OUTPUT, help="Write the result: the release, a .json file."),
     ],
     target: Annotated[
         str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that MODEL names.")

@@ -30,6 +30,7 @@ from maxent.command_line.parsing import (
 from maxent.command_line.progress import DONE, Job, progress, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
+from maxent.models.files.kinds import RECORDS, RELEASE
 
 if TYPE_CHECKING:
     from maxent.models.parameters import Parameter
@@ -64,10 +65,10 @@ def defend_command(
     ],
     output: Annotated[
         str,
-        panels.output(
-            "-o",
-            "--output",
-            metavar="FILE",
+        panels.written(
+            RELEASE,
+            RECORDS,
+            names=opt.OUTPUT,
             help="Write the result: the release, a .json file, records .csv or .parquet; with several k one for "
             "each: {k} in the name, else -k5 at its end.",
         ),

@@ -9,6 +9,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import EXPORT
 
 EXAMPLES = (
     "maxent export tree.json -o tree.sql --table patients",
@@ -22,7 +23,7 @@ def command(
     tree: opt.Tree,
     output: Annotated[
         str | None,
-        panels.output("-o", "--output", metavar="FILE", help="Write the result; default: to standard output."),
+        panels.written(EXPORT, names=opt.OUTPUT, help="Write the result; default: to standard output."),
     ] = None,
     to: Annotated[
         str | None,

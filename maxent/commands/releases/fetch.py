@@ -10,6 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
+from maxent.models.files.kinds import TABLE
 
 EXAMPLES = ("maxent fetch", "maxent fetch adult -o people.csv")
 """Calls that its help ends with."""
@@ -20,10 +21,9 @@ def command(
     as_json: opt.Json = False,
     output: Annotated[
         str | None,
-        panels.output(
-            "-o",
-            "--output",
-            metavar="FILE",
+        panels.written(
+            TABLE,
+            names=opt.OUTPUT,
             help="Write the result: the table as a .csv file, beside the one that is kept in the cache.",
         ),
     ] = None,

@@ -10,6 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line.progress import DONE, Job, tell_noticed
 from maxent.command_line.reading_options import reads_files
+from maxent.models.files.kinds import PREDICTIONS
 
 EXAMPLES = (
     "maxent predict tree.json qi.csv",
@@ -26,7 +27,7 @@ def command(
     ],
     reading: Any = None,
     as_json: opt.Json = False,
-    output: opt.Output = None,
+    output: Annotated[str | None, opt.result(PREDICTIONS)] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Predict the class of each row of a table, with probabilities where the release states them, and the leaf."""
@@ -46,7 +47,7 @@ def _run(tree: str, data: str, reading: Any, as_json: bool, output: str | None, 
     tell_noticed(found.noticed)
     summary = {**found.summary, "notes": list(found.noticed.notes), **found.noticed.summary}
     if output is not None:
-        save_frame(output, found.frame, lambda rows: {**summary, "rows": rows}, csv_literal=csv_literal)
+        save_frame(output, found.frame, lambda rows: {**summary, "rows": rows}, PREDICTIONS, csv_literal=csv_literal)
     if as_json:
         print_json(summary)
     elif output is None:

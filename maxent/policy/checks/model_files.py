@@ -70,7 +70,8 @@ CHECKS = (
     Check(
         "MX401", "exact", "an exact reading of the model's file", YES, _exact,
         "Whether every record goes where the tool sends it, and the file states all that a release can have. It "
-        "cannot be told where something is lost in reading, which the finding names.",
+        "cannot be told where something is lost in reading, which the finding names. No policy that states it can "
+        "switch it off.",
         "What is judged has to be what is published.",
         SATRE,
         "Export the model in a format that keeps numbers whole: docs/models.md.",

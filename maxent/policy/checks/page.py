@@ -19,6 +19,8 @@ the key of the check, and switches a check off in its table `[off]`, by its id, 
 `maxent check --list` has all of them, `maxent check --explain MX101` one.
 
 A check passes only if the limit is kept for sure, fails only if it is exceeded for sure, and cannot be told otherwise.
+MX501 is part of every policy; neither it nor MX401 can be switched off. Where no check 1xx, 2xx or 3xx counts, nothing
+is judged about the people, and the verdict is CANNOT TELL.
 """
 
 

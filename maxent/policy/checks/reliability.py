@@ -9,6 +9,7 @@ import numpy as np
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.disclosure.registry import MEASURES
 from maxent.models.tables.frame import shorten_list
+from maxent.policy.checks.evidence import NO_CONTROL
 from maxent.policy.checks.matter import YES, Check, Finding, Limit, Matter, is_number, unknown, within
 
 CERTIFICATES = ("local", "gap", "global")
@@ -60,8 +61,10 @@ def _required(of: Matter, limit: Any) -> Finding:
     if not absent:
         return Finding("pass", 0, f"all {len(limit)} required measures are there: {CHECK_WORDS['pass']}")
     said = f"required measures that are not there: {shorten_list(absent)}"
-    if of.review.estimate is None:
-        return Finding("cannot_tell", len(absent), f"{said}, as {of.review.unsolved}: {CHECK_WORDS['cannot_tell']}")
+    estimate = of.review.estimate
+    if estimate is None or estimate.control is None:
+        why = of.review.unsolved if estimate is None else NO_CONTROL
+        return Finding("cannot_tell", len(absent), f"{said}, as {why}: {CHECK_WORDS['cannot_tell']}")
     return Finding("fail", len(absent), f"{said}: {CHECK_WORDS['fail']}")
 
 
@@ -69,7 +72,7 @@ CHECKS = (
     Check(
         "MX501", "reliable", "an estimate that can be relied on", YES, _reliable,
         "Whether the estimate was solved to the optimum, the release and the table agree, and nothing was left out "
-        "for want of time.",
+        "for want of time. Every policy asks for it, stated or not, and none can switch it off.",
         "What an unfinished estimate seems to keep proves nothing.",
         OURS,
         "Give it more time (`--time-limit`), fewer trees, or the table of the people that the model was trained on.",
@@ -104,8 +107,8 @@ CHECKS = (
             lambda v: isinstance(v, list) and all(isinstance(each, str) and each in MEASURES for each in v),
             ["right_guesses", "beyond_control"],
         ), _required,
-        "Whether the record has these measures, by their keys in docs/results.md. It cannot be told where there is no "
-        "estimate.",
+        "Whether the record has these measures, by their keys in docs/results.md. Where one is not there, it cannot be "
+        "told without an estimate, --truth and --control, and fails with them.",
         "A decision needs its evidence: right guesses need a truth, `beyond_control` needs control people.",
         "SATRE 2.0.1, statement 3.3.06 (a statistical basis for decisions on outputs).",
         "Give `--truth` and `--control`.",

@@ -25,6 +25,21 @@ from maxent.models.text.arguments import show
 
 _Root = tuple[str, Tally, bool]
 
+MOST_PROBLEMS = 10_000
+
+
+class _Noted(list[Problem]):
+    """Problems of a document, refused when there are `MOST_PROBLEMS`: each takes far more memory than two brackets."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self._source = source
+
+    def append(self, problem: Problem) -> None:
+        super().append(problem)
+        if len(self) >= MOST_PROBLEMS:
+            raise InvalidInput(self._source, self)
+
 
 @uncollected()
 def checked_release(document: object, source: str) -> Content:
@@ -40,9 +55,9 @@ def checked_release(document: object, source: str) -> Content:
     Raises
     ------
     InvalidInput
-        With every problem of the document.
+        With every problem of the document, or the first `MOST_PROBLEMS`.
     """
-    problems: list[Problem] = []
+    problems: list[Problem] = _Noted(source)
     draft = parse(document, problems)
     if draft is None:
         raise InvalidInput(source, problems)

@@ -166,17 +166,21 @@ def _tensor(message: memoryview) -> tuple[str, Tensor]:
     """The name and the content of a tensor: one of raw bytes, or of numbers of its type."""
     name, kind, raw = "", 0, None
     shape: list[int] = []
-    numbers: list[npt.NDArray[Any]] = []
+    floats, wholes, doubles = array("f"), array("q"), array("d")
     strings: list[bytes] = []
     for number, content in fields(message):
         if number == 1:
-            shape += [signed(content)] if isinstance(content, int) else packed(content).tolist()
+            shape += [signed(content)] if isinstance(content, int) else packed(content)[:9].tolist()
+            if len(shape) > 8:
+                raise Malformed("a tensor of more than 8 dimensions")
         elif number == 2 and isinstance(content, int):
             kind = content
         elif number == 4:
-            numbers.append(_floats(content))
+            floats.frombytes(_floats(content).tobytes())
+        elif number in (5, 7) and isinstance(content, int):
+            wholes.append(signed(content))
         elif number in (5, 7):
-            numbers.append(np.array([signed(content)]) if isinstance(content, int) else packed(content))
+            wholes.frombytes(packed(_bytes(content)).tobytes())
         elif number == 6:
             strings.append(bytes(_bytes(content)))
         elif number == 8:
@@ -187,7 +191,7 @@ def _tensor(message: memoryview) -> tuple[str, Tensor]:
             found = _bytes(content)
             if len(found) % 8:
                 raise Malformed("a number that is not of eight bytes")
-            numbers.append(np.frombuffer(found, "<f8"))
+            doubles.frombytes(found)
         elif number in (13, 14):
             raise Malformed("a tensor that is in another file")
     if kind == STRING:
@@ -201,14 +205,15 @@ def _tensor(message: memoryview) -> tuple[str, Tensor]:
         if len(raw) % size:
             raise Malformed("a tensor that is not whole")
         return name, _shaped(np.frombuffer(raw, _KINDS[kind]), shape)
-    return name, _shaped(np.concatenate([np.zeros(0, _KINDS[kind]), *numbers]), shape)
+    stated = [np.array(each, each.typecode) for each in (floats, wholes, doubles) if each]
+    return name, _shaped(np.concatenate([np.zeros(0, _KINDS[kind]), *stated]), shape)
 
 
 def _shaped(content: Tensor, shape: list[int]) -> Tensor:
     total = 1
     for size in shape:
         total *= size
-    if len(shape) > 8 or total != content.size or any(size < 0 for size in shape):
+    if total != content.size or any(size < 0 for size in shape):
         raise Malformed(f"a tensor of {content.size} elements and another shape")
     return content.reshape(shape)
 

@@ -12,6 +12,12 @@ VARINT, EIGHT, LENGTH, FOUR = 0, 1, 2, 5
 """Kinds of fields, as the wire format numbers them."""
 
 
+_TOGETHER = 2**16
+"""Bytes of packed numbers that are read at once: meanwhile each takes 40."""
+
+_LONG = "a number of more than 64 bits"
+
+
 class Malformed(ValueError):
     """Bytes are no message."""
 
@@ -63,14 +69,19 @@ def signed(value: int) -> int:
 def packed(content: memoryview) -> IntArray:
     """Numbers that follow one another without tags, signed."""
     data = np.frombuffer(content, np.uint8)
-    ends = np.flatnonzero(data < 128)
-    if not len(data):
-        return np.zeros(0, np.int64)
-    if not len(ends) or ends[-1] != len(data) - 1:
-        raise Malformed("numbers without an end")
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    if (ends - starts).max() > 9:
-        raise Malformed("a number of more than 64 bits")
-    place = np.arange(len(data)) - np.repeat(starts, ends - starts + 1)
-    parts = (data & 127).astype(np.uint64) << (7 * place).astype(np.uint64)
-    return np.asarray(np.add.reduceat(parts, starts).view(np.int64))
+    found = np.zeros(int(np.count_nonzero(data < 128)), np.int64)
+    at = n = 0
+    while at < len(data):
+        some = data[at : at + _TOGETHER]
+        ends = np.flatnonzero(some < 128)
+        if not len(ends):
+            raise Malformed("numbers without an end" if at + len(some) == len(data) else _LONG)
+        some = some[: ends[-1] + 1]
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        if (ends - starts).max() > 9:
+            raise Malformed(_LONG)
+        place = np.arange(len(some)) - np.repeat(starts, ends - starts + 1)
+        parts = (some & 127).astype(np.uint64) << (7 * place).astype(np.uint64)
+        found[n : n + len(ends)] = np.add.reduceat(parts, starts).view(np.int64)
+        at, n = at + len(some), n + len(ends)
+    return found

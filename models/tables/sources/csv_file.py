@@ -27,13 +27,16 @@ _LONGEST_LINE = 1 << 20
 _CHUNK = 8 * _LONGEST_LINE
 """Bytes that are checked at once: no line of as many has as few characters as it may have."""
 
+_MOST_COLUMNS = 2**17
+"""Columns of a table: each takes far more memory than a byte, even without a name."""
+
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or Excel workbook (name it .xlsx)",
     b"\xd0\xcf\x11\xe0": "an Excel workbook of old (save it as .xlsx)",
     b"\x1f\x8b": "a gzip archive (name it .csv.gz)",
     b"PAR1": "a Parquet file (name it .parquet)",
 }
-_BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n])*")
+_BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n]++)*+")
 """What may stand before the header: blank lines, and byte-order marks, of which Arrow skips one by itself."""
 
 
@@ -211,7 +214,10 @@ def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
         notes.append((f"cells are separated by {mark!r}", "csv_delimiter= names another mark"))
     decimal = reading.csv_decimal or ("point" if mark == "," else None)
     text = replace(text, delimiter=mark, decimal=decimal, notes=tuple(notes))
-    return replace(text, header=tuple(next(_records(text))[1]))
+    header = tuple(next(_records(text))[1])
+    if len(header) > _MOST_COLUMNS:
+        raise invalid(source, "file", "header", f"at most {_MOST_COLUMNS:,} columns", f"{len(header):,}")
+    return replace(text, header=header)
 
 
 def _checked(source: str, stored: Opener, encoding: Encoding) -> tuple[CsvFile, str | None]:

@@ -93,6 +93,8 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
 
     Raises
     ------
+    InvalidInput
+        For a JSON document, which a release is, or a result.
     OSError
         When it cannot be read, or is no regular file.
     TooLarge
@@ -101,6 +103,9 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
     opener = partial(open_input, path, max_memory)
     with opener() as file:
         start = file.read(4) if is_standard_input(path) else b""
+        if path.suffix.lower() == ".json" and file.read(1) in (b"{", b"["):
+            expected = "a table: CSV, Parquet or Excel"
+            raise invalid(shown_path(path), "file", "format", expected, "a JSON document")
         size = file.seek(0, io.SEEK_END)
     kind = _FIRST.get(start) or FORMATS.get(path.suffix.lower(), "csv")
     packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
