@@ -15,7 +15,7 @@ from maxent.html_report.provenance import versions
 from maxent.models.files.json_text import as_json_text
 from maxent.models.files.output import check_outputs, write_text
 from maxent.policy.inputs import Hashed, relative
-from maxent.policy.policy import Policy
+from maxent.policy.policy import Policy, presets
 from maxent.policy.rows import Asked, Row
 from maxent.policy.shape import shape_problems
 from maxent.results.review import Review
@@ -62,7 +62,7 @@ def save_record(checked: Checked, path: str | PathLike[str] | None) -> dict[str,
     if path is not None:
         check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
     folder = "" if path is None else os.path.dirname(os.path.abspath(path))
-    text = as_json_text(_record(checked, folder)) + "\n"
+    text = as_json_text(record_of(checked, folder)) + "\n"
     found: dict[str, Any] = json.loads(text)
     if path is None:
         return found
@@ -135,7 +135,8 @@ def recorded_versions(review: Review) -> dict[str, str]:
     return told
 
 
-def _record(checked: Checked, folder: str) -> dict[str, Any]:
+def record_of(checked: Checked, folder: str) -> dict[str, Any]:
+    """The record of a check, whose paths are from a folder."""
     review, policy, asked = checked.review, checked.policy, checked.asked
     release = review.release
     inputs = [hashed.as_dict(folder) for hashed in checked.inputs]
@@ -188,7 +189,7 @@ def _record(checked: Checked, folder: str) -> dict[str, Any]:
             "paths": {
                 role: relative(os.fspath(path), folder) for role, path in asked.paths.items() if path is not None
             },
-            "options": dict(asked.options),
+            "options": _stated(asked.options, folder),
         },
         "checks": [row.as_dict() for row in checked.rows],
         "overrides": [{"id": row.check.id, "reason": row.off} for row in checked.rows if row.off],
@@ -200,3 +201,12 @@ def _record(checked: Checked, folder: str) -> dict[str, Any]:
         },
         "decision": dict(UNDECIDED),
     }
+
+
+def _stated(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The options of a call; the file that a policy of a call extends is named from a folder, as paths are."""
+    given = options.get("policy")
+    below = given.get("extends") if isinstance(given, Mapping) else None
+    if below is None or below in presets():
+        return dict(options)
+    return {**options, "policy": {**options["policy"], "extends": relative(below, folder)}}

@@ -20,7 +20,10 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file of a record: its role and path, and whether it is the ``same``, ``changed``, ``missing`` or ``new``."""
+    """A file of a record: its role, path and state.
+
+    The state is ``same``, ``changed``, ``missing``, ``new``, which is read and not listed, or ``unread``, the reverse.
+    """
 
     role: str
     path: str
@@ -33,6 +36,7 @@ class FileState:
             "changed": "has other bytes than the record says",
             "missing": "is not there",
             "new": "is read, too, and is not in the record",
+            "unread": "is in the record, and no check reads it",
         }
         return f"{self.role} {self.path} {words[self.state]}" if self.state in words else ""
 
@@ -56,6 +60,10 @@ class Verified(Shown):
         The same check, computed again; None where files are missing, or it could not be.
     trouble : str
         Why it could not be computed again, or not to the end; empty where it was.
+    first : str
+        The first field of the record that differs; empty where none does.
+    unverified : tuple of str
+        The fields of the record that nobody can compute again, nor compare.
     """
 
     source: str
@@ -65,11 +73,13 @@ class Verified(Shown):
     notes: tuple[str, ...]
     checked: Checked | None
     trouble: str = ""
+    first: str = ""
+    unverified: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """Everything that makes the record untrue: files that changed or came, and differences."""
-        files = (each.line for each in self.files if each.state in ("changed", "new"))
+        """Everything that makes the record untrue: files that changed, came or are not read, and differences."""
+        files = (each.line for each in self.files if each.state in ("changed", "new", "unread"))
         return (*files, *self.differences)
 
     @property
@@ -99,9 +109,11 @@ class Verified(Shown):
             "exit": self.exit_status,
             "verdict": self.record["verdict"]["status"],
             "files": [{"role": each.role, "path": each.path, "state": each.state} for each in self.files],
+            "first": self.first,
             "differences": list(self.differences),
             "trouble": self.trouble,
             "notes": list(self.notes),
+            "not_verified": list(self.unverified),
         }
 
     @property
@@ -115,10 +127,12 @@ class Verified(Shown):
         """What is different, missing or to be told."""
         same = sum(each.state == "same" for each in self.files)
         found = [f"{counted(same, 'file')} of {len(self.files)} as in the record"]
+        found += [f"the first field that differs: {self.first}"] * bool(self.first)
         told = [*self.changes, *self.missing, *[self.trouble] * bool(self.trouble)]
         if self.checked is not None and not self.checked.reliable and not self.trouble:
             told.append(self.checked.review.trouble)
-        return [*found, *told, *(f"note: {sentence}" for sentence in self.notes)]
+        unverified = f"not verified, as nothing tells it again: {', '.join(self.unverified)}"
+        return [*found, *told, *(f"note: {sentence}" for sentence in self.notes), unverified]
 
     def _display(self) -> Display:
         rows = [[each.role, each.path, each.state] for each in self.files]

@@ -151,6 +151,8 @@ class Matters:
                 return Matter(self.reviewed("plain"), {"Gender": "public"})
             case "unsolved":
                 return Matter(replace(self.reviewed("plain"), estimate=None, unsolved="there was no time"), roles)
+            case "labels unsolved":
+                return Matter(replace(self.reviewed("labels"), estimate=None, unsolved="there was no time"), roles)
             case "unreliable":
                 return Matter(replace(self.reviewed("controlled"), weaker=True), roles)
             case "rounded" | "lost":
@@ -190,7 +192,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX108": (("plain", 0), ("inner numbers", 0), ("wrong sums", 0)),
     "MX109": (("plain", 11), ("three known", 3), ("sampled", 11)),
     "MX110": (("plain", 2), ("plain", 3), ("sampled", 1)),
-    "MX201": (("plain", 1.0), ("plain", 0.9), ("labels", 0.9)),
+    "MX201": (("plain", 1.0), ("plain", 0.9), ("labels unsolved", 0.9)),
     "MX202": (("plain", 11), ("plain", 0), ("unsolved", 11)),
     "MX203": (("plain", 7), ("plain", 4), ("controlled", 7)),
     "MX204": (("plain", 1.0), ("plain", 0.5), ("labels", 0.9)),

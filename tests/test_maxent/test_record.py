@@ -258,12 +258,16 @@ def test_figures_within_the_error_and_other_versions_are_told_apart(copied: Path
         if isinstance(row["found"], float):
             row["found"] += 1e-8
     record["versions"]["numpy"] = "0.1"
-    record["policy"]["files"][0]["sha256"] = "0" * 64
     (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
     found = maxent.verify(copied / "record.json")
     assert found.exit_status == 0
-    assert found.notes[0].startswith("the policy satre has changed since")
-    assert found.notes[1].startswith("numpy was 0.1, and is ")
+    assert found.notes[0].startswith("numpy was 0.1, and is ")
+    record["policy"]["files"][0]["sha256"] = "0" * 64
+    record["versions"]["maxent"] = record["criteria"]["tool"]["version"] = "0.1"
+    (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = maxent.verify(copied / "record.json")
+    assert (found.exit_status, found.differences) == (4, ())
+    assert found.trouble.startswith("the policy satre of another version is not here: ")
 
 
 def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(

@@ -53,7 +53,7 @@ def test_policies_judge_by_what_is_certain_and_records_say_how_counts_were_round
     record["criteria"]["perturbation"]["rounded"]["base"] = 10
     (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
     (told,) = maxent.verify(tmp_path / "record.json").differences
-    assert told.startswith("criteria.perturbation.rounded: ")
+    assert told == "criteria.perturbation.rounded.base: 10 in the record, now 5"
     del record["criteria"]["perturbation"]["rounded"]
     (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
     (told,) = maxent.verify(tmp_path / "record.json").differences

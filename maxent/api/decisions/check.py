@@ -23,13 +23,13 @@ from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_flags, check_functions
+from maxent.models.text.arguments import check_flags, check_functions, is_path
 from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.inputs import Hashed, hashed
-from maxent.policy.policy import Policy, read_policy
+from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.rows import Asked, Row
 from maxent.results import review as results
 
@@ -120,6 +120,7 @@ def check(
     wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
     tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
     said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose, "no_marginal": no_marginal}
+    said |= {"policy": policy, "limits": limits}
     chosen = read_policy(policy).with_limits(checked_limits(limits))
     words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
     return check_release(release, chosen, said, solving, reading, words, progress=progress)
@@ -212,12 +213,18 @@ def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict
     }
     inputs = [found for role, path in paths.items() for found in hashed(role, path)]
     inputs += [found for file in policy.files for found in hashed("policy", file.path)]
-    return paths, tuple(inputs)
+    return paths | {"policy": _policy_file(said)}, tuple(inputs)
+
+
+def _policy_file(said: Mapping[str, Any]) -> str | None:
+    """The path of the policy of a call; None for one that is shipped, or that is no file."""
+    given = said.get("policy")
+    return os.fspath(given) if is_path(given) and os.fspath(given) not in presets() else None
 
 
 def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
     """The options of a call that change numbers, as a record has them."""
-    sensitive, parameters = said["sensitive"], said["parameters"]
+    sensitive, parameters, given = said["sensitive"], said["parameters"], said.get("policy")
     lists = {name: said[name] for name in ("classes", "features", "private")}
     options = {
         **{name: said[name] for name in ("target", "count")},
@@ -227,6 +234,8 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},
         "reading": None if reading is None else reading.stated(),
+        "policy": None if _policy_file(said) else os.fspath(given) if is_path(given) else given,
+        "limits": said.get("limits") or None,
     }
     return {name: value for name, value in options.items() if value is not None}
 

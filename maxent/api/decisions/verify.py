@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from math import isclose
 from os import PathLike
 from pathlib import Path
@@ -13,22 +14,32 @@ from typing import Any
 
 from maxent.api.adversary.estimate import Progress, Solving
 from maxent.api.case import taken
-from maxent.api.decisions.check import check_release
+from maxent.api.decisions.check import check_release, checked_limits
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import read_json_object
+from maxent.models.files.json_text import as_json_text
 from maxent.models.reading import reading_of
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_path
 from maxent.policy.checked import Checked
 from maxent.policy.inputs import hashed, relative
 from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
-from maxent.policy.record import FORMAT, recorded_versions, schema
+from maxent.policy.record import FORMAT, record_of, schema
 from maxent.policy.shape import shape_problems
 from maxent.policy.verified import FileState, Verified
 from maxent.results import review as results
 
 TOLERANCE = 1e-5
 """By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by."""
+
+SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|policy\.left_out")
+"""Fields whose words are those of a version of maxent."""
+
+FOUND = ("checks", "verdict")
+"""Parts of a record that say nothing where the computation ended early."""
+
+NUMBER = r"(\d+\.\d+)"
+"""A number in a sentence that was rounded."""
 
 
 def verify(
@@ -48,7 +59,7 @@ def verify(
     Returns
     -------
     Verified
-        ``.status``, ``.exit_status``, ``.files``, ``.differences``, ``.checked``.
+        ``.status``, ``.exit_status``, ``.files``, ``.first``, ``.differences``, ``.unverified``, ``.checked``.
 
     Warns
     -----
@@ -73,104 +84,164 @@ def verify(
     base = os.fspath(folder) if folder is not None else os.path.dirname(os.path.abspath(source))
     if not os.path.isdir(base):
         raise invalid("options", ARGUMENT, "folder", "a folder", shorten(base))
-    files = tuple(_states(found, base, source))
-    policy = _policy(found, base)
-    notes = list(_notes(found))
-    differences = list(_contradictions(found, policy))
+    policy, own, untold = _policy(found, base)
     checked, trouble = None, ""
-    if not any(each.state == "missing" and each.role != "policy" for each in files):
+    missing = {each["role"] for each in found["inputs"] if not os.path.isfile(os.path.join(base, each["path"]))}
+    if missing <= {"policy"}:
         try:
-            checked = _again(found, policy, base, progress)
+            checked = _again(found, policy, base, own, progress)
         except InvalidInput as error:
             trouble = f"it cannot be computed again: {error}"
+    files = tuple(_states(found, base, source, checked, own))
+    differences = _contradictions(found)
+    notes: list[str] = []
+    unverified = [*_unverified(found), *["policy.content"] * own]
     if checked is not None:
-        if _ended_early(checked) and found["verdict"]["reliable"]:
+        now = json.loads(as_json_text(record_of(checked, base)))
+        early = _ended_early(checked) and found["verdict"]["reliable"]
+        if early:
             trouble = f"it was not computed to the end: {checked.review.trouble}"
-        else:
-            differences += [*_differences(found, checked), *_restated(found, checked)]
-        notes += _versions(found, checked)
-    return Verified(source, found, files, tuple(differences), tuple(notes), checked, trouble)
+        for place, told in _differences(found, now, early).items():
+            if SENTENCES.match(place) and found["versions"]["maxent"] != now["versions"]["maxent"]:
+                unverified.append(place)
+            else:
+                differences.setdefault(place, told)
+        notes = list(_versions(found["versions"], now["versions"]))
+    trouble = trouble or ("" if "policy" in missing else untold)
+    told_of = [f"inputs: {each.role} {each.path}" for each in files if each.state not in ("same", "missing")]
+    order = list(schema()["properties"])
+    places = sorted([*told_of, *differences], key=lambda place: order.index(re.split("[.:]", place)[0]))
+    return Verified(
+        source,
+        found,
+        files,
+        tuple(differences.values()),
+        tuple(notes),
+        checked,
+        trouble,
+        next(iter(places), ""),
+        tuple(unverified),
+    )
 
 
-def _states(record: Mapping[str, Any], base: str, source: str) -> Iterator[FileState]:
-    """The files of a record as they are now, and further ones that folders and patterns have, but the record itself."""
-    known = {(role, relative(source, base)) for role in record["call"]["paths"]}
+def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
+    """The fields of a record that nobody can compute again: texts, times, and what it was made by and with."""
+    yield from ("created", "title", "purpose")
+    for part in ("versions", "decision"):
+        yield from (f"{part}.{name}" for name in record[part])
+    yield "criteria.tool.version"
+    yield from ("call.paths.truth", "call.paths.control")  # nothing tells whether a call had others, or none
+    yield from ("call.options", *(f"call.options.{name}" for name in record["call"]["options"]))
+
+
+def _states(
+    record: Mapping[str, Any], base: str, source: str, checked: Checked | None, own: bool
+) -> Iterator[FileState]:
+    """The files of a record as they are now, and further ones that are read, but the record itself."""
+    call = [file for role, path in record["call"]["paths"].items() for file in hashed(role, os.path.join(base, path))]
+    read = {(file.role, relative(file.path, base)) for file in [*call, *(checked.inputs if checked else ())]}
+    listed = {(role, relative(source, base)) for role in record["call"]["paths"]}
     for each in record["inputs"]:
         path = os.path.join(base, each["path"])
         now = list(hashed(each["role"], path)) if os.path.isfile(path) else []
-        state = "missing" if not now else "same" if now[0].sha256 == each["sha256"] else "changed"
-        known.add((each["role"], each["path"]))
-        yield FileState(each["role"], each["path"], state)
-    for role, path in record["call"]["paths"].items():
-        for file in hashed(role, os.path.join(base, path)):
-            name = relative(file.path, base)
-            if (role, name) not in known:
-                yield FileState(role, name, "new")
+        key = (each["role"], each["path"])
+        known = key in read or (each["role"] == "policy" and (own or checked is None))
+        if not now:
+            state = "missing"
+        elif not known or key in listed:
+            state = "unread"
+        else:
+            state = "same" if (now[0].sha256, now[0].size) == (each["sha256"], each["bytes"]) else "changed"
+        listed.add(key)
+        yield FileState(*key, state)
+    yield from (FileState(role, name, "new") for role, name in sorted(read - listed))
 
 
-def _policy(record: Mapping[str, Any], base: str) -> Policy:
-    """The policy that a record has, with the files that it names; errors name the record."""
-    stated = record["policy"]
-    found = read_policy({key: value for key, value in stated["content"].items() if key != "extends"})
-    paths = record["call"]["paths"]
-    adversary = {
-        **found.adversary,
-        **{name: os.path.join(base, paths[name]) for name in ("facts", "marginal") if name in paths},
-    }
-    files = tuple(PolicyFile(each["name"], each["sha256"]) for each in stated["files"])
-    content = {**found.content, "adversary": adversary} if adversary else found.content
-    return replace(found, content=content, files=files, left_out=tuple(stated["left_out"]))
+def _policy(record: Mapping[str, Any], base: str) -> tuple[Policy, bool, str]:
+    """The policy that a record names, with the limits of the call, whether it is its own copy, and why if so."""
+    from maxent import __version__
 
-
-def _contradictions(record: Mapping[str, Any], policy: Policy) -> Iterator[str]:
-    """What a record says of itself that does not agree."""
-    content = Policy(record["policy"]["content"])
-    if content.sha256 != record["policy"]["sha256"]:
-        yield "the policy of the record has another hash than the record says"
-    if dict(policy.limits) != record["criteria"]["thresholds"]:
-        yield "the thresholds of the record are not those of its policy"
-    released = [each for each in record["inputs"] if each["role"] == "release"]
-    if released != record["output"]["files"]:
-        yield "the output of the record is not the release that it read"
-    if not {each["sha256"] for each in record["policy"]["files"]} >= {
-        each["sha256"] for each in record["inputs"] if each["role"] == "policy"
-    }:
-        yield "the files of the policy are not those that the record read"
-    criteria, content = record["criteria"], record["policy"]["content"]
-    twice = {
-        "policy.name": (record["policy"]["name"], policy.name),
-        "policy.version": (record["policy"]["version"], content.get("version", "")),
-        "policy.source": (record["policy"]["source"], content.get("source", "")),
-        "criteria.suppression.policy": (criteria["suppression"]["policy"], policy.rule("suppression")),
-        "criteria.perturbation.policy": (criteria["perturbation"]["policy"], policy.rule("perturbation")),
-        "criteria.model_requirements": (criteria["model_requirements"], policy.rule("model_requirements")),
-        "criteria.risk_appetite": (criteria["risk_appetite"], policy.rule("risk_appetite")),
-        "criteria.tool.version": (criteria["tool"]["version"], record["versions"].get("maxent")),
-        "criteria.tool.configuration_sha256": (criteria["tool"]["configuration_sha256"], record["policy"]["sha256"]),
-    }
-    yield from (f"{key} of the record is not what it says elsewhere" for key, (a, b) in twice.items() if a != b)
-
-
-def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """What is told of a shipped policy that another version has changed: the record has its own copy."""
-    import hashlib
-
+    stated, call = record["policy"], record["call"]
     shipped = presets()
-    for each in record["policy"]["files"]:
+    for each in stated["files"]:
         text = shipped.get(each["name"])
-        if text is not None and hashlib.sha256(text.encode()).hexdigest() != each["sha256"]:
-            yield f"the policy {each['name']} has changed since: the record is verified against its own copy"
+        other = text is not None and hashlib.sha256(text.encode()).hexdigest() != each["sha256"]
+        if other and record["versions"]["maxent"] != __version__:
+            told = f"the policy {each['name']} of another version is not here: whether policy.content is that"
+            return _own(record, base), True, f"{told} cannot be told"
+    try:
+        given = call["options"].get("policy")
+        if "policy" in call["paths"]:
+            given = os.path.join(base, call["paths"]["policy"])
+        elif isinstance(given, Mapping) and isinstance(below := given.get("extends"), str) and below not in shipped:
+            given = {**given, "extends": os.path.join(base, below)}
+        elif isinstance(given, str) and given not in shipped:
+            raise invalid("file", "call.options", "policy", f"one of {', '.join(shipped)}", shorten(given))
+        return read_policy(given).with_limits(checked_limits(call["options"].get("limits", {}))), False, ""
+    except InvalidInput as error:
+        return _own(record, base), True, f"the policy cannot be read again: {error}"
 
 
-def _again(record: Mapping[str, Any], policy: Policy, base: str, progress: Progress | None) -> Checked:
+def _own(record: Mapping[str, Any], base: str) -> Policy:
+    """The copy of its policy that a record has."""
+    stated, path = record["policy"], record["call"]["paths"].get("policy", ".")
+    files = tuple(PolicyFile(each["name"], each["sha256"]) for each in stated["files"])
+    return Policy(stated["content"], files, tuple(stated["left_out"]), os.path.dirname(os.path.join(base, path)))
+
+
+def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
+    """What a record says of itself that does not agree: the field, and a sentence."""
+    criteria, policy = record["criteria"], record["policy"]
+    own = _own(record, "")
+    off = [{"id": row["id"], "reason": row["off"]} for row in record["checks"] if row["off"]]
+    files = {each["sha256"] for each in record["inputs"] if each["role"] == "policy"}
+    ids = [row["id"] for row in record["checks"]]
+    listed = [(each["role"], each["path"]) for each in record["inputs"]]
+    found = {
+        "policy.sha256": (
+            own.sha256 != policy["sha256"],
+            "the policy of the record has another hash than the record says",
+        ),
+        "criteria.thresholds": (
+            dict(own.limits) != criteria["thresholds"],
+            "the thresholds of the record are not those of its policy",
+        ),
+        "output.files": (
+            [each for each in record["inputs"] if each["role"] == "release"] != record["output"]["files"],
+            "the output of the record is not the release that it read",
+        ),
+        "policy.files": (
+            not {each["sha256"] for each in policy["files"]} >= files,
+            "the files of the policy are not those that the record read",
+        ),
+        "overrides": (off != record["overrides"], "the overrides of the record are not the checks that are off"),
+        "checks": (len(set(ids)) < len(ids), "a check stands in the record twice"),
+        "inputs": (len(set(listed)) < len(listed), "a file stands in the inputs of the record twice"),
+        "criteria.tool.version": (
+            criteria["tool"]["version"] != record["versions"]["maxent"],
+            "criteria.tool.version of the record is not what it says elsewhere",
+        ),
+        "criteria.tool.configuration_sha256": (
+            criteria["tool"]["configuration_sha256"] != policy["sha256"],
+            "criteria.tool.configuration_sha256 of the record is not what it says elsewhere",
+        ),
+    }
+    return {place: told for place, (wrong, told) in found.items() if wrong}
+
+
+def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, progress: Progress | None) -> Checked:
     """The check of a record, computed again."""
     paths = {role: os.path.join(base, path) for role, path in record["call"]["paths"].items()}
     options = record["call"]["options"]
-    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal")
+    if own:
+        read_policy({key: value for key, value in policy.content.items() if key != "extends"})  # which has the errors
+    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "limits")
+    loose = ("facts", "marginal") if own or isinstance(options.get("policy"), Mapping) else ()  # of no file's folder
     said = {
         **{name: options.get(name) for name in names},
-        **{name: paths.get(name) for name in ("truth", "control")},
+        **{name: paths.get(name) for name in ("truth", "control", *loose)},
         **{"qi": paths["table"], "title": record["title"], "purpose": record["purpose"]},
+        "policy": paths.get("policy", options.get("policy")),
     }
     solving = taken(Solving, options)
     words = results.Asked("maxent.verify(record)")
@@ -186,51 +257,60 @@ def _ended_early(checked: Checked) -> bool:
     return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")
 
 
-def _differences(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:
-    """Findings that are others now than in the record."""
-    now = {row["id"]: row for row in json.loads(json.dumps([row.as_dict() for row in checked.rows]))}
-    before = {row["id"]: row for row in record["checks"]}
-    for id_ in dict.fromkeys([*before, *now]):
-        old, new = before.get(id_), now.get(id_)
-        if old is None or new is None:
-            yield f"{id_} is {'not in the record' if old is None else 'in the record, but not in its policy'}"
-        elif (old["status"], old["off"], old["limit"]) != (new["status"], new["off"], new["limit"]):
-            yield f"{id_}: {_told(old)} in the record, now {_told(new)}"
-        elif not _alike(old["found"], new["found"]):
-            yield f"{id_}: {old['found']} in the record, now {new['found']}"
-    stated = record["verdict"]
-    if (stated["status"], stated["exit"]) != (checked.status, checked.exit_status):
-        yield (
-            f"the verdict is {stated['status']} (exit status {stated['exit']}) in the record, now {checked.status} "
-            f"({checked.exit_status})"
+def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool) -> dict[str, str]:
+    """Fields that are others now than in the record, with sentences; without findings where it ended early."""
+    exact = record["versions"] == now["versions"]
+    found: dict[str, str] = {}
+    for part in record:
+        if part in ("created", "title", "purpose", "decision", "versions", "inputs") or (early and part in FOUND):
+            continue
+        if part == "checks":
+            found |= dict(_findings(record[part], now[part], exact))
+        else:
+            found |= dict(_unlike(part, record[part], now[part], exact))
+    for place in ("criteria.tool.version", *(place for place in found if place.startswith("output.files"))):
+        found.pop(place, None)  # compared elsewhere
+    if "verdict.status" in found or "verdict.exit" in found:
+        old, new = record["verdict"], now["verdict"]
+        place = "verdict.status" if "verdict.status" in found else "verdict.exit"
+        found.pop("verdict.exit", None)
+        found[place] = (
+            f"the verdict is {old['status']} (exit status {old['exit']}) in the record, now {new['status']} "
+            f"({new['exit']})"
         )
-    off = [{"id": row["id"], "reason": row["off"]} for row in record["checks"] if row["off"]]
-    if off != record["overrides"]:
-        yield "the overrides of the record are not the checks that are off"
+    return found
 
 
-def _restated(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:
-    """What a record says of the release and of its checks, and is not so; sentences with the same versions only."""
-    now = json.loads(json.dumps(checked.record()))
-    for part, keys in (
-        (("output",), ("format", "target", "classes", "attributes", "trees", "individuals")),
-        (("criteria", "suppression"), ("counts_suppressed_below", "leaves_removed")),
-        (("criteria", "perturbation"), ("sampling_rate", "rounded")),
-        (("verdict",), ("reliable",)),
-    ):
-        old, new = record, now
-        for step in part:
-            old, new = old[step], new[step]
-        for key in keys:
-            before, after = old.get(key), new.get(key)  # only a release with rounded counts says how
-            if not _alike(before, after):
-                yield f"{'.'.join((*part, key))}: {json.dumps(before)} in the record, now {json.dumps(after)}"
-    if record["versions"] == now["versions"]:
-        rows = {row["id"]: row for row in now["checks"]}
-        for row in record["checks"]:
-            for key in ("key", "title", "said"):
-                if row["id"] in rows and row[key] != rows[row["id"]][key]:
-                    yield f"{row['id']}: {key} {row[key]!r} in the record, now {rows[row['id']][key]!r}"
+def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]:
+    """Checks that are others now: the first key of each that differs, and its sentences."""
+    was, now = ({row["id"]: row for row in rows} for rows in (before, after))
+    for id_ in dict.fromkeys([*was, *now]):
+        old, new, place = was.get(id_), now.get(id_), f"checks.{id_}"
+        if old is None or new is None:
+            yield place, f"{id_} is {'not in the record' if old is None else 'in the record, but not in its policy'}"
+            continue
+        judged = [key for key in ("limit", "status", "off") if not _same(old[key], new[key])]
+        if judged:
+            yield f"{place}.{judged[0]}", f"{id_}: {_told(old)} in the record, now {_told(new)}"
+        elif not _alike(old["found"], new["found"]):
+            yield f"{place}.found", f"{id_}: {old['found']} in the record, now {new['found']}"
+        for key in ("key", "title", "said"):
+            if not _same(old[key], new[key]) and not (key == "said" and _reads_alike(old[key], new[key], exact)):
+                yield f"{place}.{key}", f"{id_}: {key} {old[key]!r} in the record, now {new[key]!r}"
+    if list(was) != list(now) and set(was) == set(now):
+        yield "checks", "the checks of the record stand in another order"
+
+
+def _unlike(place: str, old: Any, new: Any, exact: bool) -> Iterator[tuple[str, str]]:
+    """The leaves of two documents that are not the same."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _unlike(f"{place}.{key}", old.get(key), new.get(key), exact)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (one, other) in enumerate(zip(old, new, strict=True), 1):
+            yield from _unlike(f"{place}.{i}", one, other, exact)
+    elif not _same(old, new) and not (SENTENCES.match(place) and _reads_alike(old, new, exact)):
+        yield place, f"{place}: {json.dumps(old)} in the record, now {json.dumps(new)}"
 
 
 def _told(row: Mapping[str, Any]) -> str:
@@ -238,15 +318,33 @@ def _told(row: Mapping[str, Any]) -> str:
     return f"{row['status']} ({row['found']}, limit {json.dumps(row['limit'])}{off})"
 
 
+def _same(old: Any, new: Any) -> bool:
+    """Whether two values are the same; 1 is 1.0, and not true."""
+    return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
+
+
 def _alike(old: Any, new: Any) -> bool:
-    """Whether two figures are the same, but for the error of computing them."""
+    """Whether two figures are the same, but for the error of computing them; counts have none."""
     numbers = [isinstance(each, (int, float)) and not isinstance(each, bool) for each in (old, new)]
-    return isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if all(numbers) else bool(old == new)
+    if all(numbers) and float in (type(old), type(new)):
+        return isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return _same(old, new)
 
 
-def _versions(record: Mapping[str, Any], checked: Checked) -> Iterator[str]:
+def _reads_alike(old: Any, new: Any, exact: bool) -> bool:
+    """Whether two sentences are the same, but for the last digit of a number where other libraries computed it."""
+    if exact or not (isinstance(old, str) and isinstance(new, str)):
+        return False
+    before, after = re.split(NUMBER, old), re.split(NUMBER, new)
+    pairs = list(zip(before, after, strict=False))
+    return len(before) == len(after) and all(
+        one == other or (i % 2 == 1 and abs(float(one) - float(other)) <= 1.5 * 10.0 ** -len(one.partition(".")[2]))
+        for i, (one, other) in enumerate(pairs)
+    )
+
+
+def _versions(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     """Versions that are others now."""
-    before, now = record["versions"], recorded_versions(checked.review)
     for name in dict.fromkeys([*before, *now]):
         if before.get(name) != now.get(name):
             yield f"{name} was {before.get(name, 'not used')}, and is {now.get(name, 'not used')}"

@@ -170,6 +170,7 @@ def _run(
     how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
     call = results.Asked(["check", release, qi], {"policy": policy})
     arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
+    arguments |= {"policy": policy, "limits": stated}
     _, inputs = read_by(release, chosen, arguments)
     record = written["record"]
     if record is not None and stands(record, chosen, inputs, recorded_options(arguments, how, reading)):
