@@ -23,13 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
+from maxent.studies.toml_lines import toml_document
 from papers.drawing import same_drawing
 from papers.reproduction_page import compose
 from papers.study_files import ROOT, STUDIES, Paper, Program, load_papers, paper_names
@@ -73,7 +73,8 @@ def steps(
         yield Step(needed.name, program(needed.name, docs), needed.data)
     for name in sweeps:
         study = STUDIES / f"{name}.toml"
-        files = [each["file"] for each in tomllib.loads(study.read_text(encoding="utf-8"))["data"].values()]
+        document = toml_document(study.read_text(encoding="utf-8"), str(study))
+        files = [each["file"] for each in document["data"].values()]
         out = ROOT / "results" / name
         sweep = (sys.executable, "-m", "maxent", "sweep", str(study), "-o", str(out), "--jobs", "2")
         yield Step(f"sweep of {name}", sweep, tuple(files))

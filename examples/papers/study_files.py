@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.studies.toml_lines import line_numbers
+from maxent.studies.toml_lines import line_numbers, toml_document
 from maxent.studies.toml_tables import Table, are_texts, is_text
 
 ROOT = Path(__file__).parents[2]
@@ -100,9 +99,9 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     """A TOML document, and its text."""
     try:
         text = path.read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
     except (OSError, ValueError) as error:
         raise invalid(str(path), "file", "content", "a study file of a paper", str(error)) from None
+    return text, toml_document(text, str(path))
 
 
 def _texts(table: Table, key: str, *, required: bool = False) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def usage_pieces(params: Iterable[Any]) -> list[str]:
         if param.hidden:
             continue
         if param.param_type_name == "argument":
-            pieces.append(param.metavar if param.required else f"[{param.metavar}]")
+            pieces.append(param.metavar if param.required else f"[{param.metavar.strip('[]')}]")
         elif param.required:
             pieces.append(f"{param.opts[0]} {param.metavar}")
     return [*pieces, "[OPTIONS]"]

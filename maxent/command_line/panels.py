@@ -42,6 +42,7 @@ USED_MOST: Mapping[str, tuple[str, ...]] = {
     "export": ("--to", "--output", "--table"),
     "predict": ("--output", "--json"),
     "reconstruct": ("--people", "--time-limit", "--proved", "--output", "--json"),
+    "sweep": ("--output", "--jobs", "--dry-run", "--data", "--json"),
     "review": ("--max-certain", "--min-k", "--time-limit", "--report", "--output"),
 }
 """Options that most people give to a command, by its name; of more than `MOST` the first that it has."""
@@ -52,7 +53,7 @@ RARE = frozenset(
         *("--rounding", "--confidence", "--noise", "--ties", "--gain", "--top", "--min-size"),
         *("--tolerance", "--no-presolve", "--starts", "--seed", "--floor", "--single-optimum", "--dask"),
         *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
-        *("--csv-literal", "--title", "--purpose"),
+        *("--csv-literal", "--title", "--purpose", "--force"),
     )
 )
 """Options that few people need: only ``--help-all`` shows them."""

@@ -76,8 +76,8 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)
         if self.all_shown is None:
-            self.all_shown = help_all(params[-1], sum(map(is_rare, self.params)))
             self.force = forced(params[-1])
+            self.all_shown = help_all(params[-1], sum(map(is_rare, self.params)) + bool(self.kinds))
         return [*params[:-1], *([self.force] if self.kinds else []), params[-1], self.all_shown]
 
     @cached_property
@@ -234,7 +234,7 @@ def help_all(option: Any, rare: int) -> Any:
     every = copy(option)  # versions of Typer have other ways to make one
     every.name, every.opts, every.callback = "help_all", ["--help-all"], show
     every.hidden = not rare
-    every.help = f"Show {rare} more options that few people need, too, and exit."
+    every.help = f"Show {rare} more option{'' if rare == 1 else 's'} that few people need, too, and exit."
     return every
 
 

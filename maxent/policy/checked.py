@@ -16,7 +16,6 @@ from maxent.policy.inputs import Hashed
 from maxent.policy.policy import Policy
 from maxent.policy.rows import Asked, Row
 from maxent.results.review import Review
-from maxent.results.solved import unread_lines, unread_of
 
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
 """Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1."""
@@ -95,7 +94,7 @@ class Checked(Shown):
             "reliable": self.reliable,
             "exit": self.exit_status,
             "verdict": {"status": self.status, "adversary": ADVERSARY, "checks": [row.as_dict() for row in self.rows]},
-            **unread_of(self.review.estimate),
+            **self.review.unread,
         }
         if self._no_marginal:
             own["verdict"]["marginal"] = False
@@ -122,7 +121,7 @@ class Checked(Shown):
             found.append(f"  {UNINFORMED}")
         if not self.reliable:
             found.append(self.review.trouble)
-        found += unread_lines(self.review.estimate)
+        found += self.review.unread_lines
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
 
     def verdict(self, **limits: Any) -> Concluded | Verdict:

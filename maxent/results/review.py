@@ -20,7 +20,7 @@ from maxent.models.release import Release
 from maxent.models.text.display import Display, Shown
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unread_of
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unread_lines, unread_of
 
 if TYPE_CHECKING:
     from maxent.html_report.view import InputFile
@@ -175,6 +175,17 @@ class Review(Shown):
         }
 
     @property
+    def unread(self) -> dict[str, Any]:
+        """The keys ``unread`` and ``worst_case`` of what is not read, of the release and of what the model keeps."""
+        return unread_of(self.estimate) | {"unread": list(self.row.get("unread", ()))}
+
+    @property
+    def unread_lines(self) -> list[str]:
+        """The same, for people to read."""
+        kept = self.converted.aside
+        return [*unread_lines(self.estimate), *[f"not read: {kept}: no limit is known to be kept"] * bool(kept)]
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent review --json``: plain numbers, strings, lists, dictionaries; a copy.
 
@@ -188,7 +199,7 @@ class Review(Shown):
             "audit": deepcopy(self.audit.summary),
             "estimate": None if self.estimate is None else self.estimate.summary,
             "verdict": self.verdict().as_dict(),
-            **unread_of(self.estimate),
+            **self.unread,
         }
         if self.unsolved:
             own["unsolved"] = self.unsolved

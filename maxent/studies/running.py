@@ -149,7 +149,7 @@ def _on_cluster(
     points: Sequence[P], pickled: Mapping[str, bytes], work: Work[P], failed: Failed[P], address: str, clock: Clock
 ) -> Rows:
     """Rows from the workers of a Dask cluster; a point that they do not survive has failed."""
-    with connected(address) as cluster:
+    with connected(address, clock.left()) as cluster:
         shared = {name: cluster.share(content) for name, content in pickled.items()}
         calls = {point: (work, (point, shared[point.data])) for point in points}
         with closing(cluster.run(calls, lambda: clock.stop() is not None)) as answers:

@@ -11,7 +11,7 @@ from maxent.disclosure.registry import MEASURES
 from maxent.models.formats.conversion import Converted
 from maxent.models.release import Release
 from maxent.models.text.display import Display, counted
-from maxent.results.solved import Solved, unread_lines
+from maxent.results.solved import Solved
 from maxent.text.conversion import ROUNDED
 from maxent.text.estimate import target_line, worth
 from maxent.text.terminal import print_lines
@@ -76,7 +76,7 @@ def print_review(review: Review) -> None:
 def review_display(review: Review) -> Display:
     """A review in a console, and in a notebook: a row for each number, and the verdict below."""
     model = _model(review)
-    below = [model, *unread_lines(review.estimate), *_lost(review, LONGEST_LIST), _worth(review), *_verdict(review)]
+    below = [model, *review.unread_lines, *_lost(review, LONGEST_LIST), _worth(review), *_verdict(review)]
     return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
 
 
@@ -120,7 +120,7 @@ def _measured(review: Review, most: int) -> list[str]:
         *([] if review.estimate is None else map(target_line, review.estimate.targets.values())),
         _worth(review),
         _model(review),
-        *unread_lines(review.estimate),
+        *review.unread_lines,
         *_lost(review, most),
     ]
 

@@ -17,6 +17,7 @@ from urllib.request import Request, urlopen
 
 from maxent.models.datasets.catalogue import DataSet, Part, data_set
 from maxent.models.errors import invalid
+from maxent.models.files.addresses import has_password, redacted, without_secrets
 from maxent.models.files.output import write_text
 
 DATA, CACHE, MIRROR = "MAXENT_DATA", "MAXENT_CACHE", "MAXENT_MIRROR"
@@ -82,21 +83,24 @@ def fetched(name: str, told: Told | None = None) -> Path:
 def _downloaded(wanted: DataSet, part: Part, told: Told) -> bytes:
     mirror = os.environ.get(MIRROR)
     url = f"{mirror.rstrip('/')}/{part.name}" if mirror else part.url
-    content = bytearray()
+    content, shown = bytearray(), without_secrets(url)
     try:
         if not url.startswith(("https://", "http://")):
             raise ValueError("no web address")
+        if has_password(url):
+            raise ValueError(f"a name or a password in {MIRROR}")
         with urlopen(Request(url, headers={"User-Agent": "maxent"}), timeout=SECONDS) as answer:
             while len(content) <= part.size and (more := answer.read(_CHUNK)):
                 content += more
                 told(f"fetching {part.name}", len(content), part.size)
     except (OSError, ValueError, HTTPException) as error:
+        said = redacted(str(error).replace(url, shown)) or type(error).__name__
         expected = f"a connection; or {wanted.file} in a folder that {DATA} names, or a copy of the files at {MIRROR}"
-        raise invalid(url, "download", wanted.name, expected, f"{error or type(error).__name__}") from None
+        raise invalid(shown, "download", wanted.name, expected, said) from None
     if (digest := sha256(content).hexdigest()) != part.sha256:
         size = f"{len(content)} bytes" if len(content) <= part.size else f"more than {part.size} bytes"
         expected = f"the file with the SHA-256 checksum {part.sha256}"
-        raise invalid(url, "download", wanted.name, expected, f"{digest}, {size}")
+        raise invalid(shown, "download", wanted.name, expected, f"{digest}, {size}")
     return bytes(content)
 
 

@@ -30,13 +30,13 @@ _QUERY = re.compile(r"\?[^\s'\"<>]+")
 _KEYS = re.compile(r"\?(?=[^/?]*=)[^\s'\"<>]+")
 """The same elsewhere, where a question mark may stand for any letter of a name: only with keys, such as ``token=``."""
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s'\"<>]*@")
+_CREDENTIALS = re.compile(r"(?<=://)(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^@\s'\"<>]*)@")
 """What stands before the host, anywhere in a text."""
 
 _PASSWORD = re.compile(r"[^/@]*:(?!\d+(?:/|$))[^@]*@")
 """A name and a password before a host or a bucket; what follows a colon may be a port."""
 
-_WEB_PASSWORD = re.compile("[^/?]*@")
+_WEB_PASSWORD = re.compile(rf"[^/?]*@|{_PASSWORD.pattern}")
 """The same of the web, a name alone included: where there is one the rest may be secret, too."""
 
 _WEB = {"http", "https"}
@@ -99,6 +99,12 @@ def without_secrets(name: str) -> str:
     return start + (_without_query(rest) if web else _KEYS.sub("?...", rest))
 
 
+def has_password(address: str) -> bool:
+    """Whether there is a name and a password before the host, or a name alone on the web."""
+    protocol, _, rest = address.partition("://")
+    return (_WEB_PASSWORD if protocol in _WEB else _PASSWORD).match(rest) is not None
+
+
 def redacted(text: str) -> str:
     """A text of others in which addresses have lost names, passwords and what follows a question mark."""
     return _without_query(_CREDENTIALS.sub("...@", text))
@@ -125,7 +131,7 @@ def located(source: Any) -> Any:
     if not text.startswith(where):
         raise invalid(where, "file", "path", "an address as a string", "a path, of which a slash is lost")
     rest = text[len(where) :]
-    if (_WEB_PASSWORD if where[:-3] in _WEB else _PASSWORD).match(rest):
+    if has_password(text):
         expected = "an address without a password: credentials are settings of fsspec (docs/scale.md)"
         raise invalid(where, "file", "path", expected, "one with a password")
     if "::" in rest:

@@ -211,7 +211,7 @@ def _code(codes: Codes, name: str | None) -> int | None:
     return None if name is None else codes.setdefault(name, len(codes))
 
 
-def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str]) -> None:
+def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str | int]) -> None:
     """Refuse links that are no tree below the first node, before anybody walks along them.
 
     Parameters
@@ -220,14 +220,20 @@ def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str
         What errors call the model.
     parent, child : shape (n_links,)
         Positions of nodes.
-    ids : sequence of str, length n_nodes
+    ids : sequence of str or int, length n_nodes
         What nodes are called.
 
     Raises
     ------
     InvalidInput
-        Naming a node that is below none or several others, itself included.
+        Naming a node that is below none or several others, itself included, or above one that is not there.
     """
+    expected = "each node below one other, the root first"
+    if not len(ids):
+        raise invalid(source, "document", "nodes", expected, "no node")
+    if len(lost := np.flatnonzero((child < 0) | (child >= len(ids)))):
+        at = int(parent[lost[0]])
+        raise invalid(source, f"node {shorten(ids[at])}", "children", expected, "one that is not there")
     above = np.bincount(child, minlength=len(ids))
     above[0] += 1  # the root is below nothing
     wrong = np.flatnonzero(above != 1)
@@ -238,11 +244,9 @@ def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str
             up = up[up]
         wrong = np.flatnonzero(up)
     if len(wrong):
-        at = int(wrong[0])
+        at = int(wrong[np.argmax(above[wrong])])
         found = "none" if not above[at] else f"{int(above[at])} of them" if above[at] > 1 else "itself, in a cycle"
-        raise invalid(
-            source, f"node {shorten(ids[at])}", "children", "each node below one other, the root first", found
-        )
+        raise invalid(source, f"node {shorten(ids[at])}", "children", expected, found)
 
 
 def _links(source: str) -> InvalidInput:

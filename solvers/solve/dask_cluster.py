@@ -158,7 +158,7 @@ def _is_address(text: object) -> bool:
         host, port = get_address_host_port(text)
     except ValueError:
         return False
-    return bool(re.fullmatch(r"\S+", host)) and 0 < port < 2**16
+    return bool(re.fullmatch(r"[^\s/]+", host)) and 0 < port < 2**16
 
 
 @contextmanager
@@ -213,7 +213,15 @@ def check_address(address: str | None) -> None:
     need("distributed", "a Dask cluster needs distributed")
     if not (_local(address) or _is_address(address)):  # distributed would complain for twenty seconds, and at the end
         expected = "the address of a Dask scheduler, such as tcp://host:8786, or local:N for N processes here"
-        raise invalid("options", ARGUMENT, "dask", expected, redacted(shorten(address)))
+        raise invalid("options", ARGUMENT, "dask", expected, shorten(_shown(address)))
+
+
+def _shown(address: object) -> object:
+    """An address, or what was given for one, without what may be a name and a password: anything before the host."""
+    if not isinstance(address, str):
+        return address
+    start, mark, rest = address.rpartition("://")
+    return redacted(f"{start}{mark}...@{rest.rpartition('@')[2]}" if "@" in rest else address)
 
 
 def _local(address: object) -> re.Match[str] | None:
@@ -258,7 +266,7 @@ def _in_time(connect: Callable[[], Any], address: str, seconds: float) -> Any:
     thread.join(seconds)
     if found:
         return found[0]
-    shown = redacted(address)
+    shown = _shown(address)
     if not wrong:
         raise ClusterLost(f"no Dask scheduler at {shown!r}: nothing was said for {seconds:.3g} s")
     raise ClusterLost(f"no Dask scheduler at {shown!r}: {redacted(str(wrong[0]))}") from wrong[0]

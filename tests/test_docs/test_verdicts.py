@@ -114,7 +114,10 @@ def row(name: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
         found = maxent.review(model, X, labels, qi=list(X.columns), target="state", **LIMITS)
-    judged = ", ".join(dict.fromkeys(JUDGED[each["judged"]] for each in found.summary["unread"])) or "yes"
+    unread = found.summary["unread"]
+    seeds = ["seeds are not"] * any("seeds" in each["what"] for each in unread)
+    rest = [JUDGED[each["judged"]] for each in unread if "seeds" not in each["what"]]
+    judged = "; ".join([*seeds, *dict.fromkeys(rest)]) or "yes"
     return f"| {name} | {judged} | {WORDS[found.verdict().status]} |"
 
 

@@ -102,9 +102,12 @@ def test_options_that_people_need_stand_first_and_rare_ones_are_left_out(capsys,
     assert len(options(found.get(panels.REQUIRED, ""))) == len(required)
     assert len(options(found.get(panels.FIRST, ""))) == min(len(named), panels.MOST)
     rare = {name for param in own if is_rare(param) for name in param.opts if name.startswith("--")}
+    rare |= {"--force"} & every
     assert options(text) == every - rare
-    assert (f"Show {len(rare)} more options" in " ".join(text.split())) == bool(rare)
+    assert (f"Show {len(rare)} more option{'s' if len(rare) > 1 else ''} that" in " ".join(text.split())) == bool(rare)
     assert not named & panels.RARE
+    assert "--force" not in options(text)
+    assert not re.search(r"\[\[|\]\]", text)
 
 
 def test_few_options_are_shown_of_many(capsys, monkeypatch):
@@ -128,9 +131,9 @@ def test_a_help_cites_no_option_that_the_command_lacks(capsys, monkeypatch, comm
 
 def test_the_long_help_of_defend_is_there_without_a_method(capsys):
     text = help_of(capsys, "defend")
-    assert {"--csv-literal", "--na"} <= options(text)
+    assert {"--csv-literal", "--na", "--force"} <= options(text)
     assert "Methods:" in text
-    assert not {"--csv-literal", "--na"} & options(help_of(capsys, "defend", flag="--help"))
+    assert not {"--csv-literal", "--na", "--force"} & options(help_of(capsys, "defend", flag="--help"))
 
 
 def test_the_panels_of_an_estimate(capsys, monkeypatch):

@@ -144,7 +144,7 @@ def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["estimate", "compare"])
-def test_a_tree_of_labels_alone_is_no_pass(tmp_path, capsys, command):
+def test_a_tree_of_labels_alone_fails_by_the_one_person_whom_it_proves(tmp_path, capsys, command):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     for node in document["trees"][0]["nodes"]:
         node.pop("error_rate", None)
@@ -153,20 +153,19 @@ def test_a_tree_of_labels_alone_is_no_pass(tmp_path, capsys, command):
     files = [str(tmp_path / "labels.json"), *(["--qi"] if command == "compare" else []), D1[1]]
     limits = ["--max-posterior", "0.95", "--max-certain", "5"]
     assert main([command, *files, *limits]) == 0
-    assert capsys.readouterr().out.endswith(
-        "verdict: CANNOT TELL, not known to be within the stated limits\n"
-        "  labels: largest posterior 0.500, at most 0.95: cannot tell, as what is published allows 1.000\n"
+    assert (
+        "verdict: FAIL, beyond the stated limits\n"
+        "  labels: largest posterior 1.000 by proof, at most 0.95: beyond the limit\n"
         "  labels: individuals whose class is certain 1 by proof (0 by the estimate), at most 5: cannot tell, "
         "as what is published allows 11\n"
-    )
-    assert main([command, *files, *limits, "--enforce", "--json"]) == 4
-    verdict = json.loads(capsys.readouterr().out)["verdict"]
-    assert verdict["status"] == "cannot_tell"
-    [release] = verdict["releases"]
-    assert [(check["status"], check["possible"]) for check in release["checks"]] == [
-        ("cannot_tell", 1.0),
-        ("cannot_tell", 11),
+    ) in capsys.readouterr().out
+    assert main([command, *files, *limits, "--enforce", "--json"]) == 3
+    [release] = json.loads(capsys.readouterr().out)["verdict"]["releases"]
+    assert [(check["status"], check["origin"]) for check in release["checks"]] == [
+        ("fail", "proof"),
+        ("cannot_tell", "proof"),
     ]
+    assert main([command, *files, "--max-certain", "5", "--enforce"]) == 4
     assert main([command, *files, "--max-posterior", "1", "--max-certain", "11", "--enforce"]) == 0  # nothing is asked
 
 

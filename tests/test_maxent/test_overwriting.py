@@ -25,7 +25,11 @@ CALLS = {
     "audit tree.json qi.csv": {"-o": ("csv", "json"), "--as-table": ("csv", "json", "parquet")},
     "audit tree.json": {"-o": ("csv",)},
     f"review tree.json truth.csv {COLUMNS}": {"-o": ("csv", "json"), "--report": ("html",)},
-    "check tree.json qi.csv --policy policy.toml": {"-o": ("csv", "json"), "--record": ("json",)},
+    "check tree.json qi.csv --policy policy.toml": {
+        "-o": ("csv", "json"),
+        "--record": ("json",),
+        "--report": ("html",),
+    },
     "compare tree.json tree.json qi.csv": {"-o": ("csv", "json", "svg"), "--report": ("html",)},
     "compare --diff tree.json tree.json qi.csv qi.csv": {"-o": ("csv", "json")},
     "bench tree.json qi.csv --backends newton --repeat 1": {"-o": ("csv", "json"), "--plot": ("svg",)},

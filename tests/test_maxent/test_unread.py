@@ -25,11 +25,16 @@ NOT_READ = {
     "a tree with weights": (DecisionTreeClassifier(min_samples_leaf=30, random_state=0), WEIGHTS),
     "a forest with weights": (RandomForestClassifier(3, min_samples_leaf=30, bootstrap=False, random_state=0), WEIGHTS),
     "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], min_samples_leaf=30, random_state=0), None),
-    "gradient boosting on samples": (GradientBoostingClassifier(n_estimators=3, subsample=0.8, random_state=0), None),
+    "gradient boosting on samples": (
+        GradientBoostingClassifier(n_estimators=3, subsample=0.8),
+        None,
+    ),
 }
 
 
 def reviewed(model: Any, weights: Any = None, **limits: Any) -> maxent.Review:
+    if hasattr(model, "subsample"):
+        model.set_params(random_state=np.random.RandomState(0))  # and no integer, from which draws follow
     model.fit(X, Y, sample_weight=weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)

@@ -60,6 +60,8 @@ def test_a_file_that_is_not_there_is_no_address(tmp_path, monkeypatch, capsys):
         ("s3://bucket/part-?.csv", "s3://bucket/part-?.csv"),
         ("ftp://me:hunter2@host/people.csv", "ftp://...@host/people.csv"),
         ("https://host/people.csv?sig=hunter2", "https://host/people.csv?..."),
+        ("https://me:hunt/er2@host/people.csv", "https://...@host/people.csv"),
+        ("https://host:80/a@b/people.csv", "https://host:80/a@b/people.csv"),
     ],
 )
 def test_keys_of_addresses_are_not_shown(name, shown):
@@ -69,3 +71,6 @@ def test_keys_of_addresses_are_not_shown(name, shown):
 def test_addresses_in_texts_of_others_lose_what_is_secret():
     text = "cannot reach 'tcp://me:hunter2@host:1' nor https://host/x?token=hunter2 at all"
     assert redacted(text) == "cannot reach 'tcp://...@host:1' nor https://host/x?... at all"
+    assert (
+        redacted("not ftp://me:hunt/er2@host:80/a, http://host:80/a@b") == "not ftp://...@host:80/a, http://host:80/a@b"
+    )

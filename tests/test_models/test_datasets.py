@@ -93,6 +93,11 @@ def test_without_a_connection_it_says_what_else_there_is(small, capsys, monkeypa
     monkeypatch.setenv("MAXENT_MIRROR", "file:///etc")
     with pytest.raises(maxent.InvalidInput, match="no web address"):
         datasets.load("few")
+    for mirror in ("http://me:hunter2@127.0.0.1:9", "http://me:hunter2/x@h", "http://127.0.0.1:9/?sig=hunter2"):
+        monkeypatch.setenv("MAXENT_MIRROR", mirror)
+        with pytest.raises(maxent.InvalidInput) as caught:
+            datasets.load("few")
+        assert "hunter2" not in str(caught.value)
     with pytest.raises(maxent.InvalidInput, match="did you mean 'adult'"):
         datasets.load("adlut")
 

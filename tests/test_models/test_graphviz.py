@@ -100,7 +100,7 @@ PLAIN = export_graphviz(TREE, **NAMED)
     [
         (export_graphviz(REGRESSION), "bin the target"),
         (export_graphviz(TREE, max_depth=1), "without max_depth"),
-        (PLAIN.replace("0 -> 1", "0 -> 2", 1), "a tree, whose root is 0"),
+        (PLAIN.replace("0 -> 1", "0 -> 2", 1), "each node below one other, the root first"),
         (PLAIN.replace('headlabel="True"', 'headlabel="False"', 1), "True before False"),
         (PLAIN.replace("samples = ", "rows: ", 1), "impurity, samples, value and class"),
         (PLAIN.replace("Age <= ", "Age < ", 1), "a test, such as"),

@@ -269,7 +269,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     ),
     "names": (model([trees()], [given("X", 1, 2)]), "2 different names of columns, which --features gives"),
     "sets": (model([trees(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])], [given("X", 1, 1)]), "tests of numbers"),
-    "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "nodes that are each below one other"),
+    "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "node 0: .*each node below one other"),
     "column": (model([trees(nodes_featureids=[3, 0, 0])], [given("X", 1, 1)]), "of 1 columns, found .* of column 3"),
     "nodes": (model([trees(nodes_treeids=[0, 0])], [given("X", 1, 1)]), "nodes_treeids: expected a list of 3 numbers"),
     "lengths": (model([trees(nodes_values=[1.0])], [given("X", 1, 1)]), "nodes_values: expected a list of 3 numbers"),

@@ -164,7 +164,7 @@ def test_texts_of_get_dump_in_a_list(tmp_path: Path) -> None:
 
 TEXT = as_text(covers(0.0))
 WRONG = {
-    "each below one other, found 9": TEXT.replace("yes=1,", "yes=9,").replace("missing=1,", "missing=9,"),
+    "each below one other, found node 9": TEXT.replace("yes=1,", "yes=9,").replace("missing=1,", "missing=9,"),
     "one of yes and no": TEXT.replace("missing=1", "missing=7"),
     "another line": TEXT.replace("\t2:leaf", "\t2:leaves"),
     "a test of an indicator": TEXT.replace("[colour:{1}]", "[colour]"),

@@ -26,8 +26,10 @@ from maxent.html_report.provenance import shown_command
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.solvers import threads
 from maxent.solvers.backends.ipopt_ import IpoptBackend
+from maxent.solvers.clock import Clock
 from maxent.solvers.solve import dask_cluster as cluster
 from maxent.studies.points import TIMES
+from maxent.studies.running import run_all
 from maxent.studies.sweep import _circumstances
 
 distributed = pytest.importorskip("distributed")
@@ -212,6 +214,20 @@ def test_a_time_limit_is_one_of_connecting_too(silent):
         maxent.estimate(release, frame, dask=f"tcp://127.0.0.1:{silent}", time_limit=0.5)
 
 
+def test_a_time_limit_is_one_of_connecting_in_parts_and_of_points_too(silent, tmp_path, capsys):
+    release, frame = contested("gini")
+    release.save(tmp_path / "tree.json")
+    frame.drop(columns="X").to_csv(tmp_path / "qi.csv", index=False)
+    address = f"tcp://127.0.0.1:{silent}"
+    files = [str(tmp_path / "tree.json"), str(tmp_path / "qi.csv")]
+    limited = ["--dask", address, "--time-limit", "0.5", "--memory", "1GB"]
+    for command in (["estimate"], ["bounds", "--level", "closed"]):
+        assert main([*command, *files, *limited]) == 2
+        assert re.search(r"nothing was said for 0\.[0-9]+ s", capsys.readouterr().err)
+    with pytest.raises(cluster.ClusterLost, match=r"nothing was said for 0\.[0-9]+ s"):
+        list(run_all([SimpleNamespace(data="d")], {"d": b""}, print, print, dask=address, clock=Clock(0.5)))
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     """A server of pages, which no scheduler is."""
 
@@ -240,6 +256,9 @@ def test_passwords_of_addresses_are_never_said(monkeypatch, silent):
         f"tcp://me:hunter2@127.0.0.1:{silent}",
         "tcp://me:hunter2@127.0.0.1:1",
         "gopher://me:hunter2@x?t=hunter2",
+        "me:hunter2@host",
+        "tcp://me:a/hunter2@host",
+        "tcp://me:a/hunter2@host:80",
     ):
         with pytest.raises((cluster.ClusterLost, InvalidInput)) as caught:
             maxent.estimate(release, frame, dask=address)

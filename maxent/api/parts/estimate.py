@@ -140,10 +140,12 @@ def estimate_tables(
     interruptible: bool = False,
     progress: Progress | None = None,
     surest: bool = False,
+    limit: float | None = None,
 ) -> Estimate:
     """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
 
-    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
+    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too; ``limit`` is the time
+    limit, which connecting to a cluster keeps, too.
 
     Raises
     ------
@@ -165,7 +167,7 @@ def estimate_tables(
         return _together(opened, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
     check_unused("records, and this is a tree", target=target)
     check_unused("several releases, each with a table of its own", who=tables.who)
-    others = workers_of(jobs, dask, copied=not tables.at_addresses)
+    others = workers_of(jobs, dask, limit, copied=not tables.at_addresses)
     with made(where.folder) as folder, scratch(folder) as kept, others as workers:
         with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
         return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell, surest=surest)

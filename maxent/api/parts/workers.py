@@ -135,13 +135,16 @@ def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
 
 
 @contextmanager
-def workers_of(jobs: int | None, dask: str | None, *, copied: bool = True) -> Iterator[Workers]:
+def workers_of(
+    jobs: int | None, dask: str | None, limit: float | None = None, *, copied: bool = True
+) -> Iterator[Workers]:
     """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster.
 
-    Processes are not ``copied`` from this one where it may have begun threads by then.
+    Connecting to a cluster takes the ``limit`` of the call at most, as for `connected`. Processes are not ``copied``
+    from this one where it may have begun threads by then.
     """
     if dask is not None:
-        with connected(dask) as cluster:
+        with connected(dask, limit) as cluster:
             yield Workers(1, cluster)
         return
     # None is one, and what is no number is refused where solving begins.

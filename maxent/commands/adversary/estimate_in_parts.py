@@ -45,7 +45,17 @@ def run(
 
     tables, jobs, dask = taken(Tables, {**options, "qi": people}), options["jobs"], options["dask"]
     with progress() as told, hearing(tell):
-        result = estimate_tables(trees, tables, settings, jobs, dask, where, target=options["target"], progress=told)
+        result = estimate_tables(
+            trees,
+            tables,
+            settings,
+            jobs,
+            dask,
+            where,
+            target=options["target"],
+            progress=told,
+            limit=options["time_limit"],
+        )
     return _told(result, trees, as_json, limits(), asked)
 
 

@@ -21,6 +21,7 @@ from maxent.command_line.parsing import (
     Command,
     Group,
     WrongCall,
+    forced,
     help_all,
     one_or_several,
     spellings,
@@ -194,12 +195,13 @@ class Methods(Group):
 
         with formatter.section("Methods"):
             formatter.write_dl([(name, kind.summary) for name, kind in methods().items()])
-        write_panels([*_of_any().params, *self.get_params(ctx)], ctx, formatter)
+        own = self.get_params(ctx)
+        write_panels([*_of_any().params, forced(own[-1]), *own], ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:
         *own, last = super().get_params(ctx)
         if self.all_shown is None:
-            self.all_shown = help_all(last, sum(map(is_rare, _of_any().params)))
+            self.all_shown = help_all(last, sum(map(is_rare, _of_any().params)) + 1)
         return [*own, last, self.all_shown]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

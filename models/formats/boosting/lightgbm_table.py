@@ -203,7 +203,9 @@ def _nodes(table: _Table, t: int, maker: Nodes) -> Iterator[Node]:
     while stack:
         name = stack.pop()
         if name not in rows or name in seen:
-            raise invalid(table.source, f"tree {t}", "left_child", "nodes that are each below one other", name[:40])
+            raise invalid(
+                table.source, f"tree {t}", "left_child", "nodes that are each below one other", f"node {name[:40]}"
+            )
         seen.add(name)
         i, where = rows[name], f"row {rows[name] + 2}"
         count = cells["count"][i].removesuffix(".0")

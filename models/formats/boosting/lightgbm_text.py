@@ -171,7 +171,7 @@ def _nodes(tree: Lines, maker: Nodes) -> Iterator[Node]:
     while stack:
         at = stack.pop()
         if not -n <= at < n - 1 or at in seen:
-            raise invalid(tree.source, tree.where, "left_child", "nodes that are each below one other", f"{at}")
+            raise invalid(tree.source, tree.where, "left_child", "nodes that are each below one other", f"node {at}")
         seen.add(at)
         if at < 0:
             yield Node(_id(at), n=int(sizes[~at]), value=float(values[~at]), hessian=hessian[~at])

@@ -167,7 +167,7 @@ def _tree(tree: Values, t: int, forest: _Forest) -> Tree:
     while stack:
         at = stack.pop()
         if at not in raws or at in seen:
-            raise invalid(tree.source, tree.where, "left_child", "nodes that are each below one other", f"{at}")
+            raise invalid(tree.source, tree.where, "left_child", "nodes that are each below one other", f"node {at}")
         seen.add(at)
         node = Values(tree.source, f"{tree.where}, node {at}", raws[at].raw)
         if "split_feature_id" not in node.raw:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
+import numpy as np
+
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.packing import check_tree
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.scikit_learn.export_text import Drawn, drawn_release
 from maxent.models.reading import Reader
@@ -56,9 +59,11 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     n = len(graph.labels)
     if sorted(graph.labels) != list(range(n)) or not n:
         raise invalid(source, "document", "nodes", "nodes that are numbered from 0", f"{n} with other numbers")
-    parents = [child for below in graph.below.values() for child in below]
-    if len(set(parents)) < len(parents) or len(parents) != n - 1 or 0 in parents or not set(parents) <= set(range(n)):
-        raise invalid(source, "document", "edges", "a tree, whose root is 0", "other edges")
+    links = [(node, child) for node, below in graph.below.items() for child in below]
+    if lost := [node for node, _ in links if node >= n]:
+        raise invalid(source, f"node {lost[0]}", "edges", "a node with a label above each edge", "none")
+    above, below_it = np.array(links, np.int64).reshape(-1, 2).T
+    check_tree(source, above, below_it, range(n))
     if any(child <= node for node, below in graph.below.items() for child in below):
         raise invalid(source, "document", "edges", "nodes that are numbered after those above them", "others")
     said, tests = {}, {}

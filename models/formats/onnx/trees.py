@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -13,6 +13,7 @@ from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.onnx.columns import Column
 from maxent.models.formats.onnx.document import Operator, Value
+from maxent.models.formats.packing import check_tree
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.nodes.states import bare
 from maxent.models.formats.scikit_learn.splits import Splits, exact
@@ -249,29 +250,8 @@ class _Read:
                 to_left[k] = replace(column, filled=None).becomes(column.filled) <= most
             elif column.indicates is not None:
                 to_left[k] = True  # other texts have no indicator
-        self._check_links(left, right, np.array([parts.modes[i] != _LEAF for i in here.tolist()]))
+        at = np.array([k for k, i in enumerate(here.tolist()) if parts.modes[i] != _LEAF], np.int64)
+        check_tree(self._source, np.concatenate([at, at]), np.concatenate([left[at], right[at]]), list(place))
         single = np.array([columns[int(f)].single and not columns[int(f)].scaled for f in feature])
         threshold[single] = exact(threshold[single])
         return Splits(left, right, feature, threshold, to_left)
-
-    def _check_links(self, left: IntArray, right: IntArray, inner: np.typing.NDArray[np.bool_]) -> None:
-        """Refuse nodes that are not each below one other, but for the first."""
-        depth = 0
-        for at in _levels(left, right, inner):
-            depth += len(at)
-            if depth > len(left) or (len(at) and at.min() < 0):
-                break
-        below = np.concatenate([left[inner], right[inner]])
-        if depth != len(left) or not np.array_equal(np.sort(below), np.arange(1, len(left))):
-            raise self.wrong("nodes_truenodeids", "nodes that are each below one other, the root first", "others")
-
-
-def _levels(left: IntArray, right: IntArray, inner: np.typing.NDArray[np.bool_]) -> Iterator[IntArray]:
-    """The nodes of each depth, the root first; ends at what is no node."""
-    at = np.zeros(1, np.int64)
-    while len(at):
-        yield at
-        if at.min() < 0:
-            return
-        at = at[inner[at]]
-        at = np.concatenate([left[at], right[at]])

@@ -173,13 +173,30 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
 
 
+_SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
+
+
 def aside_of(model: object) -> str:
-    """What a model keeps of each row beside its trees and tells of classes, in words; empty where it keeps nothing.
+    """What a model keeps beside its trees and tells of single rows, in words; empty where it keeps nothing.
 
     Since scikit-learn 1.9 forests keep the weights of their rows: under weights of classes, the class of each row.
+    Integers that draws were made from say how often each row was drawn for each tree, and counts of draws then are
+    equations about single rows.
     """
-    kept = getattr(model, "_sample_weight", None) is not None and getattr(model, "class_weight", None) is not None
-    return "weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)" * kept
+    found = []
+    if getattr(model, "_sample_weight", None) is not None and getattr(model, "class_weight", None) is not None:
+        found.append("weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)")
+    trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
+    seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)
+    drawn = getattr(model, "bootstrap", False) or getattr(model, "max_samples", 1.0) not in (None, 1.0)
+    sampled = getattr(model, "subsample", 1.0) < 1 and _is_seed(getattr(model, "random_state", None))
+    if sampled or (drawn and (seeded or getattr(model, "_seeds", None) is not None)):
+        found.append(_SEEDS)
+    return "; ".join(found)
+
+
+def _is_seed(value: object) -> bool:
+    return isinstance(value, (int, np.integer))
 
 
 def drawn_rows(model: Any, trees: Sequence[Any]) -> int:

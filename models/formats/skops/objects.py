@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, invalid
+from maxent.models.formats.packing import check_tree
 from maxent.models.formats.skops.archive import Archive
 from maxent.models.formats.skops.trusted import class_of, is_left_out
 
@@ -256,16 +257,5 @@ def check_links(source: str, left: IntArray, right: IntArray) -> None:
     InvalidInput
         Of ``source``.
     """
-    inner = left >= 0
-    below = np.concatenate([left[inner], right[inner]])
-    sound = len(left) > 0 and np.array_equal(np.sort(below), np.arange(1, len(left)))
-    if sound and (left[inner] > np.flatnonzero(inner)).all() and (right[inner] > np.flatnonzero(inner)).all():
-        return  # children come after their parents, so nothing goes round
-    depth, at = 0, np.zeros(1, np.int64)
-    while sound and len(at):
-        depth += len(at)
-        at = at[inner[at]]
-        at = np.concatenate([left[at], right[at]])
-        sound = depth <= len(left)
-    if not sound or depth != len(left):
-        raise invalid(source, "schema.json", "nodes", "nodes that are each below one other", "others")
+    at = np.flatnonzero(left >= 0)
+    check_tree(source, np.concatenate([at, at]), np.concatenate([left[at], right[at]]), range(len(left)))

@@ -136,7 +136,7 @@ def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], pos
     while stack:
         at = stack.pop()
         if at not in rows or at in seen:
-            raise invalid(source, where, "yes, no", "nodes that are each below one other", f"{at}")
+            raise invalid(source, where, "yes, no", "nodes that are each below one other", f"node {at}")
         seen.add(at)
         row = rows[at]
         covers.append(row.cover)

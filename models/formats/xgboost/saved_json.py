@@ -198,7 +198,7 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
     while stack:
         at = stack.pop()
         if not 0 <= at < n or at in seen:
-            raise invalid(tree.source, tree.where, "left_children", "nodes that are each below one other", f"{at}")
+            raise invalid(tree.source, tree.where, "left_children", "nodes that are each below one other", f"node {at}")
         seen.add(at)
         order.append(at)
         if left[at] < 0:

@@ -132,7 +132,7 @@ def bounds_tables(
         whole = bounds_case(opened.together(**options), known, how)
         opened.write_whole(whole.frame())
         return whole
-    with opened.resources(work) as with_:
+    with opened.resources(replace(work, time_limit=how.time_limit)) as with_:
         begin = time.perf_counter()
         scanned = opened.scanned(with_)
         groups = groups_for(scanned, with_)

@@ -50,7 +50,15 @@ def compare_release(
     with unwarned():
         settings = known, how
         result = estimate_tables(
-            release, tables, lambda: settings, how.jobs, how.dask, where, progress=progress, surest=True
+            release,
+            tables,
+            lambda: settings,
+            how.jobs,
+            how.dask,
+            where,
+            progress=progress,
+            surest=True,
+            limit=how.time_limit,
         )
     if not isinstance(result, EstimateInParts) or result.table is None:
         return Compared(result, tables.case(release))

@@ -103,7 +103,7 @@ class Opened:
     @contextmanager
     def resources(self, how: Solving) -> Iterator[Resources]:
         """Workers, rows at a time, and a folder for what does not fit into memory, which is gone at the end."""
-        others = workers_of(how.jobs, how.dask, copied=not self.tables.at_addresses)
+        others = workers_of(how.jobs, how.dask, how.time_limit, copied=not self.tables.at_addresses)
         with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
