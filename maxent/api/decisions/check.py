@@ -23,7 +23,7 @@ from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_flags, check_functions, is_path
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
@@ -219,7 +219,7 @@ def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict
 def _policy_file(said: Mapping[str, Any]) -> str | None:
     """The path of the policy of a call; None for one that is shipped, or that is no file."""
     given = said.get("policy")
-    return os.fspath(given) if is_path(given) and os.fspath(given) not in presets() else None
+    return os.fspath(given) if isinstance(given, (str, os.PathLike)) and os.fspath(given) not in presets() else None
 
 
 def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},
         "reading": None if reading is None else reading.stated(),
-        "policy": None if _policy_file(said) else os.fspath(given) if is_path(given) else given,
+        "policy": None if _policy_file(said) else os.fspath(given) if isinstance(given, os.PathLike) else given,
         "limits": said.get("limits") or None,
     }
     return {name: value for name, value in options.items() if value is not None}
