@@ -162,6 +162,7 @@ FILES: dict[str, tuple[str, bytes, Callable[[], bytes]]] = {
         f"{name} of a workbook": ("table.xlsx", workbook(b""), lambda row=row: workbook(row))
         for name, row in {
             "empty rows": b"<row/>" * (ONE // 6),
+            "last cells": b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (i, i) for i in range(2, 4000)),
             "cells of a row": b"<row>" + b"<c/>" * 10_000 + b"</row>",
             "parts of a cell": b'<row><c t="inlineStr"><is>' + b"<r/>" * (ONE // 16) + b"</is></c></row>",
         }.items()
