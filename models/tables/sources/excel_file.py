@@ -32,6 +32,9 @@ _ROWS = 1 << 20
 _BATCH = 1 << 14
 """Rows that are read at once."""
 
+_CELLS = 1 << 20
+"""Cells that are read at once."""
+
 _HELD = 5
 """Bytes that are held for a byte of XML that is no sheet: shared texts above all."""
 
@@ -102,7 +105,7 @@ class ExcelFile:
         chosen = [self.header.index(name) for name in names]
         schema = pa.schema([(str(i), pa.string()) for i in range(len(names))])
         rows, first = self._rows(), True
-        while batch := list(islice(rows, _BATCH)):
+        while batch := _some(rows):
             if first:
                 self._note_percentages(names, chosen, batch[:_LOOKED_AT])
                 first = False
@@ -187,16 +190,27 @@ def _filled(table: ExcelFile) -> Generator[tuple[int, Cells], None, None]:
                 read += _PLACE * len(cells)
                 if number > _ROWS or read > most:
                     raise too_large(source, most, "more cells, or more rows than a sheet can have")
-                while cells and cells[-1].value in (None, ""):
-                    cells = cells[:-1]
-                if cells:
-                    yield number, cells
+                end = len(cells)
+                while end and cells[end - 1].value in (None, ""):
+                    end -= 1
+                if end:
+                    yield number, cells[:end]
 
 
 def _read(source: str, rows: Iterator[Cells]) -> list[Cells]:
     """The next rows as openpyxl has them."""
     with _workbook_refused(source):
-        return list(islice(rows, _BATCH))
+        return _some(rows)
+
+
+def _some(rows: Iterator[Cells]) -> list[Cells]:
+    """The next rows, fewer if they are wide: one cell of a file may be the last one of 16,384."""
+    found: list[Cells] = []
+    left = _CELLS
+    while len(found) < _BATCH and left > 0 and (row := next(rows, None)) is not None:
+        found.append(row)
+        left -= len(row)
+    return found
 
 
 @contextmanager
