@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import wraps
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, ParamSpec, TypeVar
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.kinds import TABLE_SUFFIXES
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
@@ -35,8 +36,16 @@ def called(function: Callable[P, R]) -> Callable[P, R]:
         given = _bound(signature, args, kwargs)
         for name, value in given.arguments.items():
             given.arguments[name] = _plain(value)
-        _split_reading(signature, given)
-        return function(*given.args, **given.kwargs)
+        first = list(given.arguments.items())[:2]
+        try:
+            _split_reading(signature, given)
+            return function(*given.args, **given.kwargs)
+        except InvalidInput as error:
+            if len(first) == 2 and _is_table(first[0][1]) and _is_published(first[1][1]):
+                names = ", ".join(name for name, _ in first)
+                expected = f"them in this order: {function.__name__}({names})"
+                raise invalid("call", ARGUMENT, names, expected, "them swapped, the table first") from error
+            raise
 
     return checked
 
@@ -111,6 +120,20 @@ def _split_reading(signature: inspect.Signature, given: inspect.BoundArguments) 
         found["release"] = _converted(found, needed)
     elif first == "releases":
         found["releases"] = _each_converted(found, needed)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is a table, or the name of one."""
+    return hasattr(value, "columns") or (
+        isinstance(value, (str, PathLike)) and fspath(value).lower().endswith(TABLE_SUFFIXES)
+    )
+
+
+def _is_published(value: Any) -> bool:
+    """Whether a value is a release or a model, or the name of a file that is no table."""
+    return isinstance(value, Release) or (
+        not _is_table(value) if isinstance(value, (str, PathLike)) else _is_model(value)
+    )
 
 
 def _is_model(value: Any) -> bool:

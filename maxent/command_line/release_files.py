@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maxent.command_line import panels
+from maxent.models.files.kinds import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from maxent.models.errors import Problem
 
 TREES_AND_QI, PERHAPS_QI = "TREE... QI", "TREE... [QI]"
-SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
-"""Endings of files that are tables, where there are more than two files: one release and one table need none."""
 
 _RELEASES = (
     "The release: a maxent/1 JSON file, or generalised records, .csv or .parquet; or several releases about "
@@ -108,7 +107,7 @@ def swapped(args: Sequence[str], names: str, files: Sequence[str]) -> Problem | 
 
 def is_table(file: str) -> bool:
     """Whether a file is a table by its name."""
-    return file == "-" or file.lower().endswith(SUFFIXES)
+    return file == "-" or file.lower().endswith(TABLE_SUFFIXES)
 
 
 def named(releases: Sequence[str]) -> str:

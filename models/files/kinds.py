@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
+"""Endings of files that are tables, where several files have to be told apart."""
+
 LOOKED_AT = 1 << 16
 """Bytes at the beginning and at the end of a file in which its marker is."""
 

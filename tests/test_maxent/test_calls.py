@@ -86,3 +86,21 @@ def test_wrong_calls_are_refused_by_name(name):
     ]:
         with pytest.raises(maxent.InvalidInput):
             function(*args, **options)
+
+
+@pytest.mark.parametrize("name", ["estimate", "bounds", "audit", "check", "review"])
+@pytest.mark.parametrize("kind", ["model", "release", "path"])
+def test_swapped_arguments_are_told(name, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = "table.csv" if kind == "path" else PEOPLE
+    written(PEOPLE)
+    with pytest.raises(
+        maxent.InvalidInput, match=rf"expected them in this order: {name}\(\w+, \w+\), found .* swapped"
+    ):
+        getattr(maxent, name)(table, published(kind), **HOW.get(name, {}))
+
+
+def test_tables_in_their_place_are_not_told_to_be_swapped():
+    with pytest.raises(maxent.InvalidInput) as caught:
+        maxent.estimate(PEOPLE, PEOPLE[QI], count="nothing")
+    assert "swapped" not in str(caught.value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
@@ -22,6 +24,7 @@ from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.rebuilt.recount import recount
 from maxent.rebuilt.text import print_reconstruction
+from maxent.solvers.tables import rebuild as tables
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 
@@ -241,3 +244,20 @@ def test_what_is_proved_with_known_columns_holds_for_every_assignment(seed: int)
                 sure = found.proved[column].to_numpy()[rows]
                 said = Counter(found.table[column].to_numpy()[rows][sure].tolist())
                 assert said <= Counter(truth[rows].tolist())
+
+
+def killed(*given: object) -> None:
+    """In the process that solves: end it as the system does where memory is short."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_that_dies_is_told_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tables, "_there", killed)
+    table = tmp_path / "table.csv"
+    assert main(["reconstruct", str(D1 / "tree.json"), str(D1 / "qi.csv"), "-o", str(table)]) == 2
+    said = capsys.readouterr()
+    assert "maxent: the solver ended (SIGKILL): it was ended from outside, perhaps for want of memory" in said.err
+    assert said.out == ""
+    assert not table.exists()

@@ -215,6 +215,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "qi": ({"qi": "age"}, "qi: expected a list of columns, such as .'age', 'sex'., found 'age'"),
     "unknown qi": ({"qi": ["aged"]}, "qi: expected columns of the table .*did you mean 'age'"),
     "no classes": ({"y": None, "qi": ["age"]}, "y: expected the class of each record"),
+    "name": ({"y": "state", "qi": ["age"]}, "y: expected the classes, one for each row; .* target=.state."),
     "too few": ({"y": ["ill"], "qi": ["age"]}, "y: expected 80 classes, one for each row of X, found 1"),
     "another class": ({"y": ["sick"] * 80, "qi": ["age"]}, "row 1: class: expected one of the model's classes"),
     "classes of other rows": ({"y": people()[1][::-1], "qi": ["age"]}, "classes: expected counts .*row by row"),

@@ -48,12 +48,20 @@ def frame_at(source: Any, reading: Reading | None) -> DataFrame:
         raise invalid(str(source), "file", "X", "a table, .csv or .parquet", str(error)) from None
 
 
+def check_no_name(y: object) -> None:
+    """Refuse the name of a column in the place of the classes."""
+    if isinstance(y, str):
+        expected = f"the classes, one for each row; a column of the table is named by target={y!r} in place of y"
+        raise invalid("options", ARGUMENT, "y", expected, repr(y))
+
+
 def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
     """A table with a column, in the place of one of its name."""
     import numpy as np
     import pandas as pd
 
     kept = table.loc[:, [str(label) != name for label in table.columns]]
+    check_no_name(cells)
     values = np.asarray(cells, object)
     if values.shape != (len(kept),):
         expected = f"{len(kept):,} classes, one for each row of X"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.case import Tables
-from maxent.api.decisions.frames import frame_at, frame_of, with_column
+from maxent.api.decisions.frames import check_no_name, frame_at, frame_of, with_column
 from maxent.api.releases.convert import converted, converted_live, piped, wanted_of, with_numbers
 from maxent.api.releases.saved import is_boosted_elsewhere
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
@@ -280,6 +280,7 @@ def _of_model(
             expected = "the class of each record, or the name of its column of X in target="
             raise invalid("options", ARGUMENT, "y", expected, "None")
         y = table.iloc[:, header.index(str(target))]
+    check_no_name(y)
     if len(y) != len(table):
         raise invalid("options", ARGUMENT, "y", f"{len(table):,} classes, one for each row of X", f"{len(y):,}")
     named: dict[str, Any] = {"target": str(target), "classes": checked.classes, "qi": checked.qi, **numeric}
