@@ -469,7 +469,7 @@ MODELS: dict[str, Any] = {
     "tree": (DecisionTreeClassifier(max_depth=3, min_samples_leaf=8), False),
     "tree with weights": (DecisionTreeClassifier(max_depth=2), True),
     "tree with weights of classes": (DecisionTreeClassifier(max_depth=3, class_weight="balanced"), False),
-    "bootstrap": (RandomForestClassifier(2, max_depth=3, random_state=0), False),
+    "forest": (RandomForestClassifier(2, max_depth=3, bootstrap=False, random_state=0), False),
     "boosting": (GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0), False),
 }
 
