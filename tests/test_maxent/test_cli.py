@@ -158,7 +158,7 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(capsys, tmp_path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    assert main(["estimate", *D1, "-o", str(output)]) == 2
+    assert main(["estimate", *D1, "-o", str(output), "--force"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "No space left on device" in printed.err

@@ -50,7 +50,7 @@ def test_no_cell_is_a_formula(folder, arguments):
     assert main(arguments) == 0
     safe = cells("out.csv")
     assert not any(map(is_formula, safe))
-    assert main([*arguments, "--csv-literal"]) == 0
+    assert main([*arguments, "--csv-literal", "--force"]) == 0
     literal = cells("out.csv")
     assert any(map(is_formula, literal))
     assert [cell for cell in safe if cell not in literal]

@@ -163,7 +163,7 @@ def test_what_is_published_does_not_change_how_it_predicts():
 def test_records_unlike_those_of_the_training_are_counted_and_told(folder, capsys):
     strange = pd.DataFrame({"A": list("wwq"), "B": "low", "N": [0, 0, 0], "Y": ["bad", "worse", "bad"]})
     strange.to_csv("strange.csv", index=False)
-    found = summary(capsys, "none", "data.csv", *CALL, "--max-depth", "0", "--test", "strange.csv", "-o", "tree.json")
+    found = summary(capsys, "none", "data.csv", *CALL, "--max-depth", "0", "--test", "strange.csv", "-o", "root.json")
     common = people()["Y"].mode()[0]
     assert found["test_accuracy"] == pytest.approx(2 / 3 if common == "bad" else 0)
     assert found["notes"] == ["test: 1 of 3 records have a class that the release does not know"]
@@ -179,8 +179,8 @@ def test_columns_that_are_named_nowhere_are_ignored(folder):
 
 
 def test_a_private_attribute_is_said_to_be_no_k_anonymity(folder, capsys):
-    found = summary(capsys, "prune-parent", "data.csv", *CALL, "--private", "P", "-o", "tree.json")
-    assert [a.role for a in maxent.load_release("tree.json").attributes] == ["public", "public", "public", "private"]
+    found = summary(capsys, "prune-parent", "data.csv", *CALL, "--private", "P", "-o", "private.json")
+    assert [a.role for a in maxent.load_release("private.json").attributes] == ["public", "public", "public", "private"]
     (note,) = (note for note in found["notes"] if "k-anonymity" in note)
     assert "tests P, which an adversary does not know" in note
     assert "k-anonymity" not in " ".join(summary(capsys, "prune-parent", "data.csv", *CALL, "-o", "tree.json")["notes"])
@@ -295,7 +295,7 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(folder, capsys, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    assert main(["defend", "none", "data.csv", *CALL, "-o", "tree.json"]) == 2
+    assert main(["defend", "none", "data.csv", *CALL, "-o", "tree.json", "--force"]) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert sorted(os.listdir()) == ["data.csv", "test.csv", "tree.json"]
     assert (folder / "tree.json").read_text() == "old"

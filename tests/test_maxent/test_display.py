@@ -220,7 +220,6 @@ X = pd.DataFrame({"A": [0.0, 1.0, 2.0, 3.0]})
 TREE = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
 FOREST = RandomForestClassifier(2).fit(X, [0, 0, 1, 1])
 CALLS = {
-    "compare": lambda model: maxent.compare([model], X),
     "compare it alone": lambda model: maxent.compare(model, X),
     "bench": lambda model: maxent.bench(model, X),
     "load_release": maxent.load_release,

@@ -158,7 +158,7 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(folder, capsys, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    call = ["defend", "erp", "data.csv", *CALL, "--publish", "records", "-o", "rows.csv"]
+    call = ["defend", "erp", "data.csv", *CALL, "--publish", "records", "-o", "rows.csv", "--force"]
     assert "No space left on device" in refused(capsys, *call)
     assert (folder / "rows.csv").read_text() == "old"
 

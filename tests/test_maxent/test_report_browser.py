@@ -29,7 +29,7 @@ def compared(tmp_path_factory):
         node.pop("error_rate", None)
     (folder / "after.json").write_text(json.dumps(document), encoding="utf-8")
     truth = str(ROOT / "examples/d1/truth.csv")
-    call = ["compare", D1[0], str(folder / "after.json"), "--qi", D1[1], "--truth", truth, "--max-certain", "5"]
+    call = ["compare", D1[0], str(folder / "after.json"), "--qi", D1[1], "--truth", truth, "--max-certain", "7"]
     return written(folder, *call)
 
 

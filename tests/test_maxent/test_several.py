@@ -129,7 +129,13 @@ def test_a_name_with_a_comma_is_quoted(files, capsys):
 
 def test_what_is_proved_of_combinations_bounds_no_column():
     row = {"release": "r", "status": "optimal", "max_posterior": 0.5, "certain": 0, "exposed": 0, "surest": 0.5}
-    row |= {"possible_posterior": 0.5, "possible_certain": 0, "certain_proved": 0, "certain_at_most": 0}
+    row |= {
+        "base_rate": 0.5,
+        "possible_posterior": 0.5,
+        "possible_certain": 0,
+        "certain_proved": 0,
+        "certain_at_most": 0,
+    }
     column = {**row, "target": "pay", "max_posterior": 0.9, "surest": 0.9, "possible_posterior": 1.0}
     del column["certain_proved"], column["certain_at_most"]
     column["possible_certain"] = 3
