@@ -268,7 +268,10 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
 
     if pa.types.is_float16(array.type) and array.num_chunks > 1:
         array = pa.chunked_array([pa.concat_arrays(array.chunks)])  # unifying takes their bits for numbers
+    stated = pa.types.is_dictionary(array.type)
     coded = with_dictionary(array).unify_dictionaries().combine_chunks()
+    del array  # its dictionaries may be as large as all that is made of them
+    pa.default_memory_pool().release_unused()
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)
@@ -281,7 +284,8 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
             codes = np.where((codes >= 0) & absent[codes], -1, codes)
     else:
         values = np.array(coded.dictionary.to_pylist(), dtype=object)
-    return Column(codes, values, dated, values.dtype.kind in "iuf" and not pa.types.is_dictionary(array.type))
+        del coded
+    return Column(codes, values, dated, values.dtype.kind in "iuf" and not stated)
 
 
 def _from_series(series: Series[Any], absent: Callable[[str], bool]) -> Column:

@@ -135,10 +135,11 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
             memory.take(part[-1].nbytes)
     lines, ragged = table.lines(rows, np.arange(rows, dtype=np.int64))
     problems = (*repeated_columns(table.header, names, heading(table.unit)), *ragged)
-    columns = {
-        name: from_arrow(pa.chunked_array(part, None if part else table.types[name]), name in table.times)
-        for name, part in zip(present, parts, strict=True)
-    }
+    columns = {}
+    for name in present:  # each is let go of when it is read
+        part = pa.chunked_array(parts[0], None if parts[0] else table.types[name])
+        del parts[0]
+        columns[name] = from_arrow(part, name in table.times)
     return Frame(
         table.source,
         table.unit,

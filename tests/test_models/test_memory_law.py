@@ -123,6 +123,7 @@ FILES: dict[str, tuple[str, bytes, Callable[[], bytes]]] = {
     "commas": ("table", b"A\n1\n", lambda: b"," * ONE + b"\n"),
     "quotes": ("table", b"A\n1\n", lambda: b"A\n" + b'""\n' * ONE),
     "short rows": ("table", b"A\n1\n", lambda: b"A\n" + b"1\n" * ONE),
+    "different texts": ("table", b"A\n1\n", lambda: b"A\n" + b"".join(b"%x\n" % i for i in range(2 * ONE))),
     "a dotted key": ("toml", b"a = 1\n", lambda: b"a." * 20_000 + b"a = 1\n"),
     "headers": ("toml", b"a = 1\n", lambda: b"".join(b"[%x.a.a.a]\n" % i for i in range(24_000))),
     "tables": ("toml", b"a = 1\n", lambda: b"".join(b"[%x]\n" % i for i in range(99_000))),
