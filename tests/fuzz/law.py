@@ -28,6 +28,10 @@ from maxent.models.files import input_files
 SECONDS = 20.0
 """Of the processor, after which a case is taken to hang: the clock on the wall is not only ours."""
 
+LIBRARIES, ROOM, TIMES = 150, 150, 30
+"""Megabytes that libraries take which a case is the first to load; what reading a model may take beside its content,
+and how often the content."""
+
 LONGEST = 3_000
 """Characters of a line of a message."""
 
@@ -80,6 +84,7 @@ def _run(case: Case) -> tuple[int | None, str, str, str | None]:
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
     input_files._kept.clear()
     status, broken = None, None
+    before = _reset_peak() if case.arguments[:1] == ("convert",) else None
     try:
         with redirect_stdout(out), redirect_stderr(err), _limited():
             status = main(list(case.arguments)) if case.python is None else _in_python(case.python)
@@ -91,6 +96,10 @@ def _run(case: Case) -> tuple[int | None, str, str, str | None]:
         broken = f"{type(error).__name__}\n{traceback.format_exc(limit=-12)}"
     finally:
         sys.stdin = stdin
+    if before is not None and broken is None:
+        taken = _memory("VmHWM") - before
+        if taken > LIBRARIES + ROOM + TIMES * sum(map(len, case.files.values())) / 1e6:
+            broken = f"reading took {taken:.0f} MB"
     texts = []
     for stream in (out, err):
         try:
@@ -125,6 +134,21 @@ def _limited() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def _memory(what: str) -> float:
+    """Megabytes of this process, of which ``/proc`` tells."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
+    return int(line.split()[1]) / 1000
+
+
+def _reset_peak() -> float | None:
+    """Let what a process takes at most be counted anew: megabytes that it has; None where systems do not tell."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _memory("VmRSS")
+    except OSError:
+        return None
 
 
 def limit_memory(more: int = 4 << 30) -> None:
