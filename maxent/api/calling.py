@@ -41,7 +41,8 @@ def called(function: Callable[P, R]) -> Callable[P, R]:
             _split_reading(signature, given)
             return function(*given.args, **given.kwargs)
         except InvalidInput as error:
-            if len(first) == 2 and _is_table(first[0][1]) and _is_published(first[1][1]):
+            begins = len(first) == 2 and first[0][0] in ("release", "model")
+            if begins and _is_table(first[0][1]) and _is_published(first[1][1]):
                 names = ", ".join(name for name, _ in first)
                 expected = f"them in this order: {function.__name__}({names})"
                 raise invalid("call", ARGUMENT, names, expected, "them swapped, the table first") from error

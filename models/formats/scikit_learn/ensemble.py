@@ -189,7 +189,7 @@ def aside_of(model: object) -> str:
     trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)
     drawn = getattr(model, "bootstrap", False) or getattr(model, "max_samples", 1.0) not in (None, 1.0)
-    sampled = getattr(model, "subsample", 1.0) < 1 and _is_seed(getattr(model, "random_state", None))
+    sampled = (getattr(model, "subsample", None) or 1.0) < 1 and _is_seed(getattr(model, "random_state", None))
     if sampled or (drawn and (seeded or getattr(model, "_seeds", None) is not None)):
         found.append(_SEEDS)
     return "; ".join(found)
