@@ -51,8 +51,11 @@ def packed(
             return nodes
     packing = _Packing(attributes, classes)
     left = iter(nodes)
-    while some := list(islice(left, _TOGETHER)):
-        packing.add(some)
+    try:
+        while some := list(islice(left, _TOGETHER)):
+            packing.add(some)
+    except OverflowError:
+        raise invalid(source, "document", "nodes", "whole numbers of at most 2**53", "a larger one") from None
     return packing.nodes(source, complete=bool(classes))
 
 

@@ -130,6 +130,7 @@ def test_shares_are_counts_where_sizes_prove_them(tmp_path: Path) -> None:
         (drawn, {}),
         (drawn, {"train": TABLE.iloc[1:]}),
         (forest(counted([6, 4, 2], [6.5, 4.5, 2])), {}),
+        (forest(counted([6, 4, 2], [5e300, 4.0, 2.0])), {}),  # a whole number, and of nobody
     ):
         weighted = read(tmp_path, document, **said)
         assert weighted.states == {"counts": False, "n": False, "rates": True, "labels": False, "linear": False}

@@ -21,6 +21,7 @@ from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.text.arguments import LARGEST_COUNT
 from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
 
 _LINKS: Mapping[str, Link] = {"sigmoid": "logit", "softmax": "softmax"}
@@ -263,7 +264,7 @@ def _counted(tree: Tree, sizes: _Sizes, classes: Sequence[str]) -> Tree | None:
     nodes = []
     for node in tree.nodes:
         total, n = sizes.of_weights[node.id], sizes.records[node.id]
-        if not (total.is_integer() and n.is_integer() and 0 <= n <= total):
+        if not (total.is_integer() and n.is_integer() and 0 <= n <= total <= LARGEST_COUNT):
             return None
         how = replace(node, n=int(total), distinct=int(n) if sizes.drawn else None)
         if node.rates is not None:
