@@ -1,5 +1,6 @@
 """Parquet values of every type: read as text or numbers, or refused by row; merged as when small."""
 
+import gc
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyarrow import parquet
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.sources.parquet_file import _Footer
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 from maxent.studies.study_file import load_study
@@ -280,3 +282,11 @@ def test_any_values_are_read_or_refused_alike(tmp_path_factory, column, coded, v
         assert outcome(merging(path), attribute) == outcome(path, attribute)
     with pytest.raises(InvalidInput):  # there is no column B
         read_training(path, target="A", qi=["B"])
+
+
+def test_nothing_of_a_file_that_was_read_is_kept(tmp_path):
+    parquet.write_table(pa.table({"A": ["x", "y"]}), tmp_path / "qi.parquet")
+    for _ in range(3):
+        read_frame(tmp_path / "qi.parquet", "qi", ["A"])
+    gc.collect()
+    assert not [each for each in gc.get_objects() if type(each) is _Footer]

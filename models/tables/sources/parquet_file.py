@@ -165,6 +165,7 @@ class _Footer(io.RawIOBase):
     def __init__(self, data: BinaryIO) -> None:
         self._data = data
         self.was_read = False
+        self.refusal = _Closed()
 
     def readable(self) -> bool:
         return True
@@ -180,7 +181,7 @@ class _Footer(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if self.was_read:
-            raise _Closed
+            raise self.refusal
         return self._data.read(size)
 
 
@@ -201,6 +202,7 @@ def _check_columns(file: Any, footer: _Footer) -> None:
     footer.was_read = True
     with suppress(_Closed):
         next(file.iter_batches(1), None)
+    footer.refusal.__traceback__ = None  # Arrow keeps the error for good, and with it would keep the file
 
 
 def _chunks(metadata: Any) -> Iterator[Any]:
