@@ -112,16 +112,18 @@ def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
                 published[number[name]] = count
             low[place], high[place] = release.behind(published)
             least[place], most[place] = low[place].sum(), high[place].sum()
-        if release.suppressed_below > 1:
-            continue
-        if node.n is not None:
+        suppressed = release.suppressed_below > 1
+        if node.n is not None and not suppressed:
             (few,), (many,) = release.behind(np.array([node.n]))
             least[place], most[place] = max(few, least[place]), min(many, most[place])
             if node.counts is None:
                 low[place], high[place] = _by_rates(node, int(many), classes, reader)
-        open_ = node.counts is None or release.rounded is not None
+        open_ = node.counts is None or release.rounded is not None or suppressed
         if open_ and node.label is not None and release.labels == "majority":
-            labels[place] = number[node.label]
+            # Beside classes that are shown, a label whose own count is suppressed was decided by something else.
+            hidden = suppressed and node.counts is not None and not node.counts[node.label]
+            if not (hidden and any((node.counts or {}).values())):
+                labels[place] = number[node.label]
     return TreeCounts(places, low, high, least, most, labels)
 
 

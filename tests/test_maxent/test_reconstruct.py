@@ -261,3 +261,19 @@ def test_a_process_that_dies_is_told_and_nothing_is_written(
     assert "maxent: the solver ended (SIGKILL): it was ended from outside, perhaps for want of memory" in said.err
     assert said.out == ""
     assert not table.exists()
+
+
+def test_a_label_beside_suppressed_counts_is_used() -> None:
+    """Of one person whose counts hide 0 to 2 it tells the class; beside a class that is shown it tells nothing."""
+    told = Release(
+        Target("Y", ("HIV", "no")),
+        (Attribute("Age", "numeric"),),
+        (Tree((Node("L", label="HIV", counts={"HIV": 0, "no": 0}),)),),
+        suppressed_below=3,
+    )
+    found = maxent.reconstruct(told, pd.DataFrame({"Age": [40.0]}))
+    assert found.table["Y"].tolist() == ["HIV"]
+    assert found.proved["Y"].tolist() == [True]
+    shown = replace(told, trees=(Tree((Node("L", label="HIV", counts={"HIV": 0, "no": 3}),)),))
+    [tree] = stated_counts(shown)
+    assert tree.label.tolist() == [-1]
