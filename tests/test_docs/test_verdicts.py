@@ -121,6 +121,7 @@ def row(name: str) -> str:
     return f"| {name} | {judged} | {WORDS[found.verdict().status]} |"
 
 
+@pytest.mark.filterwarnings("ignore")  # of the tools
 @pytest.mark.parametrize("name", MODELS)
 def test_no_model_that_exposes_its_people_is_passed(name: str) -> None:
     found = row(name)
