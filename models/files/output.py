@@ -258,7 +258,9 @@ def write_atomically(path: Path, write: Callable[[str], None], *, public: bool =
             os.replace(temporary, target)
     except OSError as error:
         raise unusable_file(source, _EXPECTED, error) from None
-    if before is not None and (rule := _overwriting.get()) is not None:
+    rule = _overwriting.get()
+    told = rule is not None and (rule.force or any(rule.kinds.values()))  # a sweep goes on with its own files
+    if before is not None and rule is not None and told:
         rule.tell(f"replaced: {source}")
 
 

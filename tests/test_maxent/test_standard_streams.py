@@ -151,7 +151,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path, suffix, old):
     path = tmp_path / f"out{suffix}"
     if old:
         path.write_text(old)
-    command = [sys.executable, "-m", "maxent", *ESTIMATE, "-o", str(path)]
+    command = [sys.executable, "-m", "maxent", *ESTIMATE, "-o", str(path), "--force"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=180, preexec_fn=limited(100))
     assert ran.returncode == 2
     assert ran.stdout == ""
@@ -164,10 +164,11 @@ def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path, suffix, old):
 def test_a_release_that_does_not_fit_leaves_the_old_one(tmp_path):
     shutil.copy(D1 / "truth.csv", tmp_path)
     (tmp_path / "tree.json").write_text("old")
-    call = ["defend", "none", "truth.csv", "--target", "Salary", "--qi", "Education", "-o", "tree.json"]
+    call = ["defend", "none", "truth.csv", "--target", "Salary", "--qi", "Education", "-o", "tree.json", "--force"]
     command = [sys.executable, "-m", "maxent", *call]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=180, preexec_fn=limited(100))
     assert (ran.returncode, ran.stdout) == (2, "")
+    assert "File too large" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert sorted(os.listdir(tmp_path)) == ["tree.json", "truth.csv"]
     assert (tmp_path / "tree.json").read_text() == "old"
