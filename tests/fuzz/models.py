@@ -109,7 +109,7 @@ def _as_json(content: bytes, dice: Dice) -> bytes:
     """A document with a part changed; one that cannot be read any more is damaged."""
     try:
         return as_json(changed(json.loads(content), dice))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, OverflowError):  # the last of whole numbers that no double holds
         return damaged(content, dice)
 
 
