@@ -1,4 +1,4 @@
-"""Pages of docs/ as they are written: their sections, tables with verdicts, and figures."""
+"""Pages of papers as they are written: their sections, tables with verdicts, and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from papers import verdicts
 _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r"<!-- (?:table: .*?|end) -->\n")
-_FIGURE = re.compile(r"!\[(.*?)\]\(figures/(.+?)\)")
+_FIGURE = re.compile(r"!\[(.*?)\]\((?:\w+/)?figures/(.+?)\)")
 _OTHER = re.compile(r".*[^*]\*")
 """First cell of a row that stands for another version of a row before."""
 
@@ -35,7 +35,10 @@ class Section:
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())
 
     def at_level(self, level: int, page: str) -> str:
-        """The section as a part of another page: without marks, its headings below ``level``, its links to ``page``."""
+        """The section as a part of the page one folder up: without marks, its headings below ``level``.
+
+        Its links lead to ``page``, as that page calls it.
+        """
         shift = "#" * (level - self.level)
         hidden = _blanked(self.body)
         body, last = "", 0
@@ -43,7 +46,9 @@ class Section:
             body += self.body[last : heading.start()] + shift
             last = heading.start()
         body = _MARK.sub("", body + self.body[last:])
-        return f"{'#' * level} {self.title}\n" + body.replace("](#", f"]({page}#")
+        folder = page.rpartition("/")[0]
+        body = body.replace("](#", f"]({page}#").replace("](../", "](").replace("](figures/", f"]({folder}/figures/")
+        return f"{'#' * level} {self.title}\n{body}"
 
 
 def sections(page: str) -> list[Section]:

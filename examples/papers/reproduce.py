@@ -4,13 +4,13 @@
 
 runs the programs that the study files examples/papers/*/paper.toml name, one after the other, each in a process of
 its own, with `OWN`, then `maxent sweep` on examples/studies/defenses.toml, and examples/plots.py. They fill in their
-pages in docs/ and draw their figures; docs/reproduction.md is put together from the pages. Results of the sweep go to
-results/, where an interrupted one continues. Exit status 1: a program failed, and its page is as it was before; 2: data
-are missing, nothing was run.
+pages, each the README.md of the paper's folder or in docs/, and draw their figures; examples/papers/reproduction.md is
+put together from the pages of papers. Results of the sweep go to results/, where an interrupted one continues. Exit
+status 1: a program failed, and its page is as it was before; 2: data are missing, nothing was run.
 
-With --check nothing of docs/ is written: the programs make their pages and figures in a folder of their own, and those
-that differ from docs/ are named, with exit status 1. Times and memory are taken from docs/. Figures are compared where
-the same Matplotlib drew them.
+With --check no page is written: the programs make their pages and figures in a folder of their own, and those that
+differ are named, with exit status 1. Times and memory are taken from the pages. Figures are compared where the same
+Matplotlib drew them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
 from maxent.studies.toml_lines import toml_document
 from papers.drawing import same_drawing
-from papers.reproduction_page import compose
+from papers.reproduction_page import PAGE, compose
 from papers.study_files import ROOT, STUDIES, Paper, Program, load_papers, paper_names
 
 MODULES = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ FRONTIERS = ("adult", "nursery", "mushroom", "contraceptive", "bank_loan")
 OWN = (
     Program(
         "frontiers",
-        "frontiers.md",
+        "docs/frontiers.md",
         tuple(f"frontiers_{name}.svg" for name in FRONTIERS),
         tuple(f"{name}.csv" for name in FRONTIERS),
     ),
@@ -65,12 +65,12 @@ class Step:
 
 
 def steps(
-    papers: Sequence[Paper], sweeps: Sequence[str], scripts: Sequence[str], docs: Path, own: Sequence[Program] = ()
+    papers: Sequence[Paper], sweeps: Sequence[str], scripts: Sequence[str], root: Path, own: Sequence[Program] = ()
 ) -> Iterator[Step]:
     """The programs of some papers and our own, each once, the sweeps with the programs of their pages, the scripts."""
     programs = {each.name: each for each in (*(one for paper in papers for one in paper.programs), *own)}
     for needed in programs.values():
-        yield Step(needed.name, program(needed.name, docs), needed.data)
+        yield Step(needed.name, program(needed.name, root / needed.folder), needed.data)
     for name in sweeps:
         study = STUDIES / f"{name}.toml"
         document = toml_document(study.read_text(encoding="utf-8"), str(study))
@@ -78,14 +78,14 @@ def steps(
         out = ROOT / "results" / name
         sweep = (sys.executable, "-m", "maxent", "sweep", str(study), "-o", str(out), "--jobs", "2")
         yield Step(f"sweep of {name}", sweep, tuple(files))
-        yield Step(name, program(name, docs), ())
+        yield Step(name, program(name, root / "docs"), ())
     for name in scripts:
-        yield Step(name, (sys.executable, str(MODULES / f"{name}.py"), str(docs / "figures")), ())
+        yield Step(name, (sys.executable, str(MODULES / f"{name}.py"), str(root / "docs" / "figures")), ())
 
 
-def program(name: str, docs: Path) -> tuple[str, ...]:
-    """How to call a module of examples/papers/ that fills in a page in ``docs``."""
-    return sys.executable, "-m", f"papers.{name}", str(docs)
+def program(name: str, folder: Path) -> tuple[str, ...]:
+    """How to call a module of examples/papers/ that fills in a page of a folder."""
+    return sys.executable, "-m", f"papers.{name}", str(folder)
 
 
 def missing(planned: Sequence[Step], folder: str | None) -> str:
@@ -114,8 +114,8 @@ TIMED = ("zhu_2010.study",)
 """Programs with the option --keep-times."""
 
 
-def check(only: Sequence[str] | None, docs: Path) -> int:
-    """Make the pages again in a temporary folder. Name those that differ from ``docs``."""
+def check(only: Sequence[str] | None, root: Path) -> int:
+    """Make the pages again in a temporary folder. Name those that differ from the ones below ``root``."""
     papers = load_papers()
     names = only or [paper.name for paper in papers]
     programs = {one.name: one for paper in papers if paper.name in names for one in paper.programs}
@@ -124,21 +124,21 @@ def check(only: Sequence[str] | None, docs: Path) -> int:
         made = Path(folder)
         planned = []
         for each in programs.values():
-            shutil.copy(docs / each.page, made)
+            (made / each.folder).mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / each.page, made / each.folder)
             times = ("--keep-times",) if each.name in TIMED else ()
-            planned.append(Step(each.name, (*program(each.name, made), *times), each.data))
+            planned.append(Step(each.name, (*program(each.name, made / each.folder), *times), each.data))
         if lacking := missing(planned, os.environ.get("MAXENT_DATA")):
             note(lacking)
             return 2
         failed = run(planned)
-        pages = {each.page for each in programs.values()}
-        figures = {f"figures/{name}" for each in programs.values() for name in each.figures}
-        changed = sorted(name for name in pages | figures if not same(made / name, docs / name))
+        files = {name for each in programs.values() for name in each.files}
+        changed = sorted(name for name in files if not same(made / name, root / name))
     for name in changed:
-        note(f"{docs / name} is not what its program makes")
+        note(f"{root / name} is not what its program makes")
     if failed:
         note(f"failed: {', '.join(failed)}")
-    note(f"{len(pages)} pages and {len(figures)} figures made again, {len(changed)} differ")
+    note(f"{len(programs)} pages and {len(files) - len(programs)} figures made again, {len(changed)} differ")
     return 1 if failed or changed else 0
 
 
@@ -163,19 +163,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     which.add_argument(
         "--only", action="append", choices=names, help="run this study only; may be given more than once"
     )
-    which.add_argument("--page", action="store_true", help="run nothing: only put docs/reproduction.md together again")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="the folder of the pages (default: docs)")
+    which.add_argument("--page", action="store_true", help=f"run nothing: only put {PAGE} together again")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of docs/ and examples/ (default: the project)")
     which_is_as_it_was = "write nothing: name the pages and figures that are no longer what their programs make"
     parser.add_argument("--check", action="store_true", help=which_is_as_it_was)
     call = parser.parse_args(arguments)
     if call.check:
-        return check(call.only, call.docs)
+        return check(call.only, call.root)
     chosen = [] if call.page else call.only or names
     try:
         papers = load_papers()
         sweeps, scripts = ([name for name in kind if name in chosen] for kind in (SWEEPS, SCRIPTS))
         own = [each for each in OWN if each.name in chosen]
-        planned = list(steps([paper for paper in papers if paper.name in chosen], sweeps, scripts, call.docs, own))
+        planned = list(steps([paper for paper in papers if paper.name in chosen], sweeps, scripts, call.root, own))
     except InvalidInput as error:
         note(str(error))
         return 2
@@ -184,9 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     failed = run(planned)
     try:
-        write_text(call.docs / "reproduction.md", compose(papers, call.docs), public=True)
+        write_text(call.root / PAGE, compose(papers, call.root), public=True)
     except (OSError, ValueError) as error:
-        note(f"docs/reproduction.md is left as it was: {error}")
+        note(f"{PAGE} is left as it was: {error}")
         return 1
     if failed:
         note(f"failed: {', '.join(failed)}")

@@ -1,16 +1,18 @@
-"""docs/reproduction.md: a summary of what papers print beside ours, and the sections of the pages that show it."""
+"""The page of all papers: a summary of what they print beside ours, and the sections of the pages that show it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from papers.pages import figures, judged, section_of
 from papers.study_files import Paper, Published
 from papers.tables import table
 from papers.verdicts import GROUPS
+
+PAGE = "examples/papers/reproduction.md"
 
 SHOWN = 4
 """Metrics whose largest difference the summary has room for."""
@@ -50,20 +52,20 @@ class Row:
         return f"- {self.item.title.partition(':')[0]}: {said}.\n" if said else ""
 
 
-def compose(papers: Iterable[Paper], docs: Path) -> str:
-    """The page, from its own words and the pages in ``docs``.
+def compose(papers: Iterable[Paper], root: Path) -> str:
+    """The page, from its own words and the pages of papers below ``root``.
 
     Raises
     ------
     OSError, ValueError
         When a page, or a table of it, is missing, has no rows or no verdicts; the page is named.
     """
-    words, mark, _ = (docs / "reproduction.md").read_text(encoding="utf-8").partition(MARK)
+    words, mark, _ = (root / PAGE).read_text(encoding="utf-8").partition(MARK)
     if not mark:
-        raise ValueError(f"reproduction.md: there is no line {MARK.strip()}")
+        raise ValueError(f"{PAGE}: there is no line {MARK.strip()}")
     totals, summaries, parts = [], [], []
     for paper in papers:
-        pages = {p.page: (docs / p.page).read_text(encoding="utf-8") for p in paper.programs}
+        pages = {p.page: (root / p.page).read_text(encoding="utf-8") for p in paper.programs}
         rows = [_row(item, pages[item.page]) for item in paper.published]
         counts = sum((row.counts for row in rows), Counter[str]())
         totals.append([paper.short, *(f"{n:,}" for n in (counts.total(), *(counts[group] for group in GROUPS)))])
@@ -92,7 +94,7 @@ def _row(item: Published, page: str) -> Row:
     for metric, difference, _ in cells:
         if difference and abs(float(difference)) > abs(float(largest.get(metric, 0))):
             largest[metric] = difference
-    return Row(item, counts, largest, f"{item.page}#{section.anchor}" if section else "")
+    return Row(item, counts, largest, f"{_linked(item.page)}#{section.anchor}" if section else "")
 
 
 def _part(paper: Paper, pages: Mapping[str, str]) -> str:
@@ -101,13 +103,19 @@ def _part(paper: Paper, pages: Mapping[str, str]) -> str:
     places = {(item.page, section_of(pages[item.page], item.tables)) for item in paper.published if item.tables}
     order = [program.page for program in paper.programs]
     for page, section in sorted(places, key=lambda place: (order.index(place[0]), place[1].start)):
-        link = f"From [{page}]({page}#{section.anchor}).\n"
-        text.append(f"{section.at_level(3, page).rstrip()}\n\n{link}")
+        there = _linked(page)
+        text.append(f"{section.at_level(3, there).rstrip()}\n\nFrom [{there}]({there}#{section.anchor}).\n")
     shown = figures("".join(text))
     left = []
     for program in paper.programs:
         said = figures(pages[program.page])
-        left += [f"![{said.get(file, file)}](figures/{file})" for file in program.figures if file not in shown]
+        folder = PurePosixPath(_linked(program.page)).parent
+        left += [f"![{said.get(file, file)}]({folder}/figures/{file})" for file in program.figures if file not in shown]
     if left:
         text.append("### Other figures\n\n" + "\n\n".join(left) + "\n")
     return "\n".join(text)
+
+
+def _linked(page: str) -> str:
+    """A page of a paper as this page links to it."""
+    return str(PurePosixPath(page).relative_to(PurePosixPath(PAGE).parent))

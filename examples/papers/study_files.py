@@ -19,12 +19,25 @@ PAPERS = ROOT / "examples" / "papers"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A module of examples/papers/, which fills in a page of docs/ and draws its figures, from files in MAXENT_DATA."""
+    """A module of examples/papers/, which fills in a page and draws its figures, from files in MAXENT_DATA.
+
+    The path of the ``page`` begins at the top of the project; the figures are in the folder figures/ beside it.
+    """
 
     name: str
     page: str
     figures: tuple[str, ...]
     data: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the page."""
+        return Path(self.page).parent
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the page and of the figures."""
+        return self.page, *(str(self.folder / "figures" / name) for name in self.figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""docs/reproduction.md is what the study files and the pages say, and everything that is printed is in it once."""
+"""The page of reproductions is what the study files and the pages say, and everything that is printed is in it once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from papers import pages, reproduce, study_files, verdicts
-from papers.reproduction_page import MARK, compose
+from papers.reproduction_page import MARK, PAGE, compose
 from papers.tables import fill
 
 from maxent.models.errors import InvalidInput
 
 ROOT = Path(__file__).parents[2]
 MODULES = study_files.PAPERS
-DOCS = ROOT / "docs"
 PRINTED = {
     "friedman-2006": "table1 figure1 adult text_figures figure3 figure4 figure5 figure6",
     "wakabayashi-2024": "table4_figure3_tree_leaves table5_uniqueness_leaves table6_homogeneity table7_method1 "
@@ -38,17 +37,17 @@ def test_everything_that_is_printed_is_in_one_place() -> None:
 
 
 def test_the_page_is_what_the_studies_say() -> None:
-    assert compose(study_files.load_papers(), DOCS) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert compose(study_files.load_papers(), ROOT) == (ROOT / PAGE).read_text(encoding="utf-8")
 
 
 def test_every_figure_of_a_program_is_on_its_page_and_on_this_one() -> None:
-    shown = pages.figures((DOCS / "reproduction.md").read_text(encoding="utf-8"))
+    shown = pages.figures((ROOT / PAGE).read_text(encoding="utf-8"))
     for paper in study_files.load_papers():
         for program in paper.programs:
             assert MODULES.joinpath(*program.name.split(".")).with_suffix(".py").is_file()
-            there = pages.figures((DOCS / program.page).read_text(encoding="utf-8"))
+            there = pages.figures((ROOT / program.page).read_text(encoding="utf-8"))
+            assert all((ROOT / file).is_file() for file in program.files)
             for figure in program.figures:
-                assert (DOCS / "figures" / figure).is_file()
                 assert figure in there
                 assert figure in shown
 
@@ -74,7 +73,7 @@ def test_every_number_of_a_protocol_is_read() -> None:
 
 
 def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
-    planned = list(reproduce.steps(study_files.load_papers(), reproduce.SWEEPS, (), DOCS))
+    planned = list(reproduce.steps(study_files.load_papers(), reproduce.SWEEPS, (), ROOT))
     names = [step.name for step in planned]
     assert len({*names}) == len(names)
     *_, sweep, page = planned
@@ -86,22 +85,23 @@ def test_every_program_runs_once_and_the_defenses_are_swept() -> None:
 
 def test_every_figure_of_the_documentation_is_drawn_by_one_command() -> None:
     papers = study_files.load_papers()
-    drawn = {figure for paper in papers for program in paper.programs for figure in program.figures}
-    drawn |= {f"{name}.svg" for name in reproduce.SWEEPS}
-    drawn |= {figure for program in reproduce.OWN for figure in program.figures}
-    assert drawn == {path.name for path in DOCS.glob("figures/*.svg") if not path.name.startswith("plots_")}
-    *_, script = reproduce.steps(papers, (), reproduce.SCRIPTS, DOCS)
+    programs = [*reproduce.OWN, *(program for paper in papers for program in paper.programs)]
+    drawn = {file for program in programs for file in program.files if file.endswith(".svg")}
+    drawn |= {f"docs/figures/{name}.svg" for name in reproduce.SWEEPS}
+    there = [*ROOT.glob("docs/figures/*.svg"), *MODULES.glob("*/figures/*.svg")]
+    assert drawn == {path.relative_to(ROOT).as_posix() for path in there if not path.name.startswith("plots_")}
+    *_, script = reproduce.steps(papers, (), reproduce.SCRIPTS, ROOT)
     assert Path(script.command[1]).is_file()
-    assert script.command[2] == str(DOCS / "figures")
+    assert script.command[2] == str(ROOT / "docs" / "figures")
     assert script.data == ()
 
 
 def test_pages_that_are_not_what_their_programs_make_are_named(monkeypatch, capsys, tmp_path) -> None:
-    """The last of two programs makes another page; docs/ stays as it is."""
+    """The last of two programs makes another page; the first one stays as it is."""
     papers = study_files.load_papers()[:1]
     [program] = papers[0].programs
-    for name in (program.page, *(f"figures/{figure}" for figure in program.figures)):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in program.files:
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text("as it was", encoding="utf-8")
     text = "as it was"
 
@@ -109,13 +109,13 @@ def test_pages_that_are_not_what_their_programs_make_are_named(monkeypatch, caps
         for step in planned:
             folder = Path(step.command[3])
             (folder / "figures").mkdir()
-            for name in (program.page, *(f"figures/{figure}" for figure in program.figures)):
-                (folder / name).write_text(text, encoding="utf-8")
+            for name in program.files:
+                (folder / Path(name).relative_to(program.folder)).write_text(text, encoding="utf-8")
         return []
 
     monkeypatch.setattr(reproduce, "run", made)
     monkeypatch.setattr(reproduce, "missing", lambda *_: "")
-    call = ["--check", "--only", papers[0].name, "--docs", str(tmp_path)]
+    call = ["--check", "--only", papers[0].name, "--root", str(tmp_path)]
     assert reproduce.main(call) == 0
     text = "another one"
     assert reproduce.main(call) == 1
@@ -132,7 +132,7 @@ reference = "Nobody, *Nothing*."
 
 [[program]]
 name = "tiny.study"
-page = "tiny.md"
+page = "examples/papers/tiny/README.md"
 figures = ["tiny.svg"]
 data = ["tiny.csv"]
 
@@ -147,7 +147,7 @@ title = "Figure 1"
 verdict = "not reproducible"
 why = "without numbers"
 """
-PAGE = """# Tiny
+TINY = """# Tiny
 
 ## Table 1: `k`, once more
 
@@ -180,11 +180,11 @@ k    U  ours  diff   sd  ACC  ours  diff   sd  verdict
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of papers and docs, with a program that fills in nothing and says where it was called."""
+    """A folder of papers, with a program that fills in nothing and says where it was called."""
     for name, text in {
         "examples/papers/tiny/paper.toml": STUDY,
-        "docs/tiny.md": PAGE,
-        "docs/reproduction.md": f"# Words\n{MARK}old\n",
+        "examples/papers/tiny/README.md": TINY,
+        PAGE: f"# Words\n{MARK}old\n",
         "examples/papers/tiny/study.py": "import pathlib, sys; pathlib.Path(sys.argv[1], 'called').touch()",
         "data/tiny.csv": "",
     }.items():
@@ -202,32 +202,32 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def call(folder: Path, *more: str) -> int:
-    return int(reproduce.main(["--docs", str(folder / "docs"), *more]))
+    return int(reproduce.main(["--root", str(folder), *more]))
 
 
 def test_a_study_is_run_and_summed_up(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(tiny, "--only", "tiny") == 0
-    assert (tiny / "docs" / "called").exists()
+    assert (tiny / "examples" / "papers" / "tiny" / "called").exists()
     assert "[1/1] tiny.study ..." in capsys.readouterr().err
-    text = (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    text = (tiny / PAGE).read_text(encoding="utf-8")
     assert text.startswith(f"# Words\n{MARK}\n|  | cells | exact | within noise | off |\n")
     assert "\n| Nobody (2000) | 6 | 3 | 1 | 2 |\n\n### Nobody (2000): verdicts\n" in text
     assert (
-        "| [Table 1](tiny.md#table-1-k-once-more) | 6 | 3 exact, 1 within noise, 2 off | U +1.0, ACC -0.1 |\n"
+        "| [Table 1](tiny/README.md#table-1-k-once-more) | 6 | 3 exact, 1 within noise, 2 off | U +1.0, ACC -0.1 |\n"
         "| Figure 1 |  | not reproducible |  |\n\n- Figure 1: without numbers.\n"
     ) in text
-    assert "### Table 1: `k`, once more\n\nSee [above](tiny.md#tiny).\n" in text
+    assert "### Table 1: `k`, once more\n\nSee [above](tiny/README.md#tiny).\n" in text
     assert "\n#### The text\n\n| says | verdict |" in text
     assert "\n# 5  0 " in text  # code has no headings
     assert "table: one" not in text
-    assert text.endswith("### Other figures\n\n![a figure](figures/tiny.svg)\n")
+    assert text.endswith("### Other figures\n\n![a figure](tiny/figures/tiny.svg)\n")
 
 
 def test_the_page_alone(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MAXENT_DATA")
     assert call(tiny, "--page") == 0
-    assert not (tiny / "docs" / "called").exists()
-    assert "Nobody (2000)" in (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert not (tiny / "examples" / "papers" / "tiny" / "called").exists()
+    assert "Nobody (2000)" in (tiny / PAGE).read_text(encoding="utf-8")
 
 
 def test_missing_data_are_named_before_anything_runs(
@@ -239,39 +239,39 @@ def test_missing_data_are_named_before_anything_runs(
     monkeypatch.delenv("MAXENT_DATA")
     assert call(tiny) == 2
     assert "set the environment variable MAXENT_DATA to the folder that holds tiny.csv" in capsys.readouterr().err
-    assert not (tiny / "docs" / "called").exists()
+    assert not (tiny / "examples" / "papers" / "tiny" / "called").exists()
 
 
 def test_a_program_that_fails_is_named(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tiny / "examples" / "papers" / "tiny" / "study.py").write_text("raise SystemExit(3)", encoding="utf-8")
     assert call(tiny) == 1
     assert "failed: tiny.study" in capsys.readouterr().err
-    assert "Nobody (2000)" in (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert "Nobody (2000)" in (tiny / PAGE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("<!-- table: two -->", "<!-- table: 2 -->", "tiny.md: there is no table two"),
-        ("### The text", "## The text", "tiny.md: the tables one, two are not in one section"),
-        ("| holds |", "| perhaps |", "tiny.md: no verdict on the row: 'perhaps'"),
-        ("U off; ACC exact", "U off", "tiny.md: no verdict on U, ACC: 'U off'"),
-        ("| says | verdict |", "| says | so |", "tiny.md: the table two has no verdicts"),
+        ("<!-- table: two -->", "<!-- table: 2 -->", "tiny/README.md: there is no table two"),
+        ("### The text", "## The text", "tiny/README.md: the tables one, two are not in one section"),
+        ("| holds |", "| perhaps |", "tiny/README.md: no verdict on the row: 'perhaps'"),
+        ("U off; ACC exact", "U off", "tiny/README.md: no verdict on U, ACC: 'U off'"),
+        ("| says | verdict |", "| says | so |", "tiny/README.md: the table two has no verdicts"),
     ],
 )
 def test_a_page_that_cannot_be_summed_up_is_named(
     tiny: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
 ) -> None:
-    (tiny / "docs" / "tiny.md").write_text(PAGE.replace(old, new), encoding="utf-8")
+    (tiny / "examples" / "papers" / "tiny" / "README.md").write_text(TINY.replace(old, new), encoding="utf-8")
     assert call(tiny, "--page") == 1
     assert said in capsys.readouterr().err
-    assert (tiny / "docs" / "reproduction.md").read_text(encoding="utf-8") == f"# Words\n{MARK}old\n"
+    assert (tiny / PAGE).read_text(encoding="utf-8") == f"# Words\n{MARK}old\n"
 
 
 def test_a_study_file_that_is_wrong_is_told_line_by_line(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = STUDY.replace("short", "shrt").replace('tables = ["one", "two"]', "").replace("why = ", "test = 1\nwhy = ")
     study = tiny / "examples" / "papers" / "tiny" / "paper.toml"
-    study.write_text(wrong.replace('page = "tiny.md"', "page = 7"), encoding="utf-8")
+    study.write_text(wrong.replace('page = "examples/papers/tiny/README.md"', "page = 7"), encoding="utf-8")
     with pytest.raises(InvalidInput) as refused:
         study_files.load_paper(study)
     assert {problem.field for problem in refused.value.problems} == {"short", "shrt", "tables", "test", "page"}
@@ -318,15 +318,15 @@ def test_the_words_of_a_verdict_are_read_back() -> None:
 
 def test_sections_have_the_anchors_of_the_site() -> None:
     toc = import_module("markdown.extensions.toc")
-    for path in DOCS.glob("*.md"):
+    for path in [*ROOT.glob("docs/*.md"), *MODULES.rglob("*.md")]:
         for section in pages.sections(path.read_text(encoding="utf-8")):
             plain = re.sub(r"`", "", section.title)
             assert section.anchor == toc.slugify(plain, "-")
 
 
-@pytest.mark.parametrize("page", ["disclosure", "kadet", "pruning", "random_trees", "records"])
-def test_every_table_of_a_page_has_its_place(page):
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("paper", sorted(PRINTED))
+def test_every_table_of_a_page_has_its_place(paper):
+    text = (MODULES / paper.replace("-", "_") / "README.md").read_text(encoding="utf-8")
     names = re.findall(r"<!-- table: ([^>]+) -->", text)
     assert names
     assert fill(text, {name: f"{name}\n" for name in names}).count("<!-- end -->") == len(names)

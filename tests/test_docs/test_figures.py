@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 from papers.drawing import compact, panels
 
-DOCS = Path(__file__).parents[2] / "docs"
+TOP = Path(__file__).parents[2]
+FIGURES = sorted([*TOP.glob("docs/figures/*"), *TOP.glob("examples/papers/*/figures/*")])
 LARGEST = 40_000
 """Bytes of a figure: a page of text with markup."""
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.glob("figures/*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
 def test_a_figure_is_small_and_on_a_page(path):
     assert path.stat().st_size < LARGEST
     if path.suffix == ".svg":
         assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     else:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
-    assert any(f"figures/{path.name})" in page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    assert any(f"figures/{path.name})" in page.read_text(encoding="utf-8") for page in path.parents[1].glob("*.md"))
 
 
 def test_what_is_drawn_is_small_and_keeps_its_text(tmp_path):

@@ -1,4 +1,4 @@
-"""The page docs/disclosure.md and its figures are what examples/papers/zhu_2010/study.py makes of Adult."""
+"""The page zhu_2010/README.md and its figures are what zhu_2010/study.py makes of Adult."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tree(name: str) -> Any:
 
 def rows(name: str) -> list[list[str]]:
     """The rows of a table of the page."""
-    text = (ROOT / "docs" / "disclosure.md").read_text(encoding="utf-8")
+    text = (ROOT / "examples" / "papers" / "zhu_2010" / "README.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- table: {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
     assert found is not None
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()][2:]
@@ -114,7 +114,7 @@ def test_the_study_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "disclosure.md").touch()
+    (tmp_path / "README.md").touch()
     monkeypatch.delenv("MAXENT_DATA", raising=False)
     assert study.main([str(tmp_path)]) == 2
     assert "MAXENT_DATA" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The page docs/kadet.md and its figures are what examples/papers/friedman_2006/study.py makes of Adult."""
+"""The page friedman_2006/README.md and its figures are what friedman_2006/study.py makes of Adult."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def adult() -> Any:
 
 def rows(name: str) -> dict[str, list[str]]:
     """A table of the page, by the first column."""
-    text = (ROOT / "docs" / "kadet.md").read_text(encoding="utf-8")
+    text = (ROOT / "examples" / "papers" / "friedman_2006" / "README.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- table: {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
     assert found is not None
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
@@ -143,7 +143,7 @@ def test_the_study_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "kadet.md").touch()
+    (tmp_path / "README.md").touch()
     monkeypatch.delenv("MAXENT_DATA", raising=False)
     assert study.main([str(tmp_path)]) == 2
     assert "MAXENT_DATA" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def files() -> None:
 
 
 def page() -> str:
-    return (ROOT / "docs" / "pruning.md").read_text(encoding="utf-8")
+    return (ROOT / "examples" / "papers" / "wakabayashi_2024" / "README.md").read_text(encoding="utf-8")
 
 
 @cache

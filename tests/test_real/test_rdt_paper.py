@@ -1,4 +1,4 @@
-"""The tables of Waseda et al. (2025) beside ours, and the page docs/random_trees.md that shows them."""
+"""The tables of Waseda et al. (2025) beside ours, and the page waseda_2025/README.md that shows them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(name: str) -> str:
     """A table of the page."""
-    text = (ROOT / "docs" / "random_trees.md").read_text(encoding="utf-8")
+    text = (ROOT / "examples" / "papers" / "waseda_2025" / "README.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- table: {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
     assert found is not None
     return found[1]
@@ -176,7 +176,7 @@ def test_the_study_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "random_trees.md").touch()
+    (tmp_path / "README.md").touch()
     monkeypatch.setenv("MAXENT_DATA", str(tmp_path))
     assert study.main([str(tmp_path)]) == 2
     assert "MAXENT_DATA" in capsys.readouterr().err

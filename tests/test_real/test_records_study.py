@@ -1,4 +1,4 @@
-"""The page docs/records.md and its figure are what examples/papers/yang_2019/study.py makes of the data."""
+"""The page yang_2019/README.md and its figure are what yang_2019/study.py makes of the data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from papers.yang_2019 import page, study, tiers
 from test_real.instances import data_folder
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "examples" / "papers" / "yang_2019" / "README.md"
 
 
 def rows(name: str) -> list[list[str]]:
     """A table of the page, without its header."""
-    text = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     found = re.search(rf"<!-- table: {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
     assert found is not None
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in found[1].splitlines()[2:]]
@@ -23,7 +24,9 @@ def rows(name: str) -> list[list[str]]:
 def test_the_worked_example_is_as_printed() -> None:
     """Needs no data: every figure that the paper prints is marked, and Table 1 is the same record by record."""
     for name, table in study.example().items():
-        assert f"<!-- table: {name} -->\n{table}<!-- end -->" in (ROOT / "docs" / "records.md").read_text("utf-8")
+        assert f"<!-- table: {name} -->\n{table}<!-- end -->" in (
+            ROOT / "examples" / "papers" / "yang_2019" / "README.md"
+        ).read_text("utf-8")
     marked = sum(cell.startswith("**") for row in rows("example") for cell in row)
     assert marked == len(page.RISK)
     assert [row[-1] for row in rows("table-1")] == ["exact"] * 5
@@ -56,7 +59,7 @@ def test_the_study_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "records.md").touch()
+    (tmp_path / "README.md").touch()
     monkeypatch.delenv("MAXENT_DATA", raising=False)
     tiers.load.cache_clear()
     assert study.main([str(tmp_path)]) == 2

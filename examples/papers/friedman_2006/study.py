@@ -2,9 +2,9 @@
 
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.friedman_2006.study [FOLDER]
 
-puts its tables into the page FOLDER/kadet.md (default: docs) and draws FOLDER/figures/kadet_*.svg. Words and numbers
-outside of the tables are left alone. The same data give the same bytes. adult.csv is read from the folder MAXENT_DATA;
-the numbers of the protocol are in examples/papers/friedman_2006/paper.toml.
+puts its tables into FOLDER/README.md (default: that of this module) and draws FOLDER/figures/kadet_*.svg. Words and
+numbers outside of the tables are left alone. The same data give the same bytes. adult.csv is read from the folder
+MAXENT_DATA; the numbers of the protocol are in examples/papers/friedman_2006/paper.toml.
 """
 
 from __future__ import annotations
@@ -160,9 +160,9 @@ def measure(adult: Adult) -> Results:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs", metavar="FOLDER")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, metavar="FOLDER")
     folder: Path = parser.parse_args(arguments).folder
-    page = folder / "kadet.md"
+    page = folder / "README.md"
     if not {*NAMED} <= {*KS}:
         print(f"the paper speaks of k = {NAMED}, which the study file lacks", file=sys.stderr)
         return 2

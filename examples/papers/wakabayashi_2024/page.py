@@ -1,4 +1,4 @@
-"""The tables of docs/pruning.md: what is printed beside what comes out, and the verdict."""
+"""The tables of this folder's README.md: what is printed beside what comes out, and the verdict."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The printed results on leaf pruning, recomputed.
 
-    MAXENT_DATA=/path/to/data PYTHONPATH=examples python -m papers.wakabayashi_2024.study [OUT_DIR]
+    MAXENT_DATA=/path/to/data PYTHONPATH=examples python -m papers.wakabayashi_2024.study [FOLDER]
 
-Fills in the tables of OUT_DIR/pruning.md (default: docs) and draws OUT_DIR/figures/adult_pruning.svg, from
+Fills in the tables of FOLDER/README.md (default: that of this module) and draws FOLDER/figures/adult_pruning.svg, from
 nursery.csv, bank_loan.csv, adult.csv, mushroom.csv and lending_club.csv in the folder MAXENT_DATA: the same bytes every
 time. The words of the page are left alone. Papers: see examples/papers/wakabayashi_2024/published.py.
 """
@@ -18,7 +18,6 @@ from typing import Any
 import maxent
 from maxent.models.files.output import write_text
 from papers.drawing import COLORS, panels
-from papers.study_files import ROOT
 from papers.tables import fenced, fill
 from papers.wakabayashi_2024 import protocol
 from papers.wakabayashi_2024.page import aligned, compared, counted, verdicts
@@ -182,9 +181,9 @@ def draw(ours: Mapping[str, Summary], path: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "docs", metavar="OUT_DIR")
+    parser.add_argument("out", nargs="?", type=Path, default=Path(__file__).parent, metavar="FOLDER")
     call = parser.parse_args()
-    page = call.out / "pruning.md"
+    page = call.out / "README.md"
     tables: dict[str, str] = {}
     cells: dict[str, Sequence[str]] = {}
     try:

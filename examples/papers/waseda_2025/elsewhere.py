@@ -1,4 +1,4 @@
-"""What other libraries say, which need an environment of their own; docs/random_trees.md quotes what is recorded.
+"""What other libraries say, which need an environment of their own; this folder's README.md quotes what is recorded.
 
     python -m venv other && other/bin/pip install diffprivlib==0.6.6 'scikit-learn<1.6' pandas
     MAXENT_DATA=/path/to/data other/bin/PYTHONPATH=examples python -m papers.waseda_2025.elsewhere diffprivlib

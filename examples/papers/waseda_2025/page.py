@@ -1,4 +1,4 @@
-"""The tables of docs/random_trees.md on accuracy and disclosure: what is printed, what was found, and the verdict."""
+"""The tables of this folder's README.md on accuracy and disclosure: what is printed, found, and the verdict."""
 
 from __future__ import annotations
 

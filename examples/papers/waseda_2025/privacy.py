@@ -1,4 +1,4 @@
-"""The tables of docs/random_trees.md on what is guaranteed: Table 5 of Waseda et al. (2025), and composition."""
+"""The tables of this folder's README.md on what is guaranteed: Table 5 of Waseda et al. (2025), and composition."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.waseda_2025.study [FOLDER]
 
-puts its tables into the page FOLDER/random_trees.md (default: docs) and draws FOLDER/figures/rdt_*.svg. Words and
+puts its tables into FOLDER/README.md (default: that of this module) and draws FOLDER/figures/rdt_*.svg. Words and
 numbers outside of the tables are left alone. The same data give the same bytes. It reads nursery.csv, adult.csv,
 mushroom.csv and lending_club.csv from the folder MAXENT_DATA, and what other libraries say from rdt_recorded.json, see
 `rdt_elsewhere`.
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers.study_files import ROOT, protocol
+from papers.study_files import protocol
 from papers.tables import fill
 from papers.waseda_2025 import audit as rdt_audit
 from papers.waseda_2025 import privacy as rdt_privacy
@@ -60,9 +60,9 @@ def measure(seeds: int, audit_seeds: int) -> Results:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs", metavar="FOLDER")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, metavar="FOLDER")
     folder: Path = parser.parse_args(arguments).folder
-    page, data = folder / "random_trees.md", os.environ.get("MAXENT_DATA", "")
+    page, data = folder / "README.md", os.environ.get("MAXENT_DATA", "")
     try:
         text = page.read_text(encoding="utf-8")
     except OSError as error:

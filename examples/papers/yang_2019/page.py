@@ -1,4 +1,4 @@
-"""The tables of docs/records.md: what was measured beside what Yang et al. (2019) print."""
+"""The tables of this folder's README.md: what was measured beside what Yang et al. (2019) print."""
 
 from __future__ import annotations
 

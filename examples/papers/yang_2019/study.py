@@ -2,9 +2,9 @@
 
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.yang_2019.study [FOLDER]
 
-puts its tables into the page FOLDER/records.md (default: docs) and draws FOLDER/figures/records.svg. Words and numbers
-outside of the tables are left alone. The same data give the same bytes. contraceptive.csv and adult.csv are read from
-the folder MAXENT_DATA; how Table 2 is measured is in examples/papers/yang_2019/tiers.py.
+puts its tables into FOLDER/README.md (default: that of this module) and draws FOLDER/figures/records.svg. Words and
+numbers outside of the tables are left alone. The same data give the same bytes. contraceptive.csv and adult.csv are
+read from the folder MAXENT_DATA; how Table 2 is measured is in examples/papers/yang_2019/tiers.py.
 """
 
 from __future__ import annotations
@@ -205,9 +205,9 @@ def study() -> tuple[dict[str, str], Mapping[Key, Disclosed]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs", metavar="FOLDER")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, metavar="FOLDER")
     folder: Path = parser.parse_args(arguments).folder
-    page = folder / "records.md"
+    page = folder / "README.md"
     try:
         text = page.read_text(encoding="utf-8")
         tables, after = study()

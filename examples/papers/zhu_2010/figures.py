@@ -1,4 +1,4 @@
-"""The figures of docs/disclosure.md, as SVG files that are the same whenever the numbers are."""
+"""The figures of this folder's README.md, as SVG files that are the same whenever the numbers are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trees of docs/disclosure.md, and what is measured of one of them."""
+"""The trees of this folder's README.md, and what is measured of one of them."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
     MAXENT_DATA=/path/to/data PYTHONPATH=examples .venv/bin/python -m papers.zhu_2010.study [FOLDER] [--keep-times]
 
-puts its tables into the page FOLDER/disclosure.md (default: docs) and draws FOLDER/figures/disclosure_*.svg. Words and
-numbers outside of the tables are left alone. The same data give the same bytes, but for times and memory, which are
-measured anew unless they are to be kept. adult.csv is read from the folder MAXENT_DATA; the numbers of the protocol
-are in examples/papers/zhu_2010/paper.toml.
+puts its tables into FOLDER/README.md (default: that of this module) and draws FOLDER/figures/disclosure_*.svg. Words
+and numbers outside of the tables are left alone. The same data give the same bytes, but for times and memory, which are
+measured anew unless they are to be kept. adult.csv is read from the folder MAXENT_DATA; the numbers of the protocol are
+in examples/papers/zhu_2010/paper.toml.
 """
 
 from __future__ import annotations
@@ -136,10 +136,10 @@ def kept(page: str) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs", metavar="FOLDER")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, metavar="FOLDER")
     parser.add_argument("--keep-times", action="store_true", help="leave the tables of times and memory alone")
     call = parser.parse_args(arguments)
-    page = call.folder / "disclosure.md"
+    page = call.folder / "README.md"
     try:
         text = page.read_text(encoding="utf-8")
         people = People.from_environment()

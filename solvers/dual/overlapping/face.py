@@ -39,7 +39,7 @@ ITERATIONS = 200
 
 SEEN, WORTH = 6, 50
 """Steps after which their pace is known, and how many of them an answer is worth: 20 to 28 are the face of the forests
-of docs/benchmarks.md, as many again what comes before and after, and a few times as many with private attributes."""
+of benchmarks/README.md, as many again what comes before and after, and a few times as many with private attributes."""
 
 FURTHEST = 2.0**12
 """How far multipliers are moved along the prices, at most."""

@@ -37,7 +37,7 @@ SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
 """Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely."""
 
 PER_FITTING = 15.0
-"""How many times as long as these first rounds it all takes: 10 to 20 on the larger forests of docs/benchmarks.md."""
+"""How many times as long as these first rounds it all takes: 10 to 20 on the larger forests of benchmarks/README.md."""
 
 SOFTNESS = 1e-5
 """That of the first Newton step, see `maxent.solvers.dual.newton.minimise`."""
