@@ -1,7 +1,7 @@
 """Every file of the collection of real models: read, so that it predicts and counts as its tool does, or refused.
 
 A new reader needs no word here: it is found by the registry. ``python tests/test_real/test_model_files.py`` writes the
-table of docs/models.md anew.
+table of model_files.md anew.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from maxent.models.trees.ensembles import states_shares
 from maxent.models.trees.predict import places_of, predict, predict_proba, read_columns
 
 FOLDER = Path(os.environ.get("MAXENT_DATA", "/nonexistent")) / "models"
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).with_name("model_files.md")
 BEGIN, END = "<!-- files -->\n", "<!-- /files -->"
 NUMBERED = {"treelite_rf_wine", "xgb17_iris"}
 """Items whose models have no names of columns: they are told those of the table, in its order."""
