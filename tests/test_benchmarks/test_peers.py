@@ -15,7 +15,7 @@ from papers.peers.page import tables
 from papers.tables import fill
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "peers.md"
+PAGE = ROOT / "examples" / "papers" / "peers" / "README.md"
 TIMES = {"installed": {"version": "2.0", "packages": 3, "bytes": 2_500_000, "largest": {"torch": 9e5}, "seconds": 1.0}}
 TIMES |= {"bare": {"cpu": 0.02, "wall": 0.03, "mb": 10.0}, "import": {"cpu": 1.5, "wall": 2.0, "mb": 90.0}}
 TIMES |= {"run": {"cpu": 4.0, "wall": 5.0, "mb": 120.0}}

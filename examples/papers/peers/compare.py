@@ -5,8 +5,8 @@
 The tree is the one of papers/wakabayashi_2024: scikit-learn's, depth 7, grown from four fifths of UCI Adult.
 `maxent.audit` and `maxent.estimate`, SACRO-ML's structural attack, and ART's white-box attribute inference are each
 installed in a virtual environment of their own below DIR (about 4 GB; found again by the next run), and run in a
-process of their own. Writes the tables of docs/peers.md; a tool that does not install or run here gets a column that
-says why.
+process of their own. Writes the tables of this folder's README.md; a tool that does not install or run here gets a
+column that says why.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from typing import Any
 
 from papers.peers.environments import PEERS, NotInstalled, Peer, install, python_of
 from papers.peers.page import tables
-from papers.study_files import ROOT
 from papers.tables import fill
 
 HERE = Path(__file__).parent
-PAGE = ROOT / "docs" / "peers.md"
+PAGE = HERE / "README.md"
 ATTRIBUTE = "relationship"
 """What ART guesses; the tree's root tests it."""
 

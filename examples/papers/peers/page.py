@@ -1,4 +1,4 @@
-"""The tables of docs/peers.md: what was measured and found, and how the page says it."""
+"""The tables of this folder's README.md: what was measured and found, and how the page says it."""
 
 from __future__ import annotations
 
