@@ -34,7 +34,8 @@ def _mathml(match: re.Match[str]) -> str:
         return match[0]
     display = match["display"] is not None
     formula = convert(match["display"] or match["inline"], display="block" if display else "inline")
-    return formula.replace("\n", " ")
+    formula = formula.replace("\n", " ")
+    return formula if display else f"<span>{formula}</span>"  # at the start of a line <math> alone would be a block
 
 
 def _options(name: str, command: Any) -> Iterator[str]:
