@@ -13,6 +13,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.boosting.hessians import weighed_alike
 from maxent.models.formats.boosting.lightgbm_training import Forest, Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.packing import packed
@@ -312,7 +313,8 @@ def converted(
         lost.append("the names of categories that have codes only: make their columns categories of pandas")
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
-    return Converted(found, f"LightGBM {version}".strip(), tuple(lost))
+    alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
+    return Converted(found, f"LightGBM {version}".strip(), tuple(lost), alike=alike)
 
 
 def _unsized(tree: Tree) -> Tree:
