@@ -28,7 +28,7 @@ from maxent.models.release import Impurity, Release
 from maxent.models.sparse_counts import check_size
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
-from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.tables.truth_and_facts import Fact, Weighed
 from maxent.models.text.arguments import is_number, is_one_of
 from maxent.models.text.hints import as_share, close_to
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
@@ -48,6 +48,7 @@ def compile_program(
     enough: Callable[[], bool] = lambda: False,
     cells: Cells | None = None,
     check: Check = unchecked,
+    weighed: Weighed | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -75,6 +76,8 @@ def compile_program(
         From `maxent.constraints.cells.build_cells`, where they are there already.
     check : Check
         Told again and again how far this has come.
+    weighed : Weighed, optional
+        The weights that people had in training, where the adversary knows them.
 
     Raises
     ------
@@ -97,7 +100,7 @@ def compile_program(
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     alpha = (1.0 - confidence) / countable
-    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check)
+    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check, weighed)
     context = context_of(release, table, cells, sums, settings)
     said = emitted(context, settings)
     unfinished = settings.unfinished
@@ -130,6 +133,7 @@ class Settings:
     alpha: float
     enough: Callable[[], bool]
     check: Check
+    weighed: Weighed | None = None
 
     @property
     def unfinished(self) -> bool:
@@ -155,7 +159,7 @@ def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, s
         settings.impurity,
         enough=settings.enough,
         noise=settings.noise,
-        scored=leaf_counts(release, cells, table.counts, check) if "counts" in known else none(),
+        scored=leaf_counts(release, cells, table.counts, check, settings.weighed) if "counts" in known else none(),
     )
 
 

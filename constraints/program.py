@@ -161,8 +161,6 @@ class Unread:
         why = worst.get("why")
         if why is None:
             judged = "judged as if they gave away the classes of all who are in the same leaves"
-            if worst.get("weights") != "known":
-                judged += ", who are taken to have had one weight in training, as none are given"
         else:
             judged = "no limit is known to be kept" + (f", as {why}" if why else "")
         return f"not read: {self.what} of {where}: {judged}"

@@ -76,4 +76,5 @@ def case_of(case: Case, part: int) -> Case:
     if facts is not None:
         facts = tuple(replace(fact, class_index=int(codes[fact.class_index])) for fact in facts)
     truth = None if case.truth is None else marginal(case.truth, target, part)
-    return replace(case, release=of_target(case.release, part), facts=facts, marginal=None, truth=truth, controls=None)
+    of = of_target(case.release, part)
+    return replace(case, release=of, facts=facts, marginal=None, truth=truth, weighed=None, controls=None)

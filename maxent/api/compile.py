@@ -87,7 +87,7 @@ def compile_case(
         from maxent.constraints.several import compile_several
 
         return compile_several(case.joined, case.people, **options)
-    return compile_program(case.release, case.people, **options)
+    return compile_program(case.release, case.people, weighed=case.weighed, **options)
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:

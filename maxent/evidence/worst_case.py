@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.kinds.boosting.scores import before_each_tree
 from maxent.constraints.program import Linear, Program, Regions
 from maxent.evidence.truth import right_by
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.errors import Origin
+from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.release import Release, Tree
 from maxent.models.tables.columns.product_classes import marginal
 from maxent.models.trees.answers import shares_of
@@ -32,13 +34,17 @@ if TYPE_CHECKING:
 NO_TRUTH = "the true classes are not given"
 NUMBERS = "the target is a number, and sums tell more than classes"
 WEIGHTS = "people had weights in training, which are not given"
+UNSHOWN = (
+    "the file does not show whether people had the same weight in training (`sample_weight`, a column, states weights: "
+    "of ones where all were alike)"
+)
 SOLVED = "the worst case was not solved"
-
-SPARE = 3
-"""Shares that have to follow from others, for weights to be taken to be those of classes, and not of people."""
 
 EQUAL = 1e-6
 """By how much the logarithm of a share may be off that is printed in full."""
+
+SUMMED = 1e-5
+"""By how much a sum of second derivatives may be off, as a share: tools compute in single precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,14 +53,12 @@ class WorstCase:
 
     ``posterior`` and ``people`` are those of groups who are not told apart, or of quasi-identifiers: P(class), and
     people of each class, shapes (n, n_classes). ``printed`` are the probabilities that the release prints, same shape.
-    ``taken`` is whether people are taken to have had one weight in training, as none are given.
     """
 
     why: str = ""
     posterior: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     people: IntArray = field(default_factory=lambda: np.empty((0, 0), np.int64))
     printed: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    taken: bool = False
 
     def numbers(self, some: Sequence[int] | None = None) -> dict[str, Any]:
         """The key ``worst_case``; ``some`` are the classes that it is about, all by default."""
@@ -73,7 +77,6 @@ class WorstCase:
             "certain": int(self.people[mine >= CERTAIN].sum()),
             "right_guesses": right / float(about) if about else 0.0,
             "printed": float(self.printed[:, codes].max()) if self.printed.size else None,
-            "weights": "taken to be alike" if self.taken else "known",
         }
 
     def of_target(self, program: Program, part: int) -> WorstCase:
@@ -82,9 +85,7 @@ class WorstCase:
         if self.why:
             return self
         printed = marginal(self.printed, target, part) if self.printed.size else self.printed
-        return WorstCase(
-            "", marginal(self.posterior, target, part), marginal(self.people, target, part), printed, self.taken
-        )
+        return WorstCase("", marginal(self.posterior, target, part), marginal(self.people, target, part), printed)
 
 
 def worst_case(
@@ -115,10 +116,10 @@ def worst_case(
         return WorstCase(NO_TRUTH)
     if program.release.target.numbers is not None:
         return WorstCase(NUMBERS)
-    if weighed is None and not _explained(program, parts, truth, unweighed):
-        return WorstCase(WEIGHTS)
-    alike, taken = _alike(program), weighed is None and not all(map(_shared, parts))
-    printed = _printed(program, parts)
+    why = _unexplained(program, parts, truth, unweighed) if weighed is None else ""
+    if why:
+        return WorstCase(why)
+    alike, printed = _alike(program), _printed(program, parts)
     if weighed is not None and len(weighed.weight):
         people = _pairs(alike, weighed, program.n_classes)
         if len(people) > alike.max() + 1:  # weights differ among people who are alike
@@ -128,11 +129,11 @@ def worst_case(
     given = _given(program, alike, truth)
     if given is None:
         people = _summed(alike, truth)
-        return WorstCase("", shares_of(people.astype(np.float64)), people, printed, taken)
+        return WorstCase("", shares_of(people.astype(np.float64)), people, printed)
     masses = solve(given)
     if masses is None:
         return WorstCase(SOLVED)
-    return WorstCase("", program.posterior(masses), truth, printed, taken)
+    return WorstCase("", program.posterior(masses), truth, printed)
 
 
 def _alike(program: Program) -> IntArray:
@@ -219,23 +220,62 @@ def _shared(release: Release) -> bool:
     return release.boosting is None or release.boosting.link == "share"
 
 
-def _explained(program: Program, parts: Sequence[Release], truth: IntArray, unweighed: bool) -> bool:
-    """Whether the shares of leaves are those of the true classes, where each class has a weight.
+def _unexplained(program: Program, parts: Sequence[Release], truth: IntArray, unweighed: bool) -> str:
+    """Why a release is not known to be a function of numbers of classes; empty where it is.
 
-    Then whatever a release states is a function of numbers of classes. Scores of boosted trees are taken to be of
-    people who all had the same weight, unless that is known not to be so (``unweighed``).
+    Shares of leaves have to be those of the true classes, where each class has a weight. Boosted trees have to state
+    sums of second derivatives of people who all had the same weight, unless that is known not to be so (``unweighed``).
     """
-    if unweighed and not all(map(_shared, parts)):
+    spare, mixed, first = 0, False, 0
+    for part in parts:
+        if not _shared(part) and (unweighed or not _summed_alike(program, part, first, truth)):
+            return WEIGHTS if unweighed else UNSHOWN
+        for t, tree in enumerate(part.trees if _shared(part) else (), first):
+            if all(node.value is None or node.counts is not None for node in tree.nodes):
+                continue
+            more = _by_class(program, t, tree, truth) if program.single and part.resampled is None else None
+            if more is None:
+                return WEIGHTS
+            spare, mixed = spare + more[0], mixed or more[1]
+        first += len(part.trees)
+    return WEIGHTS if mixed and spare < SPARE else ""
+
+
+def _summed_alike(program: Program, part: Release, first: int, truth: IntArray) -> bool:
+    """Whether the sums of second derivatives at the leaves of the first tree of each class are those of everybody.
+
+    Everybody has the same score before these trees. ``first`` is the number of the first of them in the program.
+    """
+    boosting, classes = part.boosting, part.target.classes
+    if boosting is None or boosting.link not in ("logit", "softmax") or not program.single:
         return False
-    spare, mixed = 0, False
-    for t, (part, tree) in enumerate((each, tree) for each in parts for tree in each.trees):
-        if not _shared(part) or all(node.value is None or node.counts is not None for node in tree.nodes):
-            continue
-        more = _by_class(program, t, tree, truth) if program.single and part.resampled is None else None
-        if more is None:
-            return False
-        spare, mixed = spare + more[0], mixed or more[1]
-    return spare >= SPARE or not mixed
+    if any(tree.of_class is None for tree in part.trees):
+        return False
+    weight = np.array([boosting.weights.get(c, 1.0) for c in classes])
+    cells = replace(program.cells, leaf=program.cells.leaf[:, first:], trees=program.cells.trees[first:])
+    seen: set[int] = set()
+    checked = 0
+    for before in before_each_tree(part, boosting, cells):
+        if before.klass in seen:
+            break
+        seen.add(before.klass)
+        tree = part.trees[before.tree]
+        people = _held(program, first + before.tree, truth) @ weight
+        for place, node in enumerate(tree.nodes if len(tree.nodes) > 1 else ()):
+            if node.is_leaf:
+                sum_ = people[place] * boosting.hessian * before.spread[0]
+                if node.hessian is None or not abs(node.hessian - sum_) <= SUMMED * sum_:
+                    return False
+                checked += sum_ > 0
+    return checked >= SPARE
+
+
+def _held(program: Program, t: int, truth: IntArray) -> FloatArray:
+    """People of each class at the places of a tree, shape (n_places, n_classes)."""
+    cells = program.cells
+    held = np.zeros((len(cells.trees[t].start), truth.shape[1]))
+    np.add.at(held, cells.leaf[:, t], truth[cells.owner])
+    return held
 
 
 def _by_class(program: Program, t: int, tree: Tree, truth: IntArray) -> tuple[int, bool] | None:
@@ -244,8 +284,7 @@ def _by_class(program: Program, t: int, tree: Tree, truth: IntArray) -> tuple[in
     None where some leaf does not state the shares of its true classes, each with a weight that is the tree's.
     """
     classes, cells = program.release.target.classes, program.cells
-    held = np.zeros((len(cells.trees[t].start), len(classes)))
-    np.add.at(held, cells.leaf[:, t], truth[cells.owner])
+    held = _held(program, t, truth)
     share = np.zeros(held.shape)
     for place, node in enumerate(tree.nodes):
         if node.is_leaf and isinstance(node.value, Mapping):

@@ -149,8 +149,6 @@ def _worst(found: Mapping[str, Any]) -> str:
     printed = (
         "" if found["printed"] is None else f"; the release itself prints probabilities up to {found['printed']:.3f}"
     )
-    if found["weights"] != "known":
-        printed += "; people are taken to have had one weight in training, as none are given"
     return (
         f"largest posterior {found['max_posterior']:.3f}, {people(found['certain'])} certain, right guesses "
         f"{found['right_guesses']:.3f}{printed}"

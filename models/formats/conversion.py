@@ -101,6 +101,8 @@ class Converted(Shown):
         The name of the reader, which `maxent.models.formats.registry.convert_model` fills in.
     aside : str
         What the model tells of people beside its trees, which the release does not: whoever gets the model has it.
+    alike : bool
+        Whether the file shows that all records had the same weight in training.
     """
 
     release: Release
@@ -109,6 +111,7 @@ class Converted(Shown):
     exact: bool = True
     format: str = ""
     aside: str = ""
+    alike: bool = False
 
     def _display(self) -> Display:
         leaves = sum(len(tree.leaves) for tree in self.release.trees)

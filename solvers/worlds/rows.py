@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.part_view import PartRows
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import FloatArray, IntArray, ranges
 
 MISSED = 1e-9
 """By how much of its people a row may be missed: the truth satisfies what is compiled to this, see the residuals."""
@@ -33,7 +33,7 @@ class WholeRows:
     """``lower <= matrix @ m <= upper``, integers; unknowns are ``group * n_classes + class``.
 
     ``matrix`` has shape (n_rows, n_groups * n_classes); the bounds lie within what the row can reach. ``left_out`` are
-    rows whose numbers are too large, or that weigh cells.
+    rows whose numbers are too large.
     """
 
     matrix: sparse.csr_matrix
@@ -86,16 +86,19 @@ def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes
     left_out = 0
     for r, region in enumerate(stated.region.tolist()):
         entries = slice(int(table.ends[r]), int(table.ends[r + 1]))
-        klass, coef = table.klass[entries], tuple(table.coef[entries].tolist())
-        found = scaled(coef, float(people[region])) if coef and not table.weighted[r] else None
+        klass, each = table.klass[entries], table.coef[entries]
+        over = stated.over[entries]  # of each coefficient the groups, and the factors that these have
+        size = inside.indptr[over + 1] - inside.indptr[over]
+        at = ranges(inside.indptr[over], inside.indptr[over + 1])
+        coef, which = np.unique(np.repeat(each, size) * inside.data[at], return_inverse=True)
+        found = scaled(tuple(coef.tolist()), float(people[region])) if len(coef) else None
         if found is None:
             left_out += 1
             continue
         whole, by, rounding = found
-        groups = inside.indices[inside.indptr[region] : inside.indptr[region + 1]].astype(np.int64)
-        row.append(np.full(len(groups) * len(coef), len(bounds)))
-        unknown.append((groups[:, None] * n_classes + klass).ravel())
-        value.append(np.tile(np.array(whole, np.int64), len(groups)))
+        row.append(np.full(len(at), len(bounds)))
+        unknown.append(inside.indices[at].astype(np.int64) * n_classes + np.repeat(klass, size))
+        value.append(np.array(whole, np.int64)[which.ravel()])
         missed = max(float(people[region]), 1.0) * (rounding + MISSED * by)
         bounds.append((float(table.lower[r]) * by - missed, float(table.upper[r]) * by + missed))
     nothing = np.empty(0, np.int64)

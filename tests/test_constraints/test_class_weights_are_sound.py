@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from boosted import RULES, Rule, boosted, models, satisfied
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import DecisionTreeClassifier
 from strategies import Case, People, thorough, true_masses
 
 import maxent
@@ -26,8 +29,9 @@ from maxent.formulas.latex import latex_document
 from maxent.models.errors import InvalidInput, Origin
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.release import Attribute, Boosting, Branch, Node, Tree
+from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.truth_and_facts import read_truth
 
 WEIGHTS = st.sampled_from(((1.0, 3.0), (0.1, 1.0), (2.0, 2.0, 2.0), (7.3, 0.4, 1.0), (1.0, 25.0), (0.5, 1.0, 0.5)))
 
@@ -218,3 +222,93 @@ def test_proved_bounds_hold_the_truth(case: Case) -> None:
         assert found.summary["status"] != "inconsistent"
         assert (found.low <= share + 1e-9).all()
         assert (found.high >= share - 1e-9).all()
+
+
+def of_people(seed: int, kind: str) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
+    """People of few attributes, their classes and weights, and a tree or forest that was fitted with these."""
+    random = np.random.default_rng(seed)
+    n, n_classes = int(random.integers(12, 60)), int(random.integers(2, 4))
+    X = pd.DataFrame({name: random.integers(0, 3, n).astype(float) for name in "AB"})
+    y = random.integers(0, n_classes, n)
+    y[:n_classes] = np.arange(n_classes)
+    cell = (3 * X["A"] + X["B"]).to_numpy(np.int64)
+    choices = {"cells": [0.3, 1.0, 2.2], "people": [1.0, 2.0, 5.0]}.get(kind)
+    weights = random.uniform(0.5, 2, n) if choices is None else random.choice(choices, 9 if kind == "cells" else n)
+    weights = weights[cell] if kind == "cells" else weights
+    how: dict[str, Any] = {"max_depth": int(random.integers(1, 4)), "random_state": seed}
+    if n_classes == 2 and seed % 3 == 0:
+        how["monotonic_cst"] = [1, 0]
+    made = DecisionTreeClassifier(**how) if seed % 2 else ExtraTreesClassifier(2, bootstrap=False, **how)
+    return X, y.astype(str), weights, made.fit(X, y.astype(str), sample_weight=weights)
+
+
+def review_of(seed: int, kind: str) -> Any:
+    X, y, weights, model = of_people(seed, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        return maxent.review(model, X, y, qi=["A", "B"], target="Y", sample_weight=weights, max_certain=0)
+
+
+@pytest.mark.parametrize("kind", ["cells", "people", "numbers"])
+def test_the_truth_satisfies_what_shares_under_known_weights_say(kind: str) -> None:
+    read = stated = plain = 0
+    for seed in range(12):
+        X, y, _, model = of_people(seed, kind)
+        found = review_of(seed, kind)
+        program = found.estimate.program
+        truth = read_truth(X.assign(Y=y), found.release, program.table)[program.cells.owner].astype(float)
+        assert Evaluator(program).linear.violation(truth).max(initial=0.0) <= 1e-9
+        sums = sum(each.weights is not None for each in program.linear)
+        stated += sums > 0
+        if model.get_params().get("monotonic_cst") is None:
+            plain, read = plain + 1, read + (not program.unread)
+    assert plain > 8
+    assert read == plain if kind == "cells" else read < 4  # of leaves of one class, or cells of one person
+    assert stated == plain if kind == "cells" else stated < 12
+
+
+def weighed_leaf(people: pd.DataFrame, yes: list[int], weights: list[float], **options: Any) -> Any:
+    share = float(np.dot(yes, weights) / np.sum(weights))
+    leaf = Node("L", n=len(yes), value={"no": 1 - share, "yes": share})
+    attribute = Attribute("A", "numeric")
+    release = Release(
+        Target("Y", ("no", "yes")), (attribute,), (Tree((leaf,)),), predicts="score", boosting=Boosting("share")
+    )
+    labels = np.array(["no", "yes"])[yes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        return maxent.review(release, people, labels, qi=["A"], sample_weight=weights, max_certain=0, **options)
+
+
+def test_who_is_alone_with_a_class_under_known_weights_is_proved() -> None:
+    # Two people weigh 10, three weigh 1: of 23 those of class yes have 20, which only the two can.
+    people = pd.DataFrame({"A": [0.0, 0.0, 1.0, 1.0, 1.0]})
+    found = weighed_leaf(people, [1, 1, 0, 0, 0], [10.0, 10, 1, 1, 1], no_marginal=True)
+    assert found.summary["unread"] == []
+    assert found.row["certain"] == 0
+    assert found.verdict().status == "fail"
+    proof = found.estimate.certainty(dict(found.row), 0)
+    assert proof["proved_least"] == proof["proved_most"] == 5
+    assert weighed_leaf(people, [1, 1, 0, 0, 0], [10.0, 10, 1, 1, 1]).verdict().status == "fail"
+    mixed = weighed_leaf(people, [1, 0, 1, 0, 0], [10.0, 10, 1, 1, 1])
+    assert (mixed.summary["unread"], mixed.verdict().status) == ([], "pass")
+    # As weights of one cell differ, its people are told apart by them, and nothing is stated.
+    partly = weighed_leaf(people, [1, 0, 1, 0, 0], [10.0, 9, 1, 1, 1])
+    assert [each["judged"] for each in partly.summary["unread"]] == ["worst_case"]
+    assert partly.verdict().status == "cannot_tell"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_people_of_known_weights_are_proved_as_brute_force_proves_them(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    cells = np.sort(random.integers(0, 4, 9))
+    weight = random.choice([1.0, 2.0, 3.0, 0.7], 4)[cells]
+    yes = random.integers(0, 2, 9)
+    found = weighed_leaf(pd.DataFrame({"A": cells.astype(float)}), yes.tolist(), weight.tolist())
+    every = (np.arange(2**9)[:, None] >> np.arange(9)) & 1
+    agree = every[np.abs(every @ weight - yes @ weight) < 1e-9]
+    proof = found.estimate.certainty(dict(found.row), 0)
+    base = agree[agree.sum(axis=1) == yes.sum()]  # an adversary who knows the base rate
+    told = [np.unique(base[:, cells == c].sum(axis=1)) for c in cells]
+    proved = [len(each) == 1 and each[0] in (0, (cells == c).sum()) for each, c in zip(told, cells, strict=True)]
+    assert proof["proved_most"] == sum(proved)

@@ -33,6 +33,15 @@ def scored(*leaves: dict[str, float]) -> Release:
     return Release(TARGET, (A,), (tree,), predicts="score", boosting=Boosting("share"))
 
 
+def summed(*sizes: float) -> Release:
+    """A tree of scores that splits A into leaves, which state the sums of second derivatives of so many records."""
+    below = [Node(f"L{i}", value=0.1, hessian=size / 4) for i, size in enumerate(sizes)]
+    ends = [None, *(i + 0.5 for i in range(len(sizes) - 1)), None]
+    branches = tuple(Branch(f"L{i}", gt=ends[i], le=ends[i + 1]) for i in range(len(sizes)))
+    tree = Tree((Node("N", "A", branches), *below), of_class="yes")
+    return Release(TARGET, (A,), (tree,), predicts="score", boosting=Boosting("logit"))
+
+
 TARGET, A = Target("Y", ("no", "yes")), Attribute("A", "numeric")
 
 
@@ -86,19 +95,68 @@ def test_what_else_is_known_is_known_in_the_worst_case() -> None:
     release = scored({"no": 0.5, "yes": 0.5}, {"no": 0.5, "yes": 0.5})
     # Weights of classes explain the only leaf; too few for these to be told from weights of people.
     assert "why" in maxent.estimate(release, people, truth).summary["worst_case"]
-    model = GradientBoostingClassifier(n_estimators=1, subsample=0.9, max_depth=1, random_state=0)
-    labels = np.tile(["yes", "no"], 40)
-    table = pd.DataFrame({"A": np.repeat([0.0, 0.25, 1.0, 1.25], 20)})
-    release = reviewed(model.fit(table, labels), table, labels).release
+    labels = np.tile(["yes", "no"], 60)
+    table = pd.DataFrame({"A": np.repeat([0.0, 0.25, 1.0, 1.25, 2.0, 2.25], 20)})
+    release = summed(40, 40, 40)
     truth = table.assign(Y=labels)
     assert maxent.estimate(release, table, truth).summary["worst_case"]["certain"] == 0
     facts = pd.DataFrame({"A": [0.0], "Y": ["yes"], "count": [10]})
     leaf = maxent.estimate(release, table, truth, facts=facts).summary["worst_case"]
     assert leaf["max_posterior"] == pytest.approx(0.5)
     facts = pd.DataFrame({"A": [0.0], "Y": ["yes"], "count": [15]})
-    truth = table.assign(Y=["yes"] * 15 + ["no"] * 5 + ["yes"] * 5 + ["no"] * 15 + ["yes", "no"] * 20)
+    truth = table.assign(Y=["yes"] * 15 + ["no"] * 5 + ["yes"] * 5 + ["no"] * 15 + ["yes", "no"] * 40)
     knowing = maxent.estimate(release, table, truth, facts=facts).summary["worst_case"]
     assert knowing["max_posterior"] == pytest.approx(0.75, abs=1e-5)
+
+
+def test_sums_of_second_derivatives_show_whether_people_weighed_alike() -> None:
+    table = pd.DataFrame({"A": np.repeat([0.0, 1.0, 2.0], 10)})
+    truth = table.assign(Y=["yes", "no"] * 15)
+    told = {sizes: maxent.estimate(summed(*sizes), table, truth).summary for sizes in ((10, 10, 10), (10, 15, 10))}
+    assert told[10, 10, 10]["worst_case"]["certain"] == 0
+    assert "does not show whether people had the same weight" in told[10, 15, 10]["worst_case"]["why"]
+    few = table[table["A"] < 2], truth[truth["A"] < 2]
+    assert "why" in maxent.estimate(summed(10, 10), *few).summary["worst_case"]  # two leaves may agree by chance
+    why = reviewed(summed(10, 15, 10), table, truth["Y"], max_certain=0)
+    assert why.verdict().status == "cannot_tell"
+    assert reviewed(summed(10, 15, 10), table, truth["Y"], sample_weight=np.ones(30), max_certain=0).verdict().passed
+
+
+def others(weights: Any) -> dict[str, Any]:
+    """Models of other tools, with large cells, of which not everything is read."""
+    lightgbm, xgboost, catboost = (pytest.importorskip(name) for name in ("lightgbm", "xgboost", "catboost"))
+    quiet = {"n_estimators": 2, "random_state": 0, "n_jobs": 1}
+    made = {
+        "LightGBM, bagging": lightgbm.LGBMClassifier(
+            subsample=0.8, subsample_freq=1, num_leaves=6, verbose=-1, **quiet
+        ),
+        "LightGBM, dart": lightgbm.LGBMClassifier(boosting_type="dart", num_leaves=6, verbose=-1, **quiet),
+        "XGBoost, limited steps": xgboost.XGBClassifier(max_delta_step=0.3, max_depth=2, **quiet),
+        "CatBoost, ordered": catboost.CatBoostClassifier(
+            iterations=2, depth=2, boosting_type="Ordered", random_seed=0, thread_count=1, allow_writing_files=False
+        ),
+    }
+    for name, model in made.items():
+        model.fit(X, (Y == "yes").astype(int), sample_weight=weights, **{"verbose": False} if "Cat" in name else {})
+    return made
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("kind", ["none", "whole", "of two", "any"])
+def test_files_of_boosted_models_show_whether_people_weighed_alike(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    weights = {
+        "none": None,
+        "whole": WEIGHTS,
+        "of two": np.where(WEIGHTS > 1, 1.5, 0.5),
+        "any": rng.uniform(0.5, 2, 600),
+    }
+    for name, model in others(weights[kind]).items():
+        found = reviewed(model, X, (Y == "yes").astype(int), **LIMITS)
+        assert found.verdict().status == ("pass" if kind == "none" else "cannot_tell"), name
+        assert ("why" in found.summary["worst_case"]) == (kind != "none"), name
+        stated = reviewed(model, X, (Y == "yes").astype(int), sample_weight=np.ones(600), max_certain=0)
+        assert "why" not in stated.summary["worst_case"], name
 
 
 def test_private_attributes_are_not_taken_to_be_known() -> None:

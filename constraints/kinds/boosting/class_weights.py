@@ -6,6 +6,9 @@ cells c of a leaf and the class k of its tree. The sum of second derivatives, wh
 ``sum_c p_c (1 - p_c) sum_x w_x m_cx``. Of two classes one is what the other leaves of the people, if these are known.
 
 What rounding may have done to the coefficients is in the bounds: people times the largest error of each.
+
+Where people had weights of their own that are known, the share s_k of a class in a leaf says that its people weigh
+``s_k W``, W being the weight of all. With one weight in each cell that is ``sum_c w_c m_ck = s_k W``.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from typing import Literal
 import numpy as np
 
 from maxent.constraints.kinds.boosting.scores import FEW
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.tables.truth_and_facts import Weighed
 
-SAYS = {"value": "value", "hessian": "sum of second derivatives"}
+SAYS = {"value": "value", "hessian": "sum of second derivatives", "share": "weighted share"}
 """The numbers of a leaf in words."""
 
 PRINTED = 2e-6
@@ -26,6 +30,16 @@ PRINTED = 2e-6
 
 LEVEL = 1e-12
 """Coefficients that are no larger than this beside the largest are of nobody."""
+
+
+EXACT = 1e-9
+"""By how much a sum of weights may be off that a share states in full, as a share of all weight in the leaf."""
+
+DIGITS = range(5)
+"""Decimals of weights that are taken for multiples of a unit."""
+
+MULTIPLES = 10_000
+"""Multiples up to which sums of weights are sums of whole numbers, for proofs of whole people, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +51,7 @@ class LeafSum:
 
     tree: int
     place: int
-    of: Literal["value", "hessian"]
+    of: Literal["value", "hessian", "share"]
     coef: FloatArray
     weights: FloatArray
     low: float
@@ -179,3 +193,63 @@ def says_more(said: LeafSum, klass: int, people: FloatArray) -> bool:
     """Whether a statement tells cells apart by more than it leaves open: else a number of people says it all."""
     weight = said.weights[:, klass]
     return bool(said.coef.sum() > 1 or float(np.ptp(weight)) * float(people.sum()) > said.high - said.low)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """The weight of each person of a quasi-identifier, and that of its people in each class.
+
+    ``weight`` has shape (n_qi,), NaN where people have different ones; ``sums`` has shape (n_qi, n_classes).
+    """
+
+    weight: FloatArray
+    sums: FloatArray
+
+    def have(self, own: IntArray, share: FloatArray) -> bool:
+        """Whether some people have these shares of classes: else they were computed otherwise, and say nothing."""
+        told = self.sums[own].sum(axis=0)
+        return bool((np.abs(share * told.sum() - told) <= EXACT * told.sum()).all())
+
+    def stated(
+        self, tree: int, place: int, own: IntArray, people: FloatArray, share: FloatArray
+    ) -> tuple[list[tuple[int, float, float]], list[LeafSum]] | None:
+        """What the shares of a leaf say of its people: numbers of each class, and sums.
+
+        None unless people of a quasi-identifier weigh alike, multiples of one unit: then that is not all they tell.
+        """
+        weight = self.weight[own]
+        unit = _unit(weight)
+        if not unit:
+            return None
+        classes, total = np.flatnonzero(share > 0).tolist(), float(weight @ people)
+        largest, numbers, sums = float(weight.max()), [], []
+        weight = weight / largest
+        heaviest = np.argsort(-weight, kind="stable")
+        for x in classes:
+            said = round(float(share[x]) * total / unit) * unit / largest
+            fewest, most = (_filled(weight[of], people[of], said) for of in (heaviest, heaviest[::-1]))
+            numbers.append((x, float(np.ceil(fewest - EXACT)), float(np.floor(most + EXACT))))
+            if np.ptp(weight) and x != classes[-1]:  # the last class has what is left
+                coef = (np.arange(len(share)) == x).astype(np.float64)
+                sums.append(LeafSum(tree, place, "share", coef, weight[:, None] * coef, said, said))
+        return numbers, sums
+
+
+def people_of(weighed: Weighed, n_qi: int, n_classes: int) -> People:
+    """The weights of the people of each quasi-identifier."""
+    there = weighed.counts > 0
+    owner, weight = weighed.owner[there], weighed.weight[there]
+    each, sums = np.full(n_qi, np.nan), np.zeros((n_qi, n_classes))
+    each[owner] = weight
+    each[owner[each[owner] != weight]] = np.nan
+    np.add.at(sums, (owner, weighed.classes[there]), weighed.counts[there] * weight)
+    return People(each, sums)
+
+
+def _unit(weight: FloatArray) -> float:
+    """A power of ten that all weights are multiples of, not too many; 0 where there is none, or a weight is none."""
+    for digits in DIGITS if weight.min() > 0 else ():
+        many = weight * 10.0**digits
+        if many.max() <= MULTIPLES and np.abs(many - np.rint(many)).max() <= EXACT:
+            return float(10.0**-digits)
+    return 0.0

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.constraints.cells import Cells, place_sizes
-from maxent.constraints.kinds.boosting.class_weights import PRINTED, Curve, LeafSum, WeightedLeaf
+from maxent.constraints.kinds.boosting.class_weights import PRINTED, Curve, LeafSum, WeightedLeaf, people_of
 from maxent.constraints.kinds.boosting.scores import FEW, SINGLE, Before, before_each_tree, values
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.looking import Check, unchecked
 from maxent.models.nodes import links_of, scores_of, statements_of
 from maxent.models.release import Boosting, Release, Tree
+from maxent.models.tables.truth_and_facts import Weighed
 
 STEPS = 12 * SINGLE
 """Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
@@ -36,8 +37,8 @@ class LeafCounts:
     """Statements ``low <= m - slope M <= high``: m people of class ``klass`` in a place, M of all classes.
 
     Arrays of shape (n,). ``slope`` is 0, and low and high are whole numbers, unless private attributes decide who is
-    in the place. ``sums`` are statements of a coefficient for each quasi-identifier, where classes have weights.
-    ``lost`` says in words what could not be concluded.
+    in the place. ``sums`` are statements of a coefficient for each quasi-identifier, where classes or people
+    have weights. ``lost`` says in words what could not be concluded.
     """
 
     tree: IntArray
@@ -107,7 +108,9 @@ def unusable(release: Release) -> str:
     return f"scores of leaves state no counts: {why}" if why else ""
 
 
-def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check = unchecked) -> LeafCounts:
+def leaf_counts(
+    release: Release, cells: Cells, counts: IntArray, check: Check = unchecked, weighed: Weighed | None = None
+) -> LeafCounts:
     """The counts that the scores of a release prove of the people of a table.
 
     Parameters
@@ -119,6 +122,8 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
         Individuals of each quasi-identifier.
     check : Check
         Called for each tree.
+    weighed : Weighed, optional
+        The weights that people had in training, where the adversary knows them.
     """
     boosting = release.boosting
     if boosting is None:
@@ -126,7 +131,7 @@ def leaf_counts(release: Release, cells: Cells, counts: IntArray, check: Check =
     if why := unusable(release):
         return none(why)
     if boosting.link == "share":
-        return _of_shares(release, cells, counts)
+        return _of_shares(release, cells, counts, weighed)
     found = []
     certain: dict[int, tuple[float, float]] = {}
     n_cells = np.bincount(cells.owner, minlength=len(counts))
@@ -173,13 +178,19 @@ def _leaves(tree: Tree, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
     return leaves, statements_of(tree.nodes, classes).n[leaves]
 
 
-def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
+def _of_shares(release: Release, cells: Cells, counts: IntArray, weighed: Weighed | None) -> LeafCounts:
     """What shares of weighted records prove, whatever the weights, which are above 0: a class without any has nobody.
 
-    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere.
+    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere. Where
+    the weights of people are known, shares are weighted sums of those of each class.
     """
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int, int, float, float]] = []
+    sums: list[LeafSum] = []
     partly: set[tuple[int, int]] = set()
+    lost: list[str] = []
+    people = None
+    if weighed is not None and len(weighed.weight) and len(cells) == len(counts):
+        people = people_of(weighed, len(counts), len(release.target.classes))
     for t, (tree, sizes) in enumerate(zip(release.trees, place_sizes(cells, counts), strict=True)):
         leaves, n = _leaves(tree, release.target.classes)
         shares = scores_of(tree.nodes, release.target.classes)[leaves]
@@ -190,13 +201,31 @@ def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
             return none("shares of leaves state no counts: some are below 0, as of weights below 0")
         above: BoolArray = np.asarray(shares > 0, bool)
         shown = above.sum(axis=1, keepdims=True) > 0
-        at, klass = np.nonzero(~above & shown)
-        found += zip([t] * len(at), leaves[at].tolist(), klass.tolist(), strict=True)
-        partly |= {(t, place) for place in leaves[above.sum(axis=1) != 1].tolist()}
-    rows = np.array(found, np.int64).reshape(-1, 3)
-    nothing = np.zeros(len(found))
-    lost = () if found else ("shares of leaves state no counts: each class has one",)
-    return LeafCounts(rows[:, 0], rows[:, 1], rows[:, 2], nothing, nothing, nothing, lost, partly=frozenset(partly))
+        at, without = np.nonzero(~above & shown)
+        found += zip([t] * len(at), leaves[at].tolist(), without.tolist(), *[[0.0] * len(at)] * 2, strict=True)
+        mixed = np.flatnonzero(above.sum(axis=1) != 1)
+        partly |= {(t, place) for place in leaves[mixed].tolist()}
+        if people is None or not len(mixed):
+            continue
+        inside = [cells.owner[cells.trees[t].at(place)] for place in leaves.tolist()]
+        if not all(people.have(own, share) for own, share in zip(inside, shares, strict=True)):
+            lost.append(f"shares of tree {t + 1} are not those of people with these weights")
+            continue
+        for i in mixed.tolist():
+            place = int(leaves[i])
+            told = people.stated(t, place, inside[i], counts[inside[i]].astype(np.float64), shares[i])
+            if told is not None:
+                found += [(t, place, *number) for number in told[0]]
+                sums += told[1]
+                partly.discard((t, place))
+    rows = np.array(found, np.float64).reshape(-1, 5)
+    at_tree, at_place, klass = rows[:, :3].astype(np.int64).T
+    if people is not None and partly and not lost:
+        lost.append("shares of leaves say no more of people with one quasi-identifier and different weights")
+    if not found and not sums:
+        lost.append("shares of leaves state no counts: each class has one")
+    slope, low, high = np.zeros(len(rows)), rows[:, 3], rows[:, 4]
+    return LeafCounts(at_tree, at_place, klass, slope, low, high, tuple(lost), tuple(sums), frozenset(partly))
 
 
 def _classes(release: Release) -> list[int]:

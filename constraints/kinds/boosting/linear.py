@@ -1,4 +1,4 @@
-"""The values of leaves as statements with a coefficient for each quasi-identifier, where classes have weights."""
+"""Values of leaves as statements with a coefficient for each quasi-identifier: classes or people have weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def statements(context: Context) -> Iterator[Linear]:
     for said in context.scored.sums:
         origin = context.origin(said.tree, context.release.trees[said.tree].nodes[said.place])
         about = ", ".join(name for name, coef in zip(classes, said.coef.tolist(), strict=True) if coef)
-        says = f"{SAYS[said.of]} of the leaf: weighted sum of {about} {said.low:,.6g} to {said.high:,.6g}"
+        ends = f"{said.low:,.6g}" if said.low == said.high else f"{said.low:,.6g} to {said.high:,.6g}"
+        says = f"{SAYS[said.of]} of the leaf: weighted sum of {about} {ends}"
         low, high = np.array([said.low]), np.array([said.high])
         region = context.region(said.tree, said.place)
         yield Linear("linear", origin, region, said.coef[None], low, high, says, said.weights)

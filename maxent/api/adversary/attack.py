@@ -116,7 +116,7 @@ def _scored(case: Case) -> LeafCounts:
     """The counts that the scores of a release prove of the people of a table."""
     release, people = case.release, case.table
     if people is not None:
-        return leaf_counts(release, case.cells(), people.counts)
+        return leaf_counts(release, case.cells(), people.counts, weighed=case.weighed)
     if release.boosting is None:
         return none()
     return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")

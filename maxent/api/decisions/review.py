@@ -141,8 +141,8 @@ def review(
     sensitive, gain
         As for `maxent.estimate`.
     sample_weight : array-like, shape (n_rows,), or str; optional
-        The weights that ``fit`` was given, or the column of ``X`` that has them: people whom the worst case of what is
-        not read tells apart by them.
+        The weights that ``fit`` was given, or the column of ``X`` that has them. The worst case of what is not read
+        tells people apart by them; where people with one quasi-identifier weigh alike, weighted shares are read.
     no_marginal : bool
         Whether the adversary is taken not to know the base rate. By default they know how many people have each class,
         unless ``knowledge`` says what they know.

@@ -248,7 +248,8 @@ def _of_file(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Rea
     found = converted(model, asked, reading) if is_file else converted_live(model, asked, reading)
     release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
     name = Path(model).stem if is_file else type(model).__name__
-    return Subject(name, replace(found, release=release), Tables(table, table, reading=reading))
+    tables = Tables(table, table, reading=reading, weights=np.ones(1) if found.alike else None)
+    return Subject(name, replace(found, release=release), tables)
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
@@ -296,7 +297,7 @@ def _of_model(
     tool, aside = f"scikit-learn {version('scikit-learn')}", aside_of(final_of(model))
     found = Converted(release, tool, lost, format="scikit-learn", aside=aside)
     if saved is not None:
-        found = replace(found, tool=f"{saved.tool} behind steps of {tool}", lost=saved.lost, exact=saved.exact)
-    alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 else None
+        found = replace(saved, release=release, tool=f"{saved.tool} behind steps of {tool}", format=found.format)
+    alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 and not found.alike else found.alike or None
     tables = Tables(people, truth, reading=reading, weights=np.ones(1) if alike else None, unweighed=alike is False)
     return Subject(type(final_of(model)).__name__, found, tables)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from maxent.api.releases.saved import classes_of, is_boosted_elsewhere, names_in, saved
+from maxent.api.releases.saved import class_weight_of, classes_of, is_boosted_elsewhere, names_in, saved
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.conversion import UNNAMED, Converted, Wanted
 from maxent.models.formats.registry import convert_model
@@ -120,8 +120,9 @@ def converted_live(model: Any, wanted: Wanted, reading: Reading | None = None) -
         named = names_in(model, frame.header)
         features = None if named is None else tuple(named)
     classes = wanted.classes or classes_of(model)
+    parameters = {**class_weight_of(model), **wanted.parameters}
     with saved(model) as path:
-        return converted(path, replace(wanted, features=features, classes=classes), reading)
+        return converted(path, replace(wanted, features=features, classes=classes, parameters=parameters), reading)
 
 
 def _without_table(model: Any, wanted: Wanted, numeric: Mapping[str, Any]) -> Release:

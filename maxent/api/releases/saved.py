@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +40,14 @@ def classes_of(model: Any) -> tuple[str, ...] | None:
     """Names of the classes that LightGBM keeps beside its trees; the files of the others have what there is."""
     known = getattr(model, "classes_", None) if _tool(model) == "lightgbm" else None
     return None if known is None else tuple(str(name) for name in known)
+
+
+def class_weight_of(model: Any) -> dict[str, str]:
+    """The parameter ``class_weight`` of a model of LightGBM, which its file does not have; empty where it has none."""
+    asked = getattr(model, "_class_weight", None) if _tool(model) == "lightgbm" else None
+    if not isinstance(asked, Mapping):
+        return {"class_weight": asked} if asked == "balanced" else {}
+    return {"class_weight": ",".join(repr(float(asked.get(x, 1.0))) for x in range(len(model.classes_)))}
 
 
 @contextmanager

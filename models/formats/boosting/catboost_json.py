@@ -14,6 +14,7 @@ from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.boosting.catboost_columns import Columns, columns_of
 from maxent.models.formats.boosting.catboost_training import training_of
+from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.packing import packed
@@ -92,7 +93,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         lost.append("probabilities: each class against the rest has a score of its own")
     version = re.search(r"release ([0-9.]+[0-9])", about.text("catboost_version_info", ""))
     tool = f"CatBoost {version[1]}" if version is not None else "CatBoost"
-    return Converted(found if sized is None else sized, tool, tuple(lost))
+    if sized is None:
+        return Converted(found, tool, tuple(lost))
+    alike = sum(leaf.n != 0 for tree in sized.trees for leaf in tree.leaves) >= SPARE
+    return Converted(sized, tool, tuple(lost), alike=alike)
 
 
 def _classes(source: str, about: Values, link: Link, wanted: Wanted) -> tuple[str, ...]:

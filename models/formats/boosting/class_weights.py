@@ -50,7 +50,7 @@ def unbalanced(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
 
 
 def number_of_second(
-    tree: FirstTree, weights: Weighing, *, averaged: bool, contained: bool = False
+    tree: FirstTree, weights: Weighing, *, averaged: bool, contained: bool = False, weighed: bool = False
 ) -> tuple[float, float] | None:
     """How many records are of the second class, and the score before the tree; None unless one number alone fits.
 
@@ -63,19 +63,24 @@ def number_of_second(
         Whether the score is the logarithm of the odds of the second class among the records, else 0.
     contained : bool
         Whether the values of the tree contain that score.
+    weighed : bool
+        Whether the odds of that score are those of the weights of both classes.
     """
     n = float(tree.records.sum())
     if len(tree.records) < 2 or n * len(tree.records) > _MOST:
         return None
+
+    def base(second: FloatArray) -> FloatArray:
+        first, other = weights(second, n) if weighed else (np.ones(len(second)), np.ones(len(second)))
+        return np.log(other * second / (first * (n - second))) if averaged else np.zeros(len(second))
+
     found: list[float] = []
     step = max(1, _TOGETHER // len(tree.records))
     for begin in range(1, int(n), step):
         second = np.arange(begin, min(begin + step, int(n)), dtype=np.float64)
-        base = np.log(second / (n - second)) if averaged else np.zeros(len(second))
-        found += second[_fits(tree, weights(second, n), base, second, contained=contained)].tolist()
-    if len(found) != 1:
-        return None
-    return found[0], float(np.log(found[0] / (n - found[0]))) if averaged else 0.0
+        fits = _fits(tree, weights(second, n), base(second), second, contained=contained)
+        found += second[fits].tolist()
+    return (found[0], float(base(np.array(found))[0])) if len(found) == 1 else None
 
 
 def _fits(

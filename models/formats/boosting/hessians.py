@@ -7,7 +7,7 @@ states at all leaves are those of the training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -17,13 +17,34 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.proof import training_places
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.nodes import each, links_of
-from maxent.models.release import Release, Tree
+from maxent.models.release import Node, Release, Tree
 
 _SMALLEST = 1e-16
 """The least hessian of a record."""
 
+_SHARED = 1e-5
+"""By how much a sum of equal hessians may be off, in parts of it."""
+
 _ROUNDING = 1e-4
 """By how much a sum may be off, in parts of it, and besides: tools compute in single precision."""
+
+SPARE = 3
+"""Numbers of leaves that have to follow from others, for records, or those of a class, to have had one weight."""
+
+
+def weighed_alike(trees: Iterable[Sequence[Node]]) -> bool:
+    """Whether the leaves of the first tree of each class have one sum of hessians per record.
+
+    All records have the same score before these trees, so that it is as large as their mean weight is.
+    """
+    spare = 0
+    for tree in trees:
+        leaves = [(node.hessian or 0.0, node.n or 0) for node in each(tree) if node.is_leaf]
+        (first, n), *others = leaves
+        if any(not h * n > 0 or abs(h * n - first * many) > _SHARED * h * n for h, many in others):
+            return False
+        spare += len(others)
+    return spare >= SPARE
 
 
 def follows_gradients(

@@ -13,6 +13,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import invalid
 from maxent.models.files.json_files import Unreadable
 from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.boosting.hessians import weighed_alike
 from maxent.models.formats.boosting.lightgbm_training import Forest, Trained, stated_training
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.packing import packed
@@ -42,7 +43,7 @@ _LOST = (
     "counts and labels of leaves: LightGBM stores scores, and hessians, which are no numbers of records",
     "which splits competed",
 )
-PARAMETERS = ("rate", "lambda")
+PARAMETERS = ("rate", "lambda", "class_weight")
 """The names of what the caller may give: the learning rate and the L2 penalty."""
 
 _ADVICE = "the table that LightGBM was trained with, whole"
@@ -270,7 +271,8 @@ def converted(
         if column is not None and codes is not None
     }
     rates = [tree.shrinkage if len(tree.nodes) > 1 else None for tree in trees]  # that of a constant says nothing
-    trained = Trained(rates, parameters, bins, head.link, weight, head.per_iteration)
+    told = _class_weight(wanted, len(classes))
+    trained = Trained(rates, parameters, bins, head.link, weight, head.per_iteration, told or (), told is None)
     how, doubt = Boosting(head.link), ""
     grown: Forest = [tree.nodes for tree in trees]
     if (bag and parameters) or head.averages:
@@ -312,7 +314,23 @@ def converted(
         lost.append("the names of categories that have codes only: make their columns categories of pandas")
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
-    return Converted(found, f"LightGBM {version}".strip(), tuple(lost))
+    alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
+    return Converted(found, f"LightGBM {version}".strip(), tuple(lost), alike=alike)
+
+
+def _class_weight(wanted: Wanted, n: int) -> tuple[float, ...] | None:
+    """The weights that records of each class had in training, none unless they are given; None of balanced ones."""
+    text = wanted.parameters.get("class_weight", "")
+    if text in ("", "balanced"):
+        return None if text else ()
+    try:
+        found = tuple(map(float, text.split(",")))
+    except ValueError:
+        found = ()
+    if len(found) != n or not all(0 < weight < np.inf for weight in found):
+        expected = f"class_weight=balanced, or a weight above 0 of each class, {n} in all: class_weight=1,2.5"
+        raise invalid("options", "argument", "parameters", expected, f"class_weight={text[:40]}")
+    return found
 
 
 def _unsized(tree: Tree) -> Tree:

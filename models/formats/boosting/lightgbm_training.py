@@ -15,7 +15,7 @@ from math import exp, isfinite
 import numpy as np
 
 from maxent.models.arrays import FloatArray
-from maxent.models.formats.boosting.class_weights import FirstTree, number_of_second, unbalanced
+from maxent.models.formats.boosting.class_weights import FirstTree, balanced, number_of_second, unbalanced
 from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.packing import packed
 from maxent.models.nodes import each
@@ -50,7 +50,7 @@ class Trained:
 
     ``shrinkage`` are the rates of the trees, None where they are not stated; ``parameters`` those at the end of the
     text, none of JSON; ``bins`` how many bins each column of categories has; ``slope`` the factor of scores of two
-    classes.
+    classes. ``class_weight`` are weights of classes that were those of records, ``balanced`` where they are none.
     """
 
     shrinkage: Sequence[float | None]
@@ -59,6 +59,8 @@ class Trained:
     link: Link
     slope: float
     per_iteration: int
+    class_weight: Sequence[float] = ()
+    balanced: bool = False
 
 
 def stated_training(
@@ -115,6 +117,8 @@ def _doubt(trained: Trained) -> str:
         return "the factor of scores (sigmoid) is out of the ordinary"
     if not 0 <= _number(said, "lambda_l1", 0.0) < _LARGEST:
         return "lambda_l1 is no penalty"
+    if _of_records(trained) and (trained.per_iteration > 1 or _reweighed(trained)):
+        return "classes have weights (class_weight)"
     if not said:
         return ""
     if said.get("boosting") != "gbdt":
@@ -198,7 +202,17 @@ def _averaged(trained: Trained, first: Forest, rate: float) -> bool:
     return trained.parameters.get("boost_from_average") != "0" and not (all(shrunk) and grown and rate != 1)
 
 
+def _of_records(trained: Trained) -> bool:
+    """Whether the records of the classes had weights."""
+    return trained.balanced or bool(trained.class_weight)
+
+
 def _weighted(trained: Trained) -> bool:
+    """Whether the classes have weights."""
+    return _of_records(trained) or _reweighed(trained)
+
+
+def _reweighed(trained: Trained) -> bool:
     """Whether the classes have weights, by what the file says."""
     said = trained.parameters
     return _number(said, "is_unbalance", 0.0) != 0 or _number(said, "scale_pos_weight", 1.0) != 1
@@ -212,8 +226,11 @@ def _weights(
     unbalance = _number(trained.parameters, "is_unbalance", 0.0) != 0
     scale = _number(trained.parameters, "scale_pos_weight", 1.0)
     # A number of six digits was rounded for print: then only a ratio of the classes' records is tried.
-    rounded = len(re.sub(r"e.*|[^0-9]", "", trained.parameters.get("scale_pos_weight", "1")).lstrip("0")) >= _PRINTED
-    if not averaged and not unbalance and not rounded:
+    rounded = (
+        not _of_records(trained)
+        and len(re.sub(r"e.*|[^0-9]", "", trained.parameters.get("scale_pos_weight", "1")).lstrip("0")) >= _PRINTED
+    )
+    if not averaged and not unbalance and not rounded and not _of_records(trained):
         return 0.0, 1.0, scale
     leaves = [node for node in trees[0] if node.is_leaf]
     if _number(trained.parameters, "lambda_l1", 0.0) != 0 or any(leaf.n is None for leaf in leaves):
@@ -222,6 +239,10 @@ def _weights(
     def weights(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
         if rounded:
             return np.ones(len(second)), (n - second) / second
+        if trained.balanced:
+            return balanced(second, n)
+        if trained.class_weight:
+            return np.full(len(second), trained.class_weight[0]), np.full(len(second), trained.class_weight[1])
         first, other = unbalanced(second, n) if unbalance else (np.ones(len(second)), np.ones(len(second)))
         return first, other * scale
 
@@ -232,7 +253,7 @@ def _weights(
         np.array([penalties.get(above.get(leaf.id) or "", l2) / trained.slope**2 for leaf in leaves]),
         rate,
     )
-    found = number_of_second(tree, weights, averaged=averaged, contained=True)
+    found = number_of_second(tree, weights, averaged=averaged, contained=True, weighed=_of_records(trained))
     if found is None:
         return None
     first, other = weights(np.array([found[0]]), float(tree.records.sum()))

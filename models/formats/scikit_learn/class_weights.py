@@ -49,6 +49,15 @@ def counts_without(model: Any, tree: Any) -> IntArray | None:
     return counts.astype(np.int64)
 
 
+def unweighed(model: Any) -> bool:
+    """Whether every node of the trees of a model weighs as much as it has rows."""
+    fitted = getattr(model, "estimators_", None)
+    members = [model] if fitted is None else np.asarray(fitted, object).ravel().tolist()
+    trees = [each.tree_ for each in members if hasattr(each, "tree_")]
+    plain = all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees)
+    return len(trees) == len(members) and plain
+
+
 def weighed_alike(model: Any, y: Any) -> bool | None:
     """Whether, but for the weights of their classes, all rows had the same weight in training.
 
@@ -60,7 +69,7 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
     if not all(hasattr(each, "tree_") for each in members):
         return None
     trees = [each.tree_ for each in members]
-    if all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees):
+    if unweighed(model):
         return True
     if hasattr(model, "estimator_weights_"):  # of boosting: the first tree is grown before any row weighs more
         rows = weighed(trees[0]) * len(y) / trees[0].weighted_n_node_samples[0]

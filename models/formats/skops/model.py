@@ -20,6 +20,7 @@ from maxent.models.files.json_files import uncollected
 from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
 from maxent.models.formats.proof import check_leaves
 from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.scikit_learn.class_weights import unweighed
 from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.pipelines.outputs import n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines.undo import is_pipeline, release_of
@@ -57,7 +58,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
             expected = "a classifier; or of a regression bins of the target, or its values: --bins 0,20,50"
             raise invalid(source, "document", "model", expected, type(final).__name__)
         _check_size(source, final, archive.size)
-        release, aside = _release(source, model, wanted, training), aside_of(final)
+        release, aside, alike = _release(source, model, wanted, training), aside_of(final), unweighed(final)
     except InvalidInput:
         raise
     except _WRONG as error:
@@ -68,9 +69,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         check_leaves(source, release, training, _ADVICE, empty=not stated)
     version = getattr(final, "_sklearn_version", None)
     known = isinstance(version, str) and re.fullmatch(r"[0-9][0-9a-z.]{0,20}", version)
-    return Converted(
-        release, f"scikit-learn {version}" if known else "scikit-learn", tuple(_lost(release)), aside=aside
-    )
+    tool = f"scikit-learn {version}" if known else "scikit-learn"
+    return Converted(release, tool, tuple(_lost(release)), aside=aside, alike=alike)
 
 
 def _final(model: Any) -> Any:
