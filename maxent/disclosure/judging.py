@@ -127,7 +127,7 @@ def judge(
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
-        checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
+        checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or proved_least or 0) for c in checks]
     if not no_marginal:
         proved, largest = certain_proved is not None, 1.0 if base_most is None else base_most
         base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
