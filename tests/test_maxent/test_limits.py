@@ -9,6 +9,7 @@ from reported import written
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
+from maxent.constraints.program import Unread
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.judging import judge, judge_rows
 from maxent.disclosure.limits import Limits, in_words
@@ -113,6 +114,19 @@ def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
     assert len(lines) == 5
     assert all(" by " in line.split(", at ")[0] for line in lines)
     assert [check.how for check in judged(limits, max_posterior=None, certain=None, k=None).checks if check.how] == []
+
+
+def test_one_leaf_and_one_person_are_told_as_one():
+    unread = [{"what": "scores", "leaves": 1, "trees": 1, "judged": "not"}]
+    [check] = judged(Limits(max_certain=3), certain=0, unread=unread).checks
+    assert check.why == "as more is stated than is read: scores (1 leaf in 1 tree)"
+    worst = {"max_posterior": 1.0, "certain": 1, "printed": None, "right_guesses": 0.5}
+    bounded = [{**unread[0], "judged": "worst_case"}]
+    [check] = judged(Limits(max_certain=0), certain=0, unread=bounded, worst_case=worst).checks
+    assert check.why == "if the scores gave all counts away: 1 person certain"
+    told = Unread("scores", 1, 1).in_words({"why": ""})
+    assert told == "not read: scores of 1 leaf in 1 tree: no limit is known to be kept"
+    assert Unread("scores", 2, 3).in_words({"why": ""}).startswith("not read: scores of 3 leaves in 2 trees:")
 
 
 def test_nothing_is_said_without_limits():
