@@ -21,6 +21,7 @@ from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
+from maxent.models.text.display import leaves_in
 
 Ties = Literal["any", "first"]
 """How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
@@ -156,14 +157,13 @@ class Unread:
     of: tuple[tuple[int, int], ...] = ()
 
     def in_words(self, worst: Mapping[str, Any]) -> str:
-        """``not read: scores of 35 leaves in 1 of the trees``, and how they are judged."""
-        where = f"{self.leaves:,} leaves in {self.trees:,} of the trees"
+        """``not read: scores of 35 leaves in 1 tree``, and how they are judged."""
         why = worst.get("why")
         if why is None:
             judged = "judged as if they gave away the classes of all who are in the same leaves"
         else:
             judged = "no limit is known to be kept" + (f", as {why}" if why else "")
-        return f"not read: {self.what} of {where}: {judged}"
+        return f"not read: {self.what} of {leaves_in(self.leaves, self.trees)}: {judged}"
 
     def as_dict(self, judged: str) -> dict[str, Any]:
         """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""

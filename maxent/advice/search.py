@@ -13,7 +13,7 @@ from maxent.advice.kept import Kept
 from maxent.advice.people import People
 from maxent.advice.race import behind, leader_of
 from maxent.advice.standing import Standing, judged
-from maxent.advice.trials import PEOPLE, Trial, costs_of, failed, hits_of, run_trial, trial_of
+from maxent.advice.trials import PEOPLE, Trial, costs_of, failed, hits_of, proved_of, published, run_trial, trial_of
 from maxent.disclosure.limits import Limits
 from maxent.solvers.clock import Clock
 from maxent.studies.running import run_all
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 AUDITS = 0.6
 """Share of a time limit by which audits end: an accuracy is known of what was audited by then."""
+
+PROOFS = 30.0
+"""Seconds that proofs for one candidate may take, at most."""
+
+LEAST = 0.05
+"""Share of a time limit that they may take in any case."""
 
 
 def best_of(standings: Sequence[Standing]) -> Standing | None:
@@ -85,6 +91,25 @@ class Search:
             each.same = first.get(mark, "")
             first.setdefault(mark, each.candidate.name)
 
+    def best(self, standings: Sequence[Standing]) -> Standing | None:
+        """Who is best of those within the limits, by proofs, too, which are made for nobody else."""
+        from maxent.api.adversary.proving import most_proved
+
+        while (best := best_of(standings)) is not None and not best.settled:
+            best.settled = True
+            if best.status == "pass" and most_proved(self.limits) is not None:
+                self.told(f"proving: {best.candidate.name}", 0, 1)
+                release, training, _ = published(best.candidate, self.people, self.seed)
+                numbers = {"release": best.candidate.name, **best.audit["found"]}
+                found = proved_of(release, training, self.people.sensitive, numbers, self.limits, self._to_prove())
+                judged(best, {**best.audit, "found": found}, self.limits)
+        return best
+
+    def _to_prove(self) -> float:
+        """Seconds that proofs for one candidate may take."""
+        left = self._left(1.0)
+        return PROOFS if left is None or self.time_limit is None else min(PROOFS, max(left, LEAST * self.time_limit))
+
     def race(self, standings: Sequence[Standing]) -> str:
         """Test candidates fold by fold, and stop the beaten ones. Returns the reason of an early end."""
         alive = sorted((each for each in standings if each.raced), key=_promise)
@@ -98,7 +123,7 @@ class Search:
             alive = [each for each in alive if not each.error]
             if not complete:
                 return self._late()
-            leader = best_of(standings)
+            leader = self.best(standings)
             if leader is not None and these.stop < self.folds:
                 for each in alive:
                     apart = behind(leader.gains, each.gains)

@@ -16,8 +16,8 @@ Outcome = Literal["best", "beaten", "stopped", "limit", "cannot_tell", "same", "
 
 OUTCOMES: Mapping[Outcome, str] = {
     "best": "the best within the limits",
-    "beaten": "within the limits, and worse on all folds",
-    "stopped": "within the limits, and stopped early as the leader was better beyond chance",
+    "beaten": "within the limits by the estimate, and worse on all folds",
+    "stopped": "within the limits by the estimate, and stopped early as the leader was better beyond chance",
     "limit": "beyond a limit",
     "cannot_tell": "not known to be within the limits",
     "same": "the same release as that of another candidate",
@@ -32,7 +32,10 @@ MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "dive
 
 @dataclass(slots=True)
 class Standing:
-    """What is known of a candidate so far; ``number`` is its place in the portfolio."""
+    """What is known of a candidate so far; ``number`` is its place in the portfolio.
+
+    ``settled`` is whether limits were judged by proofs, too.
+    """
 
     number: int
     candidate: Candidate
@@ -44,6 +47,7 @@ class Standing:
     hits: dict[int, Any] = field(default_factory=dict)
     costs: dict[int, Any] = field(default_factory=dict)
     stopped: Behind | None = None
+    settled: bool = False
 
     @property
     def gains(self) -> Gains:

@@ -19,6 +19,7 @@ import numpy as np
 from maxent.advice.candidates import Candidate
 from maxent.advice.people import People
 from maxent.disclosure.judging import ROW_KEYS
+from maxent.disclosure.limits import Limits
 from maxent.disclosure.registry import audited
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.method import Method
@@ -33,13 +34,16 @@ from maxent.studies.points import failure
 if TYPE_CHECKING:
     from maxent.models.tables.training import Training
 
-VERSION = 1
+VERSION = 2
 """Of what rows say: those of another version are not used again."""
 
 SECONDS = 60.0
 """Time for the estimate of one candidate; one that takes longer is not known to keep the limits."""
 
-KEPT = (*ROW_KEYS, "status", "min_population", "divergence", "entropy", "targets", "sensitive")
+KEPT = (
+    *(*ROW_KEYS, "status", "min_population", "divergence", "entropy", "targets", "sensitive"),
+    *("unread", "individuals", "base_posterior", "base_most"),
+)
 """Keys of a row of a comparison that a row has."""
 
 PEOPLE = "people"
@@ -211,6 +215,25 @@ def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...],
     return {key: _plain(numbers[key]) for key in KEPT if key in numbers}
 
 
+def proved_of(
+    release: Release,
+    training: Training,
+    sensitive: tuple[int, ...],
+    found: Mapping[str, Any],
+    limits: Limits,
+    seconds: float,
+) -> Mapping[str, Any]:
+    """The numbers that were found of a release with those that are proved, where limits need these."""
+    from maxent.api.adversary.proving import Certainty
+    from maxent.api.case import Case
+    from maxent.api.compile import Knowledge, compile_case
+    from maxent.models.tables.qi_table import people_of
+
+    table, truth = people_of(training)
+    program = compile_case(Case(release, table, truth=truth, sensitive=sensitive, informed=True), Knowledge())
+    return Certainty(program, truth, sensitive, seconds)(found, limits)
+
+
 def _plain(value: Any) -> Any:
     """A number as JSON has it; infinity, of a divergence, is not known."""
     if isinstance(value, Mapping):
@@ -221,8 +244,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(found, float) and not isfinite(found) else found
 
 
-def published(candidate: Candidate, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:
-    """The release of a candidate about all people, and notes on what it guarantees.
+def published(candidate: Candidate, people: People, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
+    """The release of a candidate about all people, these, and notes on what it guarantees.
 
     Raises
     ------
@@ -235,4 +258,4 @@ def published(candidate: Candidate, people: People, seed: int) -> tuple[Release,
     if not isinstance(release, Release):
         raise MaxentError(f"{candidate.method} publishes no trees")
     rows = [{"k": getattr(asked, "k", None), **row}]
-    return release, tuple(asked.notes(training, [release], rows))
+    return release, training, tuple(asked.notes(training, [release], rows))

@@ -8,6 +8,8 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxent.attacks.findings import Findings
 from maxent.attacks.summary import summarise
 from maxent.attacks.tables import anonymised_table, leaf_table, people_table
@@ -15,6 +17,7 @@ from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.mend import Mend
 from maxent.disclosure.registry import audited
+from maxent.evidence.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.models.text.display import Display, Shown, counted
 
 if TYPE_CHECKING:
@@ -85,16 +88,45 @@ class Audit(Shown, Findings):
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, as far as attacks alone can tell: whether ``min_k`` is kept, and what is not.
 
+        Nobody knows less than the base rate, where counts state it.
+
         Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
         """
         return self.judged(limits_of(limits))
 
     def judged(self, limits: Limits, name: str = "release") -> Verdict:
         """The same, of a release by its name."""
-        row: dict[str, Any] = {"release": name, **audited(self._summary)}
+        row: dict[str, Any] = {"release": name, **self._numbers}
+        if self.targets:
+            row["targets"] = [{"target": column, **found._numbers} for column, found in self.targets.items()]
         if "sensitive" in self.beside:
-            row["sensitive"] = {"exposed": self.beside["sensitive"].get("exposed")}
+            alone, shares, classes = self.beside["sensitive"], self.baseline.shares, self.release.target.classes
+            known = {} if shares is None else base_of(shares, [classes.index(each) for each in alone["classes"]])
+            row["sensitive"] = {"exposed": alone.get("exposed"), **known}
         return judge_rows(limits, [row]).mended([self.mended])
+
+    @property
+    def _numbers(self) -> dict[str, Any]:
+        """What limits are about, in a row."""
+        return {**audited(self._summary), **base_numbers(self.baseline, self._people)}
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """What somebody who has no release guesses right, as far as counts state how frequent classes are."""
+        stated = [] if self.release.sampled or self.contradictions else [tree.classes for tree in self.trees]
+        known = [bounds for bounds in stated if bounds is not None]
+        n_classes = len(self.release.target.classes)
+        if not (known and self._people):
+            return baseline_of(n_classes, 1)
+        low, high = np.max([low for low, _ in known], axis=0), np.min([high for _, high in known], axis=0)
+        if self.people is None and low.sum() < high.sum():  # then it is not known how many people there are
+            return baseline_of(n_classes, 1)
+        return baseline_of(n_classes, self._people, low=low, high=np.minimum(high, self._people))
+
+    @property
+    def _people(self) -> int:
+        """Individuals, of the table or else of the leaves."""
+        return max(tree.records for tree in self.trees) if self.people is None else self.people.individuals
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

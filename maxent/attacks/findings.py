@@ -61,6 +61,23 @@ class TreeAudit:
         return max(stated, int(self.bounds.low[:, -1].sum()))
 
     @property
+    def classes(self) -> tuple[FloatArray, FloatArray] | None:
+        """The fewest and the most records of each class, shapes (n_classes,); None where leaves are not all known."""
+        if self.difference is not None:
+            bounds, stating = self.difference.bounds, [0]
+        else:
+            bounds, stating = self.bounds, list(range(len(self.leaves)))
+        if len(self.leaves) < len(self.places.published) or (self.difference is None and self.removed):
+            return None
+        low, high = bounds.low[stating, :-1].sum(axis=0), bounds.high[stating, :-1].sum(axis=0)
+        return None if (low > high).any() else (low, high)
+
+    @property
+    def removed(self) -> int:
+        """How many leaves were removed."""
+        return len(self.places) - self.places.n_nodes
+
+    @property
     def recovered(self) -> IntArray:
         """Places of leaves with tighter counts from inner nodes than from themselves, shape (n_recovered,)."""
         return np.zeros(0, np.int64) if self.difference is None else self.difference.recovered

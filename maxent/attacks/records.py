@@ -23,8 +23,9 @@ from maxent.constraints.program import Contradiction
 from maxent.constraints.records import left_out
 from maxent.constraints.row_matching import Assignment
 from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Verdict, limits_of
+from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.registry import audited
+from maxent.evidence.baseline import base_numbers, baseline_of
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.formats.published_records import PublishedRecords
 from maxent.models.reading import NOTHING, Noticed
@@ -212,7 +213,14 @@ class RecordsAudit(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
         """
-        return judge_rows(limits_of(limits), [{"release": "records", **audited(self._summary)}])
+        return self.judged(limits_of(limits))
+
+    def judged(self, limits: Limits, name: str = "records", **alone: Any) -> Verdict:
+        """The same, of a release by its name; ``alone`` are numbers of sensitive classes alone."""
+        counts = self.records.counts.sum(axis=0).astype(np.float64)
+        people = int(counts.sum())
+        base = base_numbers(baseline_of(len(counts), people, low=counts, high=counts), people)
+        return judge_rows(limits, [{"release": name, **audited(self._summary), **base, **alone}])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -10,6 +10,7 @@ from typing import Any
 from maxent.disclosure.checked_arrays import TOLERANCE, at_most
 from maxent.disclosure.limits import Check, Judged, Limits, Origin, Status, Verdict, worst
 from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.text.display import leaves_in
 
 
 def judge(
@@ -127,7 +128,7 @@ def judge(
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
-        checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or 0) for c in checks]
+        checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or proved_least or 0) for c in checks]
     if not no_marginal:
         proved, largest = certain_proved is not None, 1.0 if base_most is None else base_most
         base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
@@ -184,7 +185,7 @@ def _beside(
 ) -> Check:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
     if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
-        words = ", ".join(f"{each['what']} ({each['leaves']:,} in {each['trees']:,} of the trees)" for each in unread)
+        words = ", ".join(f"{each['what']} ({leaves_in(each['leaves'], each['trees'])})" for each in unread)
         why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""
         return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
     most, printed, right = (
@@ -192,9 +193,10 @@ def _beside(
         worst_case["printed"],
         worst_case["right_guesses"],
     )
+    many = worst_case["certain"]
     found, words = {
         "max_posterior": (most, "largest posterior {}"),
-        "max_certain": (worst_case["certain"], "{} people certain"),
+        "max_certain": (many, "{} person certain" if many == 1 else "{} people certain"),
         "max_right_guesses": (right, "right guesses {}"),
         "max_lift": (right - (base_rate or 0.0), "right guesses {} above the base rate"),
     }[check.limit]

@@ -23,13 +23,20 @@ Origin = Literal["estimate", "groups", "truth", "proof", "base"]
 bounds over all data consistent with the release, or the base rate alone, which needs no release."""
 
 HOW: Mapping[Origin, str] = {
-    "estimate": "",
+    "estimate": "by the estimate",
     "groups": "by what their leaf or group proves",
     "truth": "by what is true in their leaf",
     "proof": "by proof",
     "base": "by the base rate alone",
 }
-"""How a number is told that is worse than that of the estimate."""
+"""How it is told what a number rests on."""
+
+OTHERWISE: Mapping[tuple[str, Origin], str] = {
+    ("min_k", "groups"): "by count",
+    ("max_right_guesses", "truth"): "by the truth",
+    ("max_lift", "truth"): "by the truth",
+}
+"""The same of limits that are not about single people."""
 
 ADVERSARY = "table"
 """Who a verdict is about: somebody who has the published files and the table of the people."""
@@ -175,11 +182,11 @@ class Check:
 
     @property
     def how(self) -> str:
-        """How a worse number than that of the estimate is known; empty where none is."""
-        if self.limit not in ("max_posterior", "max_certain") and self.origin != "base":
+        """What the number rests on; empty where there is none."""
+        if self.found is None:
             return ""
         beside = "" if self.estimated is None else f"({self._text(self.estimated)} by the estimate)"
-        return " ".join(filter(None, (HOW[self.origin], beside)))
+        return f"{OTHERWISE.get((self.limit, self.origin), HOW[self.origin])} {beside}".strip()
 
     def as_dict(self) -> dict[str, Any]:
         """The check as plain numbers and strings."""
@@ -360,13 +367,13 @@ class Verdict(Shown):
 
 
 def in_words(check: Check) -> str:
-    """``largest posterior 0.950, at most 0.9: beyond the limit``."""
+    """``largest posterior 0.950 by the estimate, at most 0.9: beyond the limit``."""
     return f"{NAMES[check.limit]} {_found_how(check)}, {bound_of(check)}: {_status_why(check)}"
 
 
 def _found_how(check: Check) -> str:
     """What was found, and how it is known."""
-    return check.found_text + (f" {check.how}" if check.how else "")
+    return f"{check.found_text} {check.how}".strip()
 
 
 def _status_why(check: Check) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -104,6 +104,17 @@ def baseline_of(
     if truth is not None:
         return _most_frequent(truth.sum(axis=0), "truth", uniform)
     return Baseline(None, None, None, uniform, most=most)
+
+
+def base_of(shares: Sequence[float], codes: Sequence[int]) -> dict[str, float]:
+    """What the shares of all classes tell about some: keys ``base_posterior`` and ``base_rate`` of a row."""
+    most, of_these = int(np.argmax(shares)), [shares[code] for code in codes]
+    return {"base_posterior": max(of_these), "base_rate": shares[most] / sum(of_these) if most in codes else 0.0}
+
+
+def base_numbers(found: Baseline, people: int) -> dict[str, Any]:
+    """A baseline in a row that limits judge; nothing where no base rate is known."""
+    return {} if found.base_rate is None else {"base_rate": found.base_rate, "individuals": people}
 
 
 def _most_frequent(people: FloatArray | IntArray, source: Source, uniform: float) -> Baseline:

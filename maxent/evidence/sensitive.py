@@ -13,6 +13,7 @@ from maxent.disclosure.checked_arrays import at_most
 from maxent.disclosure.divergence import individual_divergence
 from maxent.disclosure.group_shares import Shares
 from maxent.disclosure.measures import conditional_entropy
+from maxent.evidence.baseline import base_of
 from maxent.evidence.control import guesses
 from maxent.evidence.control_people import Controls, believed
 from maxent.evidence.intervals import newcombe
@@ -129,9 +130,7 @@ def sensitive_of(
         "base_posterior": None,
     }
     if shares is not None:
-        most, of_these = int(np.argmax(shares)), [shares[code] for code in some]
-        found["base_posterior"] = max(of_these)
-        found["base_rate"] = shares[most] / sum(of_these) if mine[most] else 0.0
+        found |= base_of(shares, some)
     if truth is not None and held is not None:
         people = int(truth[:, some].sum())
         right = int(truth[np.arange(len(truth)), guess][named].sum())

@@ -165,14 +165,15 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
     _, origin = worse_certain(row["certain"], *groups)
     control = row.get("control", {})
     _, of_posterior = worse_posterior(by_estimate, *groups)
+    groups_prove, here = origin != "estimate", of_posterior != "estimate"
     return {
         "target": target,
         "certain": CERTAIN,
         "most": f"{log(n_classes):.4f}",
         "how": how,
         **{group: percent(control.get(group, 0.0)) for group in ("members", "controls", "confidence")},
-        "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if HOW[origin] else "",
-        "here": f" Here, {HOW[of_posterior]}; the estimate has {by_estimate:.3f}." if HOW[of_posterior] else "",
+        "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if groups_prove else "",
+        "here": f" Here, {HOW[of_posterior]}; the estimate has {by_estimate:.3f}." if here else "",
     }
 
 

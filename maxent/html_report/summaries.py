@@ -11,6 +11,7 @@ from maxent.disclosure.limits import UNINFORMED
 from maxent.html_report.measures import change
 from maxent.html_report.view import Glance, NodeView, Number, ReleaseView, ReportView, TreeView
 from maxent.html_report.words import people
+from maxent.models.text.display import leaves_in
 
 LISTED = 20
 """Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one."""
@@ -120,7 +121,7 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
     unread: Any = release.row.get("unread", ())
     worst: Any = release.row.get("worst_case", {})
     for each in unread:
-        where = f"{each['leaves']:,} leaves in {each['trees']:,} of the trees"
+        where = leaves_in(each["leaves"], each["trees"])
         if each["judged"] == "not":
             why = worst.get("why", "")
             yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}{'; ' * bool(why)}{why}."

@@ -35,8 +35,8 @@ class FileState:
         words = {
             "changed": "has other bytes than the record says",
             "missing": "is not there",
-            "new": "is read, too, and is not in the record",
-            "unread": "is in the record, and no check reads it",
+            "new": "is read by a check, but is not in the record",
+            "unread": "is in the record, but no check reads it",
         }
         return f"{self.role} {self.path} {words[self.state]}" if self.state in words else ""
 
@@ -131,7 +131,7 @@ class Verified(Shown):
         told = [*self.changes, *self.missing, *[self.trouble] * bool(self.trouble)]
         if self.checked is not None and not self.checked.reliable and not self.trouble:
             told.append(self.checked.review.trouble)
-        unverified = f"not verified, as nothing tells it again: {', '.join(self.unverified)}"
+        unverified = f"not verified, as it cannot be computed again: {', '.join(self.unverified)}"
         return [*found, *told, *(f"note: {sentence}" for sentence in self.notes), unverified]
 
     def _display(self) -> Display:

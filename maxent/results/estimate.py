@@ -14,7 +14,7 @@ import numpy as np
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.judging import judge_informed
-from maxent.disclosure.limits import Verdict, limits_of
+from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown
 from maxent.results.solved import (
@@ -156,7 +156,11 @@ class Estimate(Shown, Solved):
         InvalidInput
             For a limit that there is not, or that is out of its range.
         """
-        return judge_informed(limits_of(limits), [self.numbers], [self.judged_row]).mended([self.mended])
+        return self.judged(limits_of(limits)).mended([self.mended])
+
+    def judged(self, limits: Limits) -> Verdict:
+        """The same without what would pass."""
+        return judge_informed(limits, [self.numbers], [self.judged_row])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -70,7 +70,7 @@ class Solved(Inference):
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
     informed: Callable[[], Solved] | None = field(default=None, repr=False)
     no_marginal: bool = False
-    certainty: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = field(default=None, repr=False)
+    certainty: Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def reliable(self) -> bool:
@@ -79,12 +79,7 @@ class Solved(Inference):
 
     def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
-        most = limits.max_certain
-        if most is None and limits.max_posterior is not None and limits.max_posterior < 1:
-            most = 0
-        if most is None or self.certainty is None or not self.reliable or "certain_proved" in row:
-            return row
-        return self.certainty(row, most)
+        return row if self.certainty is None or not self.reliable else self.certainty(row, limits)
 
     def judged_row(
         self, row: Mapping[str, Any], limits: Limits, attacks: Mapping[str, Any] | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from maxent.models.text.display import counted
 from maxent.text.estimate import SHOWN_CONTRADICTIONS, kinds_line
 from maxent.text.terminal import print_styled
 
@@ -25,7 +26,8 @@ def _leaf_lines(leaves: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         states, compiled, unread = (
             ", ".join(f"{what} {many:,}" for what, many in row[key].items()) for key in ("states", "compiled", "unread")
         )
-        text = f"{row['leaves']:,} leaves; stated: {states or 'nothing'}; compiled, in rows: {compiled or 'nothing'}"
+        text = f"{counted(row['leaves'], 'leaf', 'leaves')}; stated: {states or 'nothing'}"
+        text += f"; compiled, in rows: {compiled or 'nothing'}"
         return text + (f"; not read: {unread}" if unread else "")
 
     for text, group in groupby(leaves, told):

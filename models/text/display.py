@@ -65,6 +65,11 @@ def counted(number: int, noun: str, many: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def leaves_in(leaves: int, trees: int) -> str:
+    """Return where something is stated: ``1 leaf in 1 tree``, ``35 leaves in 7 trees``."""
+    return f"{counted(leaves, 'leaf', 'leaves')} in {counted(trees, 'tree')}"
+
+
 def _cells(tag: str, cells: Sequence[str]) -> str:
     """Cells of a row; of very many columns the first."""
     shown = [f"<{tag}>{escape(_cut(cell))}</{tag}>" for cell in cells[:COLUMNS]]

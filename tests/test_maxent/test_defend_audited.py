@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,12 +19,15 @@ from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput, NoAnswerInTime
+from maxent.models.formats.registry import load_release
 from maxent.models.induction.inducers import induce
 from maxent.models.induction.parameters import Growth
 from maxent.models.release import Release
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.accuracy import cases_of, score
 from maxent.solvers.clock import Clock
+
+D1 = Path(__file__).parents[2] / "examples/d1"
 
 
 def people(seed: int, n: int = 100) -> pd.DataFrame:
@@ -205,6 +209,7 @@ def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
         outcome=SimpleNamespace(status="time_limit"),
         reliable=False,
         disclosure=SimpleNamespace(divergence=None),
+        proved=lambda row, limits: row,
     )
     monkeypatch.setattr(audited, "estimate_case", lambda case, known, solving: stopped)
     told: dict[str, Any] = {"release": "r", "status": "time_limit", "exposed": 0, "certain": 0, "min_population": 9}
@@ -223,6 +228,21 @@ def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
     levels = audited._unfinished(release).leaves
     assert release.trees[0].root.id not in levels
     assert levels
+
+
+def test_an_audit_passes_nothing_that_proofs_break(monkeypatch: Any) -> None:
+    """By comparisons of splits 7 people are proved, the estimate is sure of 5."""
+    release = load_release(D1 / "tree.json")
+    domains = {attribute.name: attribute.values or () for attribute in release.public}
+    training = read_training(D1 / "truth.csv", target="Salary", qi=[*domains], domains=domains)
+    broken = audit_of(training, Limits(k=1, max_certain=5))(release)
+    assert broken is not None
+    assert (broken.told, broken.unknown) == ("max_certain 7 where 5 is stated", False)
+    assert audit_of(training, Limits(k=1, max_certain=7))(release) is None
+    monkeypatch.setattr("maxent.api.adversary.proving.Certainty._by_proof", lambda self: None)  # without an end
+    broken = audit_of(training, Limits(k=1, max_certain=5))(release)
+    assert broken is not None
+    assert broken.unknown
 
 
 def test_time_limits_of_audits() -> None:

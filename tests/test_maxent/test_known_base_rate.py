@@ -178,6 +178,47 @@ def test_sensitive_classes_have_a_base_rate_of_their_own(files):
     assert lenient.beside[0].hopeless
 
 
+@pytest.mark.parametrize("publish", ["counts", "rates", "labels"])
+def test_an_audit_knows_the_base_rate_where_an_estimate_does(publish):
+    frame = pd.DataFrame({"a": ["x", "y"] * 60, "b": list("uuvvw") * 24, "ill": ["no"] * 90 + ["yes"] * 30})
+    release = maxent.defend(frame, target="ill", qi=["a", "b"], method="none", publish=publish).release
+    given = frame[["a", "b"]]
+    audited, estimated = maxent.audit_release(release, given), maxent.estimate(release, given)
+    assert audited.baseline == estimated.baseline
+    [check] = audited.verdict(max_posterior=0.6).releases[0].checks
+    told = ("fail", 0.75, "base") if publish != "labels" else ("cannot_tell", None, "estimate")
+    assert (check.status, check.found, check.origin) == told
+    assert check.hopeless == (publish != "labels")
+
+
+def test_an_audit_without_a_table_knows_the_base_rate_of_whole_counts_alone(tmp_path):
+    def audited(*ill, **beside):
+        document = {**silent(), **beside}
+        for node, yes in zip(document["trees"][0]["nodes"][1:], ill, strict=True):
+            node["counts"] = {"no": 14, "yes": yes}
+        (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+        return maxent.audit_release(str(tmp_path / "tree.json"))
+
+    assert audited(3, 6).baseline.base_rate == pytest.approx(BASE)
+    [check] = audited(3, 6).verdict(max_right_guesses=0.7).releases[0].checks
+    assert (check.status, check.origin) == ("fail", "base")
+    assert audited(0, 6, release={"suppressed_below": 5}).baseline.base_rate is None
+    assert audited(3, 6, release={"sampling_rate": 0.5}).baseline.base_rate is None
+
+
+def test_an_audit_of_sensitive_classes_of_columns_and_of_records_has_a_floor():
+    frame = pd.DataFrame({"a": ["x", "y"] * 30, "pay": ["low"] * 45 + ["high"] * 15, "ill": ["no", "yes", "no"] * 20})
+    one = maxent.defend(frame, target="pay", qi=["a"], method="none").release
+    [judged] = maxent.audit_release(one, frame[["a"]], sensitive="high").verdict(max_posterior=0.2).releases
+    assert (judged.checks[0].found, judged.checks[0].base, judged.beside[0].base) == (0.25, 0.25, 0.75)
+    both = maxent.defend(frame, target=["pay", "ill"], qi=["a"], method="none").release
+    [check] = maxent.audit_release(both, frame[["a"]]).verdict(max_posterior=0.7).releases[0].checks
+    assert (check.status, check.found, check.target) == ("fail", 0.75, "pay")
+    rows = frame[["a", "pay"]].assign(a="*")
+    [check] = maxent.audit_release(rows, frame[["a"]]).verdict(max_posterior=0.7).releases[0].checks
+    assert (check.status, check.found, check.origin) == ("fail", 0.75, "base")
+
+
 def test_everybody_is_certain_where_the_base_rate_is():
     found = {"reliable": True, "max_posterior": 0.5, "certain": 0, "exposed": 0, "k": 5, "individuals": 5000}
     [check] = judge(Limits(max_certain=0), "r", **found, base_rate=0.9994, base_posterior=0.9994).checks

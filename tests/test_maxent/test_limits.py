@@ -9,6 +9,7 @@ from reported import written
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
+from maxent.constraints.program import Unread
 from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.judging import judge, judge_rows
 from maxent.disclosure.limits import Limits, in_words
@@ -49,7 +50,7 @@ def test_a_computed_probability_is_compared_with_its_error():
     assert judge(limits, "r", reliable=True, max_posterior=0.9, certain=0, exposed=0, k=5).status == "fail"
     [check] = judged(limits, max_posterior=0.9, surest=0.9 + TOLERANCE).checks
     assert in_words(check) == (
-        "largest posterior 0.900, at most 0.9: beyond the limit, within the error of computing it"
+        "largest posterior 0.900 by the estimate, at most 0.9: beyond the limit, within the error of computing it"
     )
 
 
@@ -86,7 +87,8 @@ def test_what_is_published_has_to_keep_a_limit_too():
     assert status(Limits(max_certain=4, min_k=6), possible_certain=5) == "fail"
     [check] = judged(Limits(max_certain=4), possible_certain=1500).checks
     assert in_words(check) == (
-        "individuals whose class is certain 3, at most 4: cannot tell, as what is published allows 1,500"
+        "individuals whose class is certain 3 by the estimate, at most 4: cannot tell, "
+        "as what is published allows 1,500"
     )
     assert check.as_dict() == {
         "limit": "max_certain",
@@ -96,6 +98,35 @@ def test_what_is_published_has_to_keep_a_limit_too():
         "origin": "estimate",
         "possible": 1500,
     }
+
+
+def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
+    limits = Limits(max_posterior=0.95, min_k=3, max_certain=3, max_right_guesses=0.9, max_lift=0.5)
+    by_estimate = judged(limits, bayes_vulnerability=0.8, possible_right=0.8)
+    by_truth = judged(limits, right_guesses=0.8, pure=3)
+    assert [check.how for check in by_estimate.checks] == ["by the estimate", "by count", *["by the estimate"] * 3]
+    assert [check.how for check in by_truth.checks] == [
+        *("by what is true in their leaf", "by count", "by the estimate"),
+        *["by the truth"] * 2,
+    ]
+    options = ["--max-posterior", "1", "--min-k", "2", "--max-certain", "9", "--max-right-guesses", "1"]
+    lines = call(capsys, *options, "--max-lift", "0.9").out.split("verdict: ")[1].splitlines()[1:]
+    assert len(lines) == 5
+    assert all(" by " in line.split(", at ")[0] for line in lines)
+    assert [check.how for check in judged(limits, max_posterior=None, certain=None, k=None).checks if check.how] == []
+
+
+def test_one_leaf_and_one_person_are_told_as_one():
+    unread = [{"what": "scores", "leaves": 1, "trees": 1, "judged": "not"}]
+    [check] = judged(Limits(max_certain=3), certain=0, unread=unread).checks
+    assert check.why == "as more is stated than is read: scores (1 leaf in 1 tree)"
+    worst = {"max_posterior": 1.0, "certain": 1, "printed": None, "right_guesses": 0.5}
+    bounded = [{**unread[0], "judged": "worst_case"}]
+    [check] = judged(Limits(max_certain=0), certain=0, unread=bounded, worst_case=worst).checks
+    assert check.why == "if the scores gave all counts away: 1 person certain"
+    told = Unread("scores", 1, 1).in_words({"why": ""})
+    assert told == "not read: scores of 1 leaf in 1 tree: no limit is known to be kept"
+    assert Unread("scores", 2, 3).in_words({"why": ""}).startswith("not read: scores of 3 leaves in 2 trees:")
 
 
 def test_nothing_is_said_without_limits():
@@ -198,7 +229,7 @@ def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
     assert printed.err == ""
     assert printed.out.endswith(
         "verdict: FAIL, beyond the stated limits\n"
-        "  tree: individuals whose class is certain 5, at most 4: beyond the limit\n"
+        "  tree: individuals whose class is certain 5 by the estimate, at most 4: beyond the limit\n"
         "  tree: what would pass: the tree cut back from 5 leaves to 4 leaves, without saying what its splits were "
         "chosen by, right about 72.7 % of its records, before 72.7 %; no subtree within the limits is right about "
         "more\n"

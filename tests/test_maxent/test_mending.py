@@ -17,7 +17,6 @@ import pytest
 import maxent
 from maxent import Release
 from maxent.__main__ import main
-from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import limits_of
 from maxent.disclosure.mend import Mend
 from maxent.models.release import Induction, Node
@@ -71,7 +70,7 @@ def mend_of(release: Release, *, truth: bool = True, sensitive: str | None = Non
 
 def passes(release: Release, sensitive: str | None, **limits: Any) -> bool:
     found = maxent.estimate(release, FRAME[QI], FRAME, sensitive=sensitive)
-    return judge_rows(limits_of(limits), [found.numbers]).passed
+    return found.judged(limits_of(limits)).passed
 
 
 @pytest.mark.parametrize(
@@ -127,6 +126,23 @@ def test_it_is_offered_only_where_it_passes_by_all_that_is_known() -> None:
     [judged] = found.verdict(max_certain=0).releases
     assert judged.mend is not None
     assert "not by all that the adversary knows" in judged.mend.reason
+
+
+@pytest.mark.parametrize(
+    ("proved_least", "status", "words"),
+    [(0, "cannot_tell", "but it cannot be told whether it does by all"), (60, "fail", "but not by all that")],
+)
+def test_it_is_offered_only_where_proofs_settle_it(
+    monkeypatch: pytest.MonkeyPatch, proved_least: int, status: str, words: str
+) -> None:
+    offered = mend_of(GROWN, max_certain=0).release
+    assert offered is not None
+    numbers = {"proved_least": proved_least, "proved_most": 60}
+    monkeypatch.setattr(
+        "maxent.api.adversary.proving.Certainty._told", lambda self, row, proof=None: {**row, **numbers}
+    )
+    assert maxent.estimate(offered, FRAME[QI], FRAME).verdict(max_certain=0).status == status
+    assert words in reason(GROWN, max_certain=0)
 
 
 def test_a_limit_that_is_kept_needs_no_change() -> None:

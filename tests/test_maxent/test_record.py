@@ -206,12 +206,12 @@ def other_output(record: Any) -> None:
     [
         (set_status, "in the record, now"),
         (raise_figure, "in the record, now"),
-        (add_override, "the overrides of the record are not the checks that are off"),
-        (loosen, "the policy of the record has another hash than the record says"),
-        (loosen, "the thresholds of the record are not those of its policy"),
+        (add_override, "overrides of the record and the checks that are off differ"),
+        (loosen, "the policy in the record does not have the hash that the record states"),
+        (loosen, "criteria.thresholds and policy.content of the record state different limits"),
         (drop_check, "MX101 is not in the record"),
         (better_verdict, "the verdict is pass (exit status 0) in the record, now fail (3)"),
-        (other_output, "the output of the record is not the release that it read"),
+        (other_output, "output.files and the release in inputs of the record differ"),
     ],
 )
 def test_a_record_that_was_changed_is_not_true(
@@ -267,7 +267,7 @@ def test_figures_within_the_error_and_other_versions_are_told_apart(copied: Path
     (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")
     found = maxent.verify(copied / "record.json")
     assert (found.exit_status, found.differences) == (4, ())
-    assert found.trouble.startswith("the policy satre of another version is not here: ")
+    assert found.trouble.startswith("the policy satre is that of another version of maxent, which is not installed: ")
 
 
 def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(
@@ -329,7 +329,7 @@ def test_folders_and_patterns_are_hashed_file_by_file(tmp_path: Path) -> None:
     assert maxent.verify(tmp_path / "record.json").exit_status == 0
     (tmp_path / "part-3.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
     changed = maxent.verify(tmp_path / "record.json")
-    assert changed.changes[0] == "table part-3.csv is read, too, and is not in the record"
+    assert changed.changes[0] == "table part-3.csv is read by a check, but is not in the record"
 
 
 def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:

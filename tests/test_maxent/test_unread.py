@@ -113,7 +113,7 @@ def test_a_share_of_0_is_that_nobody_is_there(name: str) -> None:
     certain = sum(int((leaf == at).sum()) for at, there in zip(np.unique(leaf), pure, strict=True) if len(there) == 1)
     assert certain > 0
     assert found.verdict().status == "fail"
-    assert f"class is certain {certain}," in "".join(found.verdict().lines())
+    assert f"class is certain {certain} by" in "".join(found.verdict().lines())
 
 
 def test_a_leaf_of_one_person_states_the_class(tmp_path: Any) -> None:

@@ -244,7 +244,7 @@ def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None
         f"tree 1: {leaves} leaves; stated: n {leaves}, scores {leaves}; compiled, in rows: nothing; not read: scores"
         in text
     )
-    assert f"not read: scores of {leaves} leaves in 1 of the trees: no limit is known to be kept" in text
+    assert f"not read: scores of {leaves} leaves in 1 tree: no limit is known to be kept" in text
 
     assert main(["check", release, qi, "--truth", truth, "--max-certain", "0", "--json"]) == 4
     checked = json.loads(capsys.readouterr().out)

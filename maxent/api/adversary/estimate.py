@@ -21,7 +21,7 @@ from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.constraints.symmetry.mixture import Mixture
 from maxent.disclosure.checked_arrays import TOLERANCE
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import Limits, Verdict
 from maxent.disclosure.mend import Mend
 from maxent.models.arrays import FloatArray
 from maxent.models.reading import Reading
@@ -395,13 +395,13 @@ def _seconds(clock: Clock) -> float:
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
     """The search for what of a case would pass limits; everything that the release then states is known."""
-    again = partial(_numbers, replace(case), replace(known, knowledge=None), how)
+    again = partial(_judged, replace(case), replace(known, knowledge=None), how)
     return partial(mended, replace(case), again, base_rate)
 
 
-def _numbers(case: Case, known: Knowledge, how: Solving, release: Release) -> Mapping[str, Any]:
-    """The numbers of another release about the same people."""
-    return _unwarned(replace(case, release=release), known, how).numbers
+def _judged(case: Case, known: Knowledge, how: Solving, release: Release, limits: Limits) -> Verdict:
+    """The verdict on another release about the same people."""
+    return _unwarned(replace(case, release=release), known, how).judged(limits)
 
 
 def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maxent.api.case import Case
-from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import Limits, Verdict
 from maxent.disclosure.mend import Mend
 from maxent.models.defenses.certainty import CERTAIN
 from maxent.models.errors import InvalidInput
@@ -22,20 +21,27 @@ if TYPE_CHECKING:  # the search is loaded where it is asked for
 SURE = CERTAIN - 2e-6
 """The largest share of a class of which nobody's class counts as certain, with the error of computing it."""
 
+BY_LEAVES_ALONE: Mapping[str, str] = {
+    status: f"the best subtree keeps the limits by its leaves alone, but {known}"
+    for status, known in {
+        "fail": "not by all that the adversary knows",
+        "cannot_tell": "it cannot be told whether it does by all that the adversary knows",
+    }.items()
+}
+"""Status of the best subtree -> why it is not offered."""
 
-def mended(
-    case: Case, numbers: Callable[[Release], Mapping[str, Any]], base_rate: float | None, limits: Limits
-) -> Mend:
+
+def mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: float | None, limits: Limits) -> Mend:
     """The most accurate subtree of the tree of a case that keeps limits, or why none is offered.
 
     It is searched by what the leaves state (`maxent.models.defenses.optimal`), and then judged as the release itself
-    is: by an estimate and the attacks, with all that the adversary and the truth are given.
+    is: by an estimate, the attacks and proofs, with all that the adversary and the truth are given.
 
     Parameters
     ----------
     case : Case
-    numbers : callable
-        The numbers of a release, as the verdict on the release of the case has them.
+    judged : callable
+        The verdict on a release, as on that of the case.
     base_rate : float or None
         The share of the most frequent class, which ``max_lift`` is about; None for that of the counts of the leaves.
     limits : Limits
@@ -54,9 +60,8 @@ def mended(
     except InvalidInput as error:
         told = (p.found if p.field == "leaves" else f"{p.field}: {p.expected}, found {p.found}" for p in error.problems)
         return Mend(f"no subtree of this tree keeps the limits: {'; '.join(told)}")
-    if not judge_rows(limits, [numbers(found.release)]).passed:
-        return Mend("the best subtree keeps the limits by its leaves alone, but not by all that the adversary knows")
-    return _mend(release, asked, found)
+    status = judged(found.release, limits).status
+    return _mend(release, asked, found) if status == "pass" else Mend(BY_LEAVES_ALONE[status])
 
 
 def _reasons(case: Case, limits: Limits) -> Iterator[str]:

@@ -18,7 +18,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.columns.product_classes import part_codes
 from maxent.models.tables.frame import shorten
 from maxent.models.text.arguments import is_number, is_one_of
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, in_time
 
 if TYPE_CHECKING:
     from maxent.results.proof import Proof
@@ -99,7 +99,7 @@ TRYING = 10.0
 
 @dataclass(eq=False)
 class Certainty:
-    """How many people are certain by proof, at least and at most, for limits on that; found when it is asked for.
+    """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
 
     Attributes
     ----------
@@ -119,17 +119,29 @@ class Certainty:
     _perhaps: list[tuple[BoolArray, ...]] = field(default_factory=list, init=False, repr=False)
     _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, row: Mapping[str, Any], most: int) -> dict[str, Any]:
-        """A row of numbers with those that judge a limit on certainty by proof: ``proved_least``, ``proved_most``.
+    def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """A row of numbers with those that judge limits by proof: ``proved_least``, ``proved_most``; or as it is.
 
         First by the truth. Where it leaves more people than the limit, by all levels of proof, in the time that there
         is; not where the row is beyond the limit anyway.
         """
-        limits = Limits(max_certain=most)
-        found = self._told(row, proved=False)
-        if judge_rows(limits, [row]).status == "fail" or all(n <= most for n in self._judged(found)):
+        most = most_proved(limits)
+        if most is None or "certain_proved" in row:
+            return row
+        found = self._told(row)
+        if judge_rows(Limits(max_certain=most), [row]).status == "fail" or all(n <= most for n in self._judged(found)):
             return found
-        return self._told(row, proved=True)
+        return self._told(row, self._by_proof())
+
+    def early(self, clock: Clock) -> dict[str, Any]:
+        """The key ``proved_least`` of a row, by the totals of single leaves: what takes no time, before a solution."""
+        proof = in_time(clock, lambda: proof_of(self.program, "closed", clock))
+        if proof is None or not proof.reliable:
+            return {}
+        counts, (surely, _) = self.program.table.counts, _of_view(proof, self._views()[0])
+        alone = surely & self._sensitive(proof)
+        found = {"proved_least": int(counts[surely].sum())}
+        return found | ({"sensitive": {"proved_least": int(counts[alone].sum())}} if self.sensitive else {})
 
     def _judged(self, row: Mapping[str, Any]) -> list[int]:
         """The most people who may be certain, of each thing that the limit is about."""
@@ -141,18 +153,23 @@ class Certainty:
         target = self.program.release.target
         return [np.arange(self.program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
 
-    def _told(self, row: Mapping[str, Any], *, proved: bool) -> dict[str, Any]:
+    def _sensitive(self, proof: Proof) -> BoolArray:
+        """Who can have a sensitive class alone, shape (n_qi,)."""
+        counts, codes = self.program.table.counts, list(self.sensitive)
+        return np.asarray((proof.bounds.high[:, codes] >= counts[:, None]).any(axis=1))
+
+    def _told(self, row: Mapping[str, Any], proof: Proof | None = None) -> dict[str, Any]:
         counts = self.program.table.counts
         views, perhaps = self._views(), self._by_truth()
         surely = [np.zeros(len(counts), bool) for _ in views]
         some: BoolArray = np.ones(len(counts), bool)  # who can have a sensitive class alone
         if self.truth is not None:
             some = np.asarray(self.truth[:, list(self.sensitive)].any(axis=1))
-        if proved and (proof := self._by_proof()) is not None:
+        if proof is not None:
             both = [_of_view(proof, view) for view in views]
             surely = [certain for certain, _ in both]
             perhaps = tuple(before & after for before, (_, after) in zip(perhaps, both, strict=True))
-            some = some & (proof.bounds.high[:, list(self.sensitive)] >= counts[:, None]).any(axis=1)
+            some = some & self._sensitive(proof)
 
         def numbers(i: int, some: BoolArray | bool = True) -> dict[str, int]:
             least = int(counts[surely[i] & some].sum())
@@ -187,6 +204,13 @@ class Certainty:
             except WorkerLost:
                 self._proof.append(None)
         return self._proof[0]
+
+
+def most_proved(limits: Limits) -> int | None:
+    """The most people who may be certain by proof, for limits to be kept; None where no limit is about that."""
+    if limits.max_certain is not None:
+        return limits.max_certain
+    return 0 if limits.max_posterior is not None and limits.max_posterior < 1 else None
 
 
 def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:

@@ -13,7 +13,7 @@ from maxent.advice.candidates import check_methods, portfolio, untried
 from maxent.advice.kept import kept_in
 from maxent.advice.people import People, read_people
 from maxent.advice.result import Advice
-from maxent.advice.search import Search, best_of, now, silent
+from maxent.advice.search import Search, now, silent
 from maxent.advice.standing import Standing, frontier, ranked
 from maxent.advice.trials import costs_about, forget, mark_of, published
 from maxent.api.calling import called
@@ -183,7 +183,7 @@ def advise(
         cut = INTERRUPTED
     finally:
         forget()
-    best = best_of(standings)
+    best = search.best(standings)
     release, notes = (None, ()) if best is None else _release(best, people, seed)
     rows = ranked(standings, best, folds, cut)
     result = Advice(
@@ -259,7 +259,7 @@ def _with_classes(data: Any, y: Any, target: Any) -> tuple[Any, Any]:
 
 def _release(best: Standing, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:
     """The release of the best candidate: the one that was audited, made again."""
-    release, notes = published(best.candidate, people, seed)
+    release, _, notes = published(best.candidate, people, seed)
     if mark_of(release) != best.audit["same"]:
         expected = "audits of the same versions of maxent and its libraries"
         raise invalid("resume", ARGUMENT, "resume", expected, f"another release of {best.candidate.name}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
-from maxent.api.adversary.proving import proof_of
+from maxent.api.adversary.proving import Certainty
 from maxent.api.case import Case
 from maxent.api.compile import Knowledge
 from maxent.api.decisions.public_splits import without_private_splits
@@ -22,7 +22,6 @@ from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.disclosure.limits import Limits, Verdict
 from maxent.evidence.truth import predicted_classes, pure_people
-from maxent.models.arrays import BoolArray
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.files.json_files import uncollected
 from maxent.models.release import Release
@@ -113,13 +112,9 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
     early = dict(found.early)
     truth, people = case.truth, program.table.individuals
     if left & {"max_posterior", "max_certain"}:
-        proof = in_time(clock, lambda: proof_of(program, "closed", clock))
-        if proof is not None and proof.reliable:
-            surely = proof.bounds.low >= program.table.counts[:, None]
-            early |= _proved(surely, program)
-            if case.sensitive:
-                alone = _proved(surely[:, list(case.sensitive)], program)
-                early["sensitive"] = {**early["sensitive"], **alone}
+        proved = Certainty(program, truth, case.sensitive).early(clock)
+        alone = {key: {**early[key], **proved[key]} for key in ("sensitive",) if key in proved}
+        early |= {**proved, **alone}
         if truth is not None:
             early["pure"] = int(program.table.counts[pure_people(program, truth)].sum())
     if truth is not None and left & {"max_right_guesses", "max_lift"} and program.single and not case.sensitive:
@@ -128,12 +123,6 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
             early["right_guesses"] = float(truth[np.arange(len(truth)), guess].sum() / people)
         early["base_rate"] = float(truth.sum(axis=0).max() / people)
     return early
-
-
-def _proved(surely: BoolArray, program: Program) -> dict[str, int]:
-    """The number of people whose class is proved, of quasi-identifiers by classes; nothing where it is nobody's."""
-    many = int((program.table.counts * surely.any(axis=1)).sum())
-    return {"certain_proved": many, "certain_at_most": program.table.individuals} if many else {}
 
 
 def _case_of(subject: Subject) -> Case:

@@ -169,8 +169,8 @@ def _policy(record: Mapping[str, Any], base: str) -> tuple[Policy, bool, str]:
         text = shipped.get(each["name"])
         other = text is not None and hashlib.sha256(text.encode()).hexdigest() != each["sha256"]
         if other and record["versions"]["maxent"] != __version__:
-            told = f"the policy {each['name']} of another version is not here: whether policy.content is that"
-            return _own(record, base), True, f"{told} cannot be told"
+            told = f"the policy {each['name']} is that of another version of maxent, which is not installed"
+            return _own(record, base), True, f"{told}: policy.content cannot be compared with it"
     try:
         given = call["options"].get("policy")
         if "policy" in call["paths"]:
@@ -202,30 +202,30 @@ def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
     found = {
         "policy.sha256": (
             own.sha256 != policy["sha256"],
-            "the policy of the record has another hash than the record says",
+            "the policy in the record does not have the hash that the record states",
         ),
         "criteria.thresholds": (
             dict(own.limits) != criteria["thresholds"],
-            "the thresholds of the record are not those of its policy",
+            "criteria.thresholds and policy.content of the record state different limits",
         ),
         "output.files": (
             [each for each in record["inputs"] if each["role"] == "release"] != record["output"]["files"],
-            "the output of the record is not the release that it read",
+            "output.files and the release in inputs of the record differ",
         ),
         "policy.files": (
             not {each["sha256"] for each in policy["files"]} >= files,
-            "the files of the policy are not those that the record read",
+            "policy.files lacks a file of a policy that inputs of the record lists",
         ),
-        "overrides": (off != record["overrides"], "the overrides of the record are not the checks that are off"),
+        "overrides": (off != record["overrides"], "overrides of the record and the checks that are off differ"),
         "checks": (len(set(ids)) < len(ids), "a check stands in the record twice"),
         "inputs": (len(set(listed)) < len(listed), "a file stands in the inputs of the record twice"),
         "criteria.tool.version": (
             criteria["tool"]["version"] != record["versions"]["maxent"],
-            "criteria.tool.version of the record is not what it says elsewhere",
+            "criteria.tool.version and versions.maxent of the record differ",
         ),
         "criteria.tool.configuration_sha256": (
             criteria["tool"]["configuration_sha256"] != policy["sha256"],
-            "criteria.tool.configuration_sha256 of the record is not what it says elsewhere",
+            "criteria.tool.configuration_sha256 and policy.sha256 of the record differ",
         ),
     }
     return {place: told for place, (wrong, told) in found.items() if wrong}

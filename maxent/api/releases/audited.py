@@ -7,7 +7,7 @@ only what leaves state; so each subtree that it finds is estimated and attacked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,10 +86,9 @@ def audit_of(training: Training, limits: optimal.Limits, clock: Clock | None = N
         try:
             with unwarned():
                 result = estimate_case(case, Knowledge(), Solving(time_limit=None if left is None else left / 2))
-                numbers = result.numbers
+                checks = _open(result.numbers, stated) or _open(result.proved(result.numbers, stated), stated)
         except NoAnswerInTime:
             return _unfinished(release)
-        checks = [c for c in judge_rows(stated, [numbers]).releases[0].checks if c.status != "pass"]
         if limits.min_divergence is not None:
             checks += _divergence(result, limits.min_divergence)
         if result.outcome.status == Stop.TIME_LIMIT.value and checks and not any(map(_is_proved, checks)):
@@ -254,6 +253,11 @@ def _search(method: Any, training: Training, grown: Release) -> BestFirst:
     """The subtrees of a tree; by less than counts more people may diverge, which only an audit knows."""
     limits = method.limits if method.publish == "counts" else replace(method.limits, min_divergence=None)
     return BestFirst(grown, limits, training, **method.asked)
+
+
+def _open(numbers: Mapping[str, Any], limits: Limits) -> list[Check]:
+    """The limits that numbers are not known to keep."""
+    return [check for check in judge_rows(limits, [numbers]).releases[0].checks if check.status != "pass"]
 
 
 def _divergence(result: Estimate, least: float) -> list[Check]:

@@ -112,8 +112,6 @@ def _run(
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
     limits = asked.limits()
     from maxent.attacks.audit import Audit
-    from maxent.disclosure.judging import judge_rows
-    from maxent.disclosure.registry import audited
     from maxent.text.audit import print_audit
 
     found = _in_parts(trees, tables, options, work, written, inputs) if in_parts else _whole(trees, tables, options)
@@ -122,7 +120,7 @@ def _run(
         verdict = found.judged(limits, named(trees))
     else:
         alone = {} if options["sensitive"] is None else {"sensitive": {"exposed": None}}
-        verdict = judge_rows(limits, [{"release": named(trees), **audited(found.summary), **alone}])
+        verdict = found.judged(limits, named(trees), **alone)
     if outputs["-o"] is not None:
         found.save(outputs["-o"], csv_literal=csv_literal)
     if outputs["--as-table"] is not None:

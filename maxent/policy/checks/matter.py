@@ -151,6 +151,8 @@ def by_limit(name: str, *, proved: bool = False) -> Judge:
         row = dict(of.row)
         if not of.reliable and row.get("status") == "optimal":  # the audit, or what private splits tell, is in doubt
             row["status"] = "not relied on"
+        if proved and row.get("proved_least"):  # before an estimate that did not end
+            row |= {"certain_proved": row["proved_least"], "certain_at_most": of.review.individuals}
         if proved and "certain_proved" not in row:
             return unknown("individuals whose class is proved", "nothing was proved")
         if not proved:
