@@ -132,6 +132,8 @@ class Columns:
         What leaves add to the scores of classes, NaN of others; None where no leaf has several scores.
     hessian, mean, variance : shape (n_nodes,), optional
         See `maxent.models.release_content.Node`, NaN where they are not stated; None where no node states them.
+    parts : sequence of str or None
+        The leaf of the tool that each node is a part of; empty where none is.
     """
 
     attributes: tuple[Attribute, ...]
@@ -151,6 +153,7 @@ class Columns:
     hessian: FloatArray | None = None
     mean: FloatArray | None = None
     variance: FloatArray | None = None
+    parts: Sequence[str | None] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -182,6 +185,7 @@ class Columns:
             self.value[begin:end],
             self.statements.between(begin, end),
             *(None if each is None else each[begin:end] for each in held),
+            parts=self.parts[begin:end],
         )
 
     def nodes(self, rows: IntArray) -> Iterator[Node]:
@@ -206,8 +210,9 @@ class Columns:
             self.value[rows].tolist(),
             strict=True,
         )
-        more = zip(said.shares or repeat(None), self._by_class(rows), *self._seldom(rows), strict=False)
-        for one, (shares, scores, hessian, mean, variance) in zip(found, more, strict=False):
+        parts = [self.parts[i] for i in rows.tolist()] if self.parts else repeat(None)
+        more = zip(said.shares or repeat(None), self._by_class(rows), *self._seldom(rows), parts, strict=False)
+        for one, (shares, scores, hessian, mean, variance, part) in zip(found, more, strict=False):
             identity, j, (first, last), label, rate, n, distinct, counted, (low, high), value = one
             counts = complete_counts(every, {classes[x]: number for x, number in held[low:high]}) if counted else None
             yield Node(
@@ -224,6 +229,7 @@ class Columns:
                 hessian,
                 mean,
                 variance,
+                part,
             )
 
     def _by_class(self, rows: IntArray) -> Iterator[dict[str, float] | None]:

@@ -115,6 +115,14 @@ def attributes_of(nodes: Sequence[Node]) -> set[str]:
     return {node.attribute for node in nodes if node.attribute is not None}
 
 
+def parts_of(nodes: Sequence[Node]) -> Sequence[str | None]:
+    """The leaf of the tool that each node is a part of; empty where none is."""
+    if isinstance(nodes, Nodes):
+        return nodes.columns.parts
+    found = [node.part_of for node in nodes]
+    return found if any(found) else ()
+
+
 def state_scores(nodes: Sequence[Node]) -> bool:
     """Whether a node states what it adds to a score."""
     if isinstance(nodes, Nodes):

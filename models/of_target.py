@@ -51,7 +51,7 @@ def _of_node(node: Node, release: Release, part: int, implied: CountsReader, nam
     found = implied(node)
     label = node.label if node.label is not None or found is None else majority(release.target.classes, found)
     label = named[label] if label is not None and node.is_leaf else None
-    bare = Node(node.id, node.attribute, node.branches, label, n=node.n, distinct=node.distinct)
+    bare = Node(node.id, node.attribute, node.branches, label, n=node.n, distinct=node.distinct, part_of=node.part_of)
     if found is None:
         return bare
     counts = marginal(np.array(found, np.int64), release.target, part).tolist()

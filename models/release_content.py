@@ -86,7 +86,9 @@ class Node:
     many different records were drawn. ``value`` is what a leaf of a boosted model adds to the score of the tree's
     class, or to that of each class that it names, and ``hessian`` the sum of the second derivatives of the loss that it
     was computed with. ``mean`` and ``variance`` are those of a numeric target in the node's records; the squares are
-    divided by n.
+    divided by n. ``part_of`` names the leaf of the tool that a leaf is a part of: where the tool sends people without
+    a value by other splits, its leaf stands in several places. Those of one name are one group; a part states its label
+    alone.
     """
 
     id: str
@@ -102,6 +104,7 @@ class Node:
     hessian: float | None = None
     mean: float | None = None
     variance: float | None = None
+    part_of: str | None = None
 
     @property
     def is_leaf(self) -> bool:

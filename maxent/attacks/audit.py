@@ -146,7 +146,8 @@ class Audit(Shown, Findings):
     def leaves(self) -> DataFrame:
         """One row per leaf, published or removed: what is known of its records, the attack it is open to.
 
-        Columns: ``tree`` (from 1, when there are several), ``leaf`` (its id, None when removed), ``node`` and
+        Columns: ``tree`` (from 1, when there are several), ``leaf`` (its id, None when removed), ``part_of`` (where
+        some are parts of a leaf of the tool; the rest is then about all of its parts together), ``node`` and
         ``branch`` (from 1) that lead to it, ``n``, ``count(<class>)`` for each class, ``label``, ``recovered`` (whether
         inner nodes tell more than the leaf does), ``attack`` (of `ATTACKS`, empty for none) and ``disclosed``, the
         class it shows.
@@ -167,9 +168,9 @@ class Audit(Shown, Findings):
     def table(self) -> DataFrame:
         """The release as an anonymised table: one row per equivalence class, which is a leaf.
 
-        Columns: ``tree`` (when there are several), ``leaf``, each attribute generalised (``Masters|Doctorate``,
-        ``(37.5, 52]``, ``> 52``, ``*`` for anything), ``n``, ``count(<class>)`` for each class, ``label``; empty where
-        the leaf says nothing.
+        Columns: ``tree`` (when there are several), ``leaf``, ``part_of`` as in `leaves`, each attribute generalised
+        (``Masters|Doctorate``, ``(37.5, 52]``, ``> 52``, ``*`` for anything), ``n``, ``count(<class>)`` for each class,
+        ``label``; empty where the leaf says nothing.
         """
         return anonymised_table(self)
 

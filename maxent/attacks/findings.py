@@ -13,7 +13,7 @@ from maxent.attacks.differencing import Difference, Group
 from maxent.attacks.leaves import NO_CLASS, Attacked, after_facts, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import Links
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.nodes import attributes_of
+from maxent.models.nodes import attributes_of, parts_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.sparse_counts import total_count
@@ -35,7 +35,8 @@ UNTOUCHED = -1
 class TreeAudit:
     """Findings of attacks on single leaves of one tree.
 
-    ``leaves`` (n_leaves,) are the places of the published leaves; ``bounds`` and the attacks have a row for each.
+    ``leaves`` (n_leaves,) are the places of the published leaves, one of those that are parts of a leaf of the tool;
+    ``bounds`` and the attacks have a row for each.
     ``facts`` is None unless there are facts. ``difference`` is what inner nodes add, about all places of the tree, None
     where there is nothing to add.
     """
@@ -98,15 +99,23 @@ class TreeAudit:
         individuals = np.zeros(len(self.places) + 1, np.int64)
         leaves[self.leaves], disclosed[self.leaves] = attacked.leaves, attacked.disclosed
         individuals[self.leaves] = attacked.individuals
-        return Attacked(leaves, disclosed, individuals)
+        of = np.append(self.places.whole, len(self.places))
+        return Attacked(leaves[of], disclosed[of], individuals[of])
+
+    @property
+    def n_parts(self) -> int:
+        """Published leaves that are parts of a leaf of the tool."""
+        return sum(part is not None for part in parts_of(self.places.tree.nodes))
 
     def possible(self, *, told: bool = False) -> BoolArray:
         """The classes that records of each place can have, shape (n_places, n_classes); with what inner nodes tell."""
-        if told and self.difference is not None:
-            return self.difference.bounds.possible
         possible = np.ones((len(self.places), self.bounds.low.shape[1] - 1), bool)
-        possible[self.leaves] = self.bounds.possible
-        return possible
+        if told and self.difference is not None:
+            possible[:] = False
+            np.logical_or.at(possible, self.places.whole, self.difference.bounds.possible)
+        else:
+            possible[self.leaves] = self.bounds.possible
+        return np.asarray(possible[self.places.whole])
 
     def newly(self, attacked: Attacked, before: Attacked) -> Attacked:
         """New findings of an attack on the recovered leaves; a row for each leaf."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from maxent.attacks.leaves import NO_CLASS
 from maxent.constraints.cells import Cells
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.nodes import parts_of
 from maxent.models.tables.qi_table import row_keys
 from maxent.models.tables.truth_and_facts import Fact
 
@@ -25,7 +26,7 @@ class Links:
     Attributes
     ----------
     cells : Cells
-        Which leaves each quasi-identifier can be in.
+        Which leaves each quasi-identifier can be in; of parts of a leaf of the tool the one that stands for it.
     counts : shape (n_qi,), individuals
     place : shape (n_qi, n_trees)
         The leaf of each tree that a quasi-identifier is in, `UNCERTAIN` where private attributes decide.
@@ -69,6 +70,9 @@ def link(cells: Cells, counts: IntArray, n_nodes: Sequence[int]) -> Links:
         The places below are those of nodes, the others of removed leaves.
     """
     n = len(counts)
+    if any(parts_of(held.places.tree.nodes) for held in cells.trees):
+        whole = [held.places.whole[cells.leaf[:, t]] for t, held in enumerate(cells.trees)]
+        cells = replace(cells, leaf=np.column_stack(whole))
     order = np.lexsort((*cells.leaf.T[::-1], cells.owner))
     owner, leaf = cells.owner[order], cells.leaf[order]
     start = np.searchsorted(owner, np.arange(n))

@@ -14,6 +14,7 @@ from maxent.attacks.generalised import generalised
 from maxent.attacks.leaves import Attacked, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import NO_SPAN, UNCERTAIN
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.nodes import parts_of
 from maxent.models.tables.columns.column_names import own_names
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _head(audit: Findings, number: int) -> list[tuple[str, Column]]:
     places = audit.trees[number].places
     ids = _texts([None if node is None else node.id for node in map(places.node, places.leaves.tolist())])
     tree = [("tree", np.full(len(ids), number + 1))] if audit.several else []
-    return [*tree, ("leaf", ids)]
+    parts = parts_of(places.tree.nodes)
+    several = any(parts_of(one.places.tree.nodes) for one in audit.trees)
+    of = _texts([parts[p] if p < len(parts) else None for p in places.leaves.tolist()])
+    return [*tree, ("leaf", ids), *([("part_of", of)] if several else [])]
 
 
 def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Column]]:
@@ -117,13 +121,16 @@ def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Co
 def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> Bounds:
     """Bounds of every leaf, published ones first; of recovered leaves with those from inner nodes."""
     leaves, width = tree.places.leaves, len(audit.release.target.classes) + 1
-    removed = len(leaves) - len(tree.leaves)
-    low = np.concatenate([tree.bounds.low, np.zeros((removed, width))])
-    high = np.concatenate([tree.bounds.high, np.full((removed, width), np.inf)])
+    whole = tree.places.whole[leaves]
+    there = np.isin(whole, tree.leaves)
+    at = np.searchsorted(tree.leaves, whole[there])
+    low, high = np.zeros((len(leaves), width)), np.full((len(leaves), width), np.inf)
+    label = np.full(len(leaves), NO_LABEL)
+    low[there], high[there], label[there] = tree.bounds.low[at], tree.bounds.high[at], tree.bounds.label[at]
     if told and tree.difference is not None:
         rows, found = np.searchsorted(leaves, tree.recovered), tree.difference.bounds.take(tree.recovered)
         low[rows], high[rows] = found.low, found.high
-    return Bounds(low, high, np.concatenate([tree.bounds.label, np.full(removed, NO_LABEL)]))
+    return Bounds(low, high, label)
 
 
 def _attacks_on_leaves(audit: Findings, tree: TreeAudit, bounds: Bounds) -> Exposure:

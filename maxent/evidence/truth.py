@@ -125,7 +125,7 @@ def pure_people(program: Program, truth: IntArray) -> BoolArray:
         return found
     possible = truth[cells.owner] > 0
     for t, terms in enumerate(terms_of(release)):
-        leaf = cells.leaf[:, t]
+        leaf = cells.trees[t].places.whole[cells.leaf[:, t]]
         there = np.zeros(terms.own.shape, bool)
         np.logical_or.at(there, leaf, possible)
         answered = np.where(terms.label < 0, terms.own.argmax(axis=1), terms.label)

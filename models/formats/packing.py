@@ -70,6 +70,7 @@ class _Packing:
         self._n_classes = len(classes)
         self._ids: list[str] = []
         self._shares: list[Mapping[str, float] | None] = []
+        self._part_of: list[str | None] = []
         self._empty = False
         self._parts: dict[str, list[IntArray | FloatArray]] = {}
 
@@ -87,6 +88,7 @@ class _Packing:
         """Pack some more nodes."""
         self._ids += [node.id for node in nodes]
         self._shares += [node.rates for node in nodes]
+        self._part_of += [node.part_of for node in nodes]
         tested = [_code(self._attributes, node.attribute) for node in nodes]
         self._values += [{} for _ in range(len(self._attributes) - len(self._values))]
         self._keep("attribute", tested, NOTHING)
@@ -171,6 +173,7 @@ class _Packing:
             said,
             self._scores(source, integer["n_score"], integer["score_class"], real["score"]),
             **told,
+            parts=self._part_of if any(self._part_of) else (),
         )
         return Nodes(columns)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxent.models.arrays import IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING
-from maxent.models.nodes import links_of
+from maxent.models.nodes import links_of, parts_of
 from maxent.models.release import Branch, Node, Tree
 
 
@@ -73,6 +73,22 @@ class Places:
     def leaves(self) -> IntArray:
         """Published and removed leaves, increasing."""
         return np.flatnonzero(self.n_branches == 0)
+
+    @cached_property
+    def whole(self) -> IntArray:
+        """For each place the one that stands for the leaf of the tool that it is a part of, or itself; (n_places,).
+
+        It is the part that has the tool's name, or else the first.
+        """
+        found, first = np.arange(len(self)), dict[str, int]()
+        parts = parts_of(self.tree.nodes)
+        for place, part in enumerate(parts):
+            if part is not None and (part not in first or self.tree.nodes[place].id == part):
+                first[part] = place
+        for place, part in enumerate(parts):
+            if part is not None:
+                found[place] = first[part]
+        return found
 
     @property
     def published(self) -> IntArray:

@@ -121,7 +121,7 @@ def _restated(
     """A leaf that states what it should as far as its statements imply it; ``counts`` are those, ``n`` its records."""
     label = leaf.label if leaf.label is not None or counts is None else majority(classes, counts)
     if publish == "labels":
-        return Node(leaf.id, label=label)
+        return Node(leaf.id, label=label, part_of=leaf.part_of)
     if publish == "counts":
         by_class = leaf.counts if counts is None else dict(zip(classes, counts, strict=True))
         return Node(leaf.id, label=label, n=n, counts=by_class)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from strategies import Case, Style, cases, leaves_of, populations, styles, thoro
 import maxent
 from maxent.api.adversary.audit import audit_release
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 EXACT = Style(leaf="counts")
@@ -449,3 +451,51 @@ def test_the_summary_is_a_copy():
     found = audit_release(DISEASE)
     found.summary["homogeneity"]["leaves"] = 99
     assert found.summary["homogeneity"]["leaves"] == 2
+
+
+PARTED = {
+    "format": "maxent/1",
+    "target": {"name": "Y", "classes": ["no", "yes"]},
+    "attributes": [{"name": "x", "type": "numeric", "missing": True}],
+    "labels": "decided",
+    "trees": [
+        {
+            "nodes": [
+                {
+                    "id": "1",
+                    "attribute": "x",
+                    "branches": [
+                        {"le": 2.0, "child": "2"},
+                        {"gt": 2.0, "child": "3"},
+                        {"missing": True, "child": "m1"},
+                    ],
+                },
+                {"id": "2", "label": "yes", "part_of": "2"},
+                {"id": "3", "label": "no"},
+                {"id": "m1", "label": "yes", "part_of": "2"},
+            ]
+        }
+    ],
+}
+
+
+def test_parts_of_a_leaf_of_the_tool_are_one_leaf(tmp_path):
+    people = pd.DataFrame({"x": [1, 1, 2, None, 3, 4, 5, 6]})
+    truth = people.assign(Y=["yes", "no", "yes", "yes", "no", "no", "yes", "no"])
+    whole = json.loads(json.dumps(PARTED).replace(', "part_of": "2"', ""))
+    alone, found = (audit_release(parse_release(each, "tree.json"), people) for each in (whole, PARTED))
+    assert [each.summary["leaves"] for each in (alone, found)] == [3, 2]
+    assert [each.summary["uniqueness"]["leaves"] for each in (alone, found)] == [1, 0]
+    assert [each.summary["spans"]["min_population"] for each in (alone, found)] == [1, 4]
+    assert found.leaves["part_of"].fillna("").tolist() == ["2", "", "2"]
+    assert found.leaves["n"].tolist() == [4, 4, 4]
+    assert found.individuals["leaf"].tolist() == ["2", "2", "2", "3", "3", "3", "3"]
+    [note] = found.notes
+    assert note.startswith("leaf sizes are the tool's: 2 leaves are parts of its leaves")
+    for document, status in ((whole, "fail"), (PARTED, "pass")):
+        (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+        checked = maxent.check(tmp_path / "tree.json", people, truth=truth, min_leaf=4)
+        [row] = [row for row in checked.summary["verdict"]["checks"] if row["id"] == "MX101"]
+        assert row["status"] == status
+        assert ("all of its parts together" in row["said"]) == (status == "pass")
+        assert checked.review.estimate.summary["truth"]["pure"] == (status == "fail")

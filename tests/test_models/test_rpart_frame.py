@@ -89,6 +89,12 @@ def test_records_without_a_value_go_by_the_surrogate_then_with_the_majority(tmp_
     assert predict(found.release, rows).tolist() == ["A", "b", "A", "b"]
     leaves = found.release.trees[0].leaves
     assert all(leaf.counts is None for leaf in leaves)
+    assert [(leaf.id, leaf.part_of) for leaf in leaves if leaf.part_of] == [
+        ("4", "4"),
+        ("3", "3"),
+        ("m2", "4"),
+        ("m3", "3"),
+    ]
     assert found.release.labels == "decided"
     assert any("surrogate splits part" in sentence for sentence in found.lost)
     assert predict(found.release, frame).tolist() == FRAME["Y"].tolist()

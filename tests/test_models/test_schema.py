@@ -93,6 +93,9 @@ STRUCTURAL = [
     ((*L2, "counts", ">50K"), -1),
     ((*L2, "counts"), [3, 1]),
     ((*L3, "label"), None),
+    ((*L3, "part_of"), ""),
+    ((*L1, "part_of"), "L"),
+    ((*N2, "part_of"), "L"),
 ]
 
 

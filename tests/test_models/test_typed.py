@@ -210,6 +210,10 @@ SOUND = {
     "decided labels": text(
         '{"id": "L", "label": "b:c", "error_rate": 1, "counts": {"a": 3}}', head='"labels": "decided", '
     ),
+    "parts of a leaf": text(
+        split(TWO, '{"id": "A:", "label": "a", "part_of": "L:1"}', '{"id": "B", "label": "a", "part_of": "L:1"}'),
+        head='"labels": "decided", ',
+    ),
     "a vote": text('{"id": "L"}', head='"predicts": "vote", ', tree='"weight": 2, '),
     "scores": text('{"id": "L", "value": -2}', head=SCORES, tree='"class": "b:c", '),
     "missing values": text(missing("true", "")),
@@ -270,6 +274,15 @@ UNSOUND = {
         }.items()
         for value in values
     },
+    "a part that is no name": text('{"id": "L", "part_of": 3}'),
+    "a part without a name": text('{"id": "L", "part_of": ""}'),
+    "a part that is counted": text('{"id": "L", "part_of": "P", "n": 3}'),
+    "parts with two labels": text(
+        split(TWO, '{"id": "A:", "label": "a", "part_of": "L"}', '{"id": "B", "label": "b:c", "part_of": "L"}'),
+        head='"labels": "decided", ',
+    ),
+    "a part with the most frequent class": text('{"id": "L", "label": "a", "part_of": "P"}'),
+    "a part with branches": text(split(f'{TWO}, "part_of": "P"', *LEAVES)),
     "distinct records of no draws": text('{"id": "L", "counts": {"a": 5}, "distinct": 3}'),
     "too many distinct records": text('{"id": "L", "n": 5, "distinct": 6}', head='"release": {"resampled": 5}, '),
     "too few distinct records": text(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
-from test_real.instances import INCOME_QI, NURSERY_QI, table
+from test_real.instances import INCOME_QI, NURSERY_QI, data_folder, table
 
 import maxent
 from maxent.api.adversary.audit import audit_release
@@ -63,3 +63,17 @@ def _with_counts_of(tree, original):
     before = {node.id: node for node in original.nodes}
     nodes = tuple(node if node.is_leaf else replace(node, counts=before[node.id].counts) for node in tree.nodes)
     return replace(tree, nodes=nodes)
+
+
+def test_leaves_that_surrogates_part_are_attacked_as_those_of_rpart():
+    model = data_folder() / "models" / "rpart_nasty_surrogates"
+    release = maxent.convert(model, train=model / "train.csv", target="class")
+    own = pd.read_csv(model / "leaves.csv", index_col="leaf").sum(axis=1)
+    found = audit_release(release, model / "train.csv")
+    assert found.summary["leaves"] == len(own) < len(release.trees[0].leaves)
+    assert found.summary["spans"]["min_population"] == own.min() > 10
+    assert found.summary["uniqueness"] == {"leaves": 0}
+    leaves = found.leaves
+    sizes = leaves.groupby(leaves["part_of"].fillna(leaves["leaf"]))["n"].unique()
+    assert {int(leaf): n.tolist() for leaf, n in sizes.items()} == {leaf: [n] for leaf, n in own.items()}
+    assert any("20 leaves are parts" in line for line in found.lines)

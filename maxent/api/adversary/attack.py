@@ -100,8 +100,9 @@ def _audited(
     **options: int,
 ) -> TreeAudit:
     """The attacks on one tree, on the leaves among its first ``n_nodes`` places."""
-    leaves = places.published[places.published < n_nodes]
-    bounds = stated_bounds(release, said.take(leaves), rates, None if sizes is None else sizes[number][leaves])
+    leaves = np.unique(places.whole[places.published[places.published < n_nodes]])
+    shown = None if sizes is None else _together(places, sizes[number])[leaves]
+    bounds = stated_bounds(release, said.take(leaves), rates, shown)
     bounds = within_moments(bounds, release, number, leaves)
     bounds = _with_scores(bounds, leaves, scored, number)
     known = None
@@ -110,6 +111,13 @@ def _audited(
         possible[leaves] = bounds.possible
         known = known_records(facts, links, number, possible)[leaves]
     return audit_tree(places, leaves, bounds, found, known, **options)
+
+
+def _together(places: Places, sizes: FloatArray) -> FloatArray:
+    """Individuals of each place, of a leaf of the tool those of all of its parts; shape (n_places,)."""
+    found = np.zeros(len(places))
+    np.add.at(found, places.whole, sizes)
+    return found
 
 
 def _scored(case: Case) -> LeafCounts:
@@ -151,6 +159,11 @@ def _notes(
             "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
             "prove nothing of the people (maxent estimate takes in what the draws do prove)"
         )
+    if parts := sum(tree.n_parts for tree in trees):
+        yield (
+            f"leaf sizes are the tool's: {parts:,} leaves are parts of its leaves, as it sends people without a value "
+            "by other splits"
+        )
     if release.suppressed_below > 1:
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if release.rounded is not None:
@@ -176,7 +189,7 @@ def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence
     for number, tree in enumerate(trees, 1):
         which = f"tree {number}: " if len(trees) > 1 else ""
         stated = tree.bounds.low[:, -1]
-        shown = sizes[number - 1][tree.leaves]
+        shown = _together(tree.places, sizes[number - 1])[tree.leaves]
         different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
         if different.any():
             first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id

@@ -78,6 +78,7 @@ def _kept(nodes: Columns, release: Release) -> Nodes:
             _summed(nodes.statements, places, cut, rows, known=not release.blurred),
             mean=mean,
             variance=variance,
+            parts=[nodes.parts[i] for i in rows.tolist()] if nodes.parts else (),
         )
     )
 

@@ -66,10 +66,12 @@ def _smallest(low: FloatArray, high: FloatArray) -> tuple[float, float] | None:
 
 
 def _min_leaf(of: Matter, limit: int) -> Finding:
+    parts = any(tree.n_parts for tree in of.review.audit.trees)
+    name = "records of the smallest leaf" + " of the tool, all of its parts together," * parts
     smallest = _smallest(*_sizes(of))
     if smallest is None:
-        return unknown("records of the smallest leaf", "no leaf has any")
-    return within("records of the smallest leaf", *smallest, limit, bound="at least", why=_reason(of, _UNSIZED))
+        return unknown(name, "no leaf has any")
+    return within(name, *smallest, limit, bound="at least", why=_reason(of, _UNSIZED))
 
 
 def _reason(of: Matter, why: str) -> str:
@@ -186,7 +188,8 @@ def _min_dof(of: Matter, limit: int) -> Finding:
     classes = len(review.release.target.classes)
     fitted = 0
     for tree in review.audit.trees:
-        inner = tree.places.n_nodes - len(tree.leaves)
+        parts = int((tree.places.whole != np.arange(len(tree.places))).sum())
+        inner = tree.places.n_nodes - parts - len(tree.leaves)
         fitted += len(tree.leaves) * (classes - 1) + inner
     sampled = review.release.sampled
     records = max((tree.records for tree in review.audit.trees), default=0) if sampled else review.individuals
@@ -204,9 +207,9 @@ _DOMINANCE = Limit(
 CHECKS = (
     Check(
         "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
-        "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103. Of a "
-        "bootstrap it fails by the draws that are stated, and passes only by the people who were drawn, where the "
-        "release states them.",
+        "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103. Parts "
+        "of a leaf of the tool are one. Of a bootstrap it fails by the draws that are stated, and passes only by the "
+        "people who were drawn, where the release states them.",
         "A leaf is a group of people of whom the same is published. Of few people it speaks almost by name.",
         f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
         BLUNT,

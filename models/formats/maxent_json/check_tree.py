@@ -16,7 +16,13 @@ from maxent.models.formats.maxent_json.check_counts import (
     check_sums,
 )
 from maxent.models.formats.maxent_json.parse import parse, parse_head, parse_tree
-from maxent.models.formats.maxent_json.parse_answers import answer_problems, has_several, rule_problems, score_problems
+from maxent.models.formats.maxent_json.parse_answers import (
+    answer_problems,
+    has_several,
+    part_problems,
+    rule_problems,
+    score_problems,
+)
 from maxent.models.formats.maxent_json.parse_target import moment_problems
 from maxent.models.formats.maxent_json.published.parse_release import UNREAD
 from maxent.models.formats.maxent_json.published.rounded_numbers import note_disagreements
@@ -66,6 +72,7 @@ def checked_release(document: object, source: str) -> Content:
     roots: list[_Root] = []
     for tree, places in zip(release.trees, draft.places, strict=True):
         roots += _check_nodes(problems, tree, places, release.attributes, publication)
+        problems += part_problems(tree, places, release.labels)
     check_roots(problems, roots, publication)
     problems += answer_problems(release, draft.places)
     problems += moment_problems(release, draft.places)
@@ -104,6 +111,7 @@ def check_by_tree(head: object, trees: Sequence[Tree], entry: Callable[[Tree], o
     for number, each in enumerate(trees, 1):
         tree, places = parse_tree(problems, f"tree {number}, " if len(trees) > 1 else "", entry(each), names)
         roots += _check_nodes(problems, tree, places, content.attributes, publication)
+        problems += part_problems(tree, places, content.labels)
         several = several or has_several(tree)
         if content.predicts == "score":
             problems += score_problems(tree, places)

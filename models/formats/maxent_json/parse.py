@@ -43,7 +43,7 @@ from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
 
 _SAID = ("label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
-_NODE = ("id", "attribute", "branches", *_SAID)
+_NODE = ("id", "attribute", "branches", *_SAID, "part_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     counts = _counts(fields, names) if "counts" in fields.raw else None
     rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
-        for key in ("label", "error_rate", "value", "hessian"):
+        for key in ("label", "error_rate", "value", "hessian", "part_of"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
@@ -256,7 +256,8 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     value = read_value(fields, "value", names)
     hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0)
     label, moments = _label(fields, names.classes), read_moments(fields)
-    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments)
+    part = fields.text("part_of") if "part_of" in fields.raw else None
+    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments, part)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
 from maxent.models.formats.maxent_json.parse_fast import Names
-from maxent.models.nodes import Nodes
+from maxent.models.nodes import Nodes, each, parts_of
 from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts, Tree
 from maxent.models.text.arguments import is_number, listing, listing_of, name, show
 from maxent.models.trees.printed_rates import decimals
@@ -156,6 +156,26 @@ def scored_class(tree: Fields, names: Names) -> str | None:
         tree.refuse("class", f"a class of the target ({listing(names.classes)})")
         return None
     return found
+
+
+_OF_RECORDS = ("error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
+
+
+def part_problems(tree: Tree, places: Sequence[str], labels: str) -> Iterator[Problem]:
+    """Parts of a leaf of the tool that state more than its label, which is no most frequent class of a part."""
+    first: dict[str, str | None] = {}
+    for part, node, place in zip(parts_of(tree.nodes), each(tree.nodes), places, strict=False):
+        if part is None:
+            continue
+        for key in _OF_RECORDS:
+            if (stated := getattr(node, key)) is not None:
+                expected = f"no such key beside part_of: it would be about a part of the tool's leaf {name(part)}"
+                yield Problem(place, key, expected, show(stated))
+        if node.label is not None and labels != "decided":
+            yield Problem(place, "label", "the key labels of the document to be 'decided' beside part_of", show(labels))
+        if first.setdefault(part, node.label) != node.label:
+            expected = f"that of the other parts of {name(part)}, {show(first[part])}"
+            yield Problem(place, "label", expected, show(node.label))
 
 
 def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:

@@ -184,7 +184,7 @@ def _node_entry(node: Node) -> dict[str, object]:
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
     entry.update(_without_none(counts=counts, rates=_by_class(node.rates), distinct=_plain(node.distinct)))
     entry.update(_without_none(value=_by_class(node.value), hessian=_plain(node.hessian)))
-    entry.update(_without_none(mean=_plain(node.mean), variance=_plain(node.variance)))
+    entry.update(_without_none(mean=_plain(node.mean), variance=_plain(node.variance), part_of=node.part_of))
     return entry
 
 

@@ -2,11 +2,12 @@
 
 A release has one place for each record, so that the ways of records without a value become branches of their own, below
 which the tree goes on. What a leaf states is of the records that the tool counts there: it stands where none of them
-lacks a value above the leaf.
+lacks a value above the leaf. Elsewhere a leaf of the tool has several places, each a part of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -71,7 +72,7 @@ def unrolled(
     better : str
         The way to a better export.
     origins : dict, optional
-        Takes the ids of leaves, and those that the tool has for them.
+        Takes the ids of leaves, and those that the tool has for them; then leaves say which they are parts of.
 
     Raises
     ------
@@ -80,6 +81,7 @@ def unrolled(
     """
     nodes: list[Node] = []
     drawn: dict[int, list[Branch]] = {}
+    entire: set[str] = set()
     numbered = work = 0
     learns = bool(may_lack) or origins is not None
     most = _LEAST + _TIMES * size
@@ -108,6 +110,8 @@ def unrolled(
         if isinstance(found, Node):
             if origins is not None:
                 origins[name] = found.id
+            if whole and own:
+                entire.add(found.id)
             nodes.append(replace(found, id=name) if whole and own else Node(name, label=found.label))
             continue
         lacks = found.attribute in may_lack and (own or found.attribute not in known)
@@ -120,7 +124,12 @@ def unrolled(
             learned = {**known, found.attribute: what[0]} if what and learns else known
             counted = whole and not (found.lacking and parted)
             stack.append((next_state, (len(nodes) - 1, i), learned, own and goes_on, counted))
-    whole_nodes = (replace(node, branches=tuple(drawn.pop(at, ()))) for at, node in enumerate(nodes))
+    # Of a leaf that has all of its records, the other places have none.
+    several = {name for name, n in Counter((origins or {}).values()).items() if n > 1} - entire
+    parts = {name: leaf for name, leaf in (origins or {}).items() if leaf in several}
+    whole_nodes = (
+        replace(node, branches=tuple(drawn.pop(at, ())), part_of=parts.get(node.id)) for at, node in enumerate(nodes)
+    )
     return Tree(packed(source, whole_nodes))
 
 

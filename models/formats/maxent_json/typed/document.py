@@ -31,7 +31,7 @@ from maxent.models.formats.maxent_json.typed.nodes import (
     linked,
     plain_node,
 )
-from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers
+from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers, sound_parts
 from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_splits
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
@@ -152,7 +152,7 @@ def _release(data: bytes) -> Content:
         for (begin, end), head in zip(bounds, heads, strict=True)
     )
     release = replace(content, trees=trees)
-    if not sound_answers(release, nodes):
+    if not (sound_answers(release, nodes) and sound_parts(nodes, read.tree_ends, content.labels)):
         raise Doubtful
     return release
 

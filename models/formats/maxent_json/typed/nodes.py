@@ -75,6 +75,7 @@ class WrittenNode(PlainNode, gc=False, frozen=True, forbid_unknown_fields=True):
     error_rate: _Rate = _NAN
     distinct: _Whole = NOTHING
     value: float = _NAN
+    part_of: str = ""
 
 
 class Doubtful(LookupError):
@@ -142,6 +143,7 @@ class Batch:
     n_counts: IntArray
     count_class: IntArray
     count: IntArray
+    parts: list[str]
     keys: int
     colons: int
 
@@ -193,6 +195,7 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
     rate = _reals([node.error_rate for node in full], size)
     distinct = _wholes([node.distinct for node in full], size)
     value = _reals([node.value for node in full], size)
+    parts = [node.part_of for node in full]
     below = [node.branches for node in nodes]
     branches = list(chain.from_iterable(below))
     n_branches = _lengths(below)
@@ -212,6 +215,9 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
     values, colons = _values(lists, n_values, tested, codes)
     inner, rated, labelled, scored = attribute != NOTHING, ~np.isnan(rate), label != NOTHING, ~np.isnan(value)
     wrong = ((n_branches > 0) != inner) | (inner & (labelled | rated | scored)) | (rated & ~labelled)
+    if any(parts):
+        numbers = rated | scored | counted | (n != NOTHING) | (distinct != NOTHING)
+        wrong |= np.array(parts, bool) & (inner | numbers)
     categorical = np.array([domain is not None for domain in codes.values], bool)[tested]
     lowest, highest, told = ~np.isnan(gt), ~np.isnan(le), missing != NOTHING
     bounded = lowest | highest
@@ -221,10 +227,11 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
     if wrong.any() or untested.any() or (count_class == NOTHING).any():
         raise Doubtful
     keys = (size, 2 * inner.sum(), labelled.sum(), rated.sum(), (n != NOTHING).sum(), counted.sum(), stated)
-    more = (scored.sum(), (distinct != NOTHING).sum())
+    more = (scored.sum(), (distinct != NOTHING).sum(), sum(map(bool, parts)))
     keys_below = (len(branches), (n_values > 0).sum(), lowest.sum(), highest.sum(), told.sum())
     colons += int(codes.colons_of_attributes[attribute].sum() + codes.colons_of_classes[label].sum())
     colons += int(codes.colons_of_classes[count_class].sum())
+    colons += sum(part.count(":") for part in parts)
     some = count > 0
     return Batch(
         np.array(tree_ends, np.int64),
@@ -246,6 +253,7 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
         np.bincount(np.repeat(np.arange(size), n_counts)[some], minlength=size),
         count_class[some],
         count[some],
+        parts,
         sum(map(int, (*keys, *more, *keys_below))),
         colons,
     )
@@ -347,4 +355,5 @@ def linked(content: Content, names: Names, read: Batch) -> Columns:
         read.values,
         read.value,
         said,
+        parts=[part or None for part in read.parts] if any(read.parts) else (),
     )

@@ -68,6 +68,17 @@ def _sound_rounded(nodes: Columns, levels: Sequence[IntArray], publication: Publ
     return next(disagreements(said, publication, nodes.branch_ends, nodes.child, levels), None) is None
 
 
+def sound_parts(nodes: Columns, tree_ends: IntArray, labels: str) -> bool:
+    """Whether parts of a leaf of the tool have one label; `typed.nodes` sees to it that they state nothing else."""
+    if not nodes.parts:
+        return True
+    tree = np.repeat(np.arange(len(tree_ends) - 1), np.diff(tree_ends)).tolist()
+    stated = zip(tree, nodes.parts, nodes.statements.label.tolist(), strict=True)
+    told = {(t, part, label) for t, part, label in stated if part is not None}
+    alike = len(told) == len({each[:2] for each in told})
+    return alike and (labels == "decided" or all(label == NOTHING for _, _, label in told))
+
+
 def sound_answers(release: Content, nodes: Columns) -> bool:
     """Whether the trees are sure to predict together as a release says that they do."""
     if release.predicts != "score":

@@ -59,7 +59,7 @@ def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[
 def _is_plain(nodes: Columns, release: Content) -> bool:
     """Whether nodes state nothing that is seldom, and each is sound by itself."""
     seldom = (nodes.scores, nodes.hessian, nodes.mean, nodes.variance)
-    if any(each is not None for each in seldom) or nodes.statements.shares:
+    if any(each is not None for each in seldom) or nodes.statements.shares or nodes.parts:
         return False
     mine = [(attribute.name, attribute.type, attribute.values, attribute.missing) for attribute in nodes.attributes]
     if mine != [(a.name, a.type, a.values, a.missing) for a in release.attributes]:
