@@ -13,11 +13,11 @@ import numpy as np
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
+from maxent.models.files.protobuf import Malformed
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.onnx.columns import Columns
 from maxent.models.formats.onnx.document import Document, Operator, read_document
-from maxent.models.formats.onnx.protobuf import Malformed
 from maxent.models.formats.onnx.trees import Trees, trees_of
 from maxent.models.formats.proof import counts_in_leaves
 from maxent.models.formats.release_reader import Head, model_reader
