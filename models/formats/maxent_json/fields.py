@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
-from maxent.models.release_content import FORMAT
+from maxent.models.release_content import FORMAT, Attribute
 from maxent.models.text.arguments import ABSENT, LONGEST, is_whole, listing, listing_of, name, show, whole_number
 from maxent.models.text.hints import closest
 
@@ -40,6 +41,17 @@ def is_text(value: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that nodes may use, as sets where a document may have very many."""
+
+    attributes: Mapping[str, Attribute]
+    all_attributes: bool  # false when some could not be read: a name may then be one of those
+    domains: Mapping[str, frozenset[str]]
+    classes: tuple[str, ...]
+    no_records: dict[str, int]  # 0 for each class
 
 
 class Fields:

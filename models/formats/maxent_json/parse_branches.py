@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, fields_of
-from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.formats.maxent_json.fields import Fields, Names, fields_of
 from maxent.models.release_content import Attribute, Branch
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import listing, name
@@ -82,6 +81,8 @@ def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float |
 
 def _missing(fields: Fields, attribute: Attribute, bounded: bool) -> bool | None:
     """Whether a numeric branch takes missing values; False, of a branch without bounds, that it takes every number."""
+    if "missing" not in fields.raw:
+        return None
     found = fields.flag("missing")
     if not bounded and fields.raw.keys() & {"le", "gt"}:
         return None  # the bounds are wrong: what it takes is not known

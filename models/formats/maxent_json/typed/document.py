@@ -17,9 +17,8 @@ import msgspec
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import json_object, uncollected
 from maxent.models.formats.maxent_json.check_counts import Publication
-from maxent.models.formats.maxent_json.fields import Fields
+from maxent.models.formats.maxent_json.fields import Fields, Names
 from maxent.models.formats.maxent_json.parse import parse_head, parse_tree_head
-from maxent.models.formats.maxent_json.parse_fast import Names
 from maxent.models.formats.maxent_json.typed.nodes import (
     Batch,
     Codes,
@@ -31,8 +30,8 @@ from maxent.models.formats.maxent_json.typed.nodes import (
     linked,
     plain_node,
 )
-from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers
-from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_splits
+from maxent.models.formats.maxent_json.typed.numbers import sound_answers
+from maxent.models.formats.maxent_json.typed.sound import are_sound
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
 
@@ -132,16 +131,13 @@ def _release(data: bytes) -> Content:
     except msgspec.ValidationError:
         read = _read(document.trees, codes, _NODES)
     nodes = linked(content, names, read)
-    starts = read.tree_ends[:-1]
-    levels = levels_of(nodes, starts)
-    publication = Publication.of(content)
-    if not (levels and sound_splits(nodes) and sound_numbers(nodes, read.tree_ends, levels, publication)):
+    if not are_sound(nodes, read.tree_ends, Publication.of(content)):
         raise Doubtful
     keys = len(stated) + 1 + sum(len(head) + 1 for head in heads) + read.keys
     colons = sum(text.count(b":") for head in (stated, *heads) for _, text in head)
     if data.count(b":") != keys + colons:
         # Each id but those of roots is written twice, at its node and at the branch that leads there.
-        roots = [nodes.ids[start] for start in starts.tolist()]
+        roots = [nodes.ids[start] for start in read.tree_ends[:-1].tolist()]
         colons += read.colons + 2 * _colons(nodes.ids) - _colons(roots)
         escaped = b"\\u003a" in data or b"\\u003A" in data
         if escaped or data.count(b":") != keys + colons:
