@@ -18,13 +18,10 @@ from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.missing.fractions import fractional_tree
-from maxent.models.formats.outline import Line, refuse
+from maxent.models.formats.outline import Leaf, Line, Split, are_whole, levels_in, parse_tree, parts_of, refuse
 from maxent.models.formats.proof import check_leaves
-from maxent.models.formats.r.rpart_levels import levels_in
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
-from maxent.models.formats.weka.nodes import are_whole, parts_of
-from maxent.models.formats.weka.tree_text import Leaf, Split, parse_tree
 from maxent.models.reading import Reader
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.thresholds import single_at_most

@@ -13,8 +13,7 @@ from itertools import islice
 from math import ceil, floor
 
 from maxent.models.errors import invalid
-from maxent.models.formats.outline import Line, below, refuse
-from maxent.models.formats.r.rpart_levels import levels_in
+from maxent.models.formats.outline import Line, below, levels_in, refuse
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.text.arguments import LARGEST_COUNT
 

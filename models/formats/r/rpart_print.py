@@ -18,8 +18,8 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.outline import levels_in
 from maxent.models.formats.proof import check_leaves, counts_in_leaves
-from maxent.models.formats.r.rpart_levels import levels_in
 from maxent.models.formats.r.rpart_tree import (
     ABSENT,
     ADVICE,

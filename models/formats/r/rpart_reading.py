@@ -15,12 +15,12 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.proof import counts_in_leaves
-from maxent.models.formats.r.rpart_levels import Coded
 from maxent.models.formats.r.rpart_tree import (
     ABSENT,
     ADVICE,
     CRITERION,
     SURROGATES,
+    Coded,
     Cut,
     Fitted,
     Grown,

@@ -29,6 +29,14 @@ LARGEST_NUMBER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class Coded:
+    """A test of levels without their names: for each in the order of the factor ``L``, ``R`` or ``-`` for neither."""
+
+    name: str
+    sides: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """A test of a number: those below the threshold go left (``below``), or right."""
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection
 
 from maxent.models.errors import invalid
-from maxent.models.formats.outline import Line
-from maxent.models.formats.weka.tree_text import Leaf, Split, is_test, leaf_of
+from maxent.models.formats.outline import Leaf, Line, Split, is_test, leaf_of
 from maxent.models.tables.frame import shorten
 
 KINDS = {"J48Tree": "J48", "RandomTree": "RandomTree", "Tree": "REPTree"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from maxent.models.formats.outline import Line
+from maxent.models.formats.outline import Leaf, Line, Split, lines_of
 from maxent.models.formats.release_reader import Head
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.formats.weka.dot import START
-from maxent.models.formats.weka.tree_text import Leaf, Split, lines_of
 
 TITLES = {
     "J48 pruned tree": "J48",
