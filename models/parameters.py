@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from maxent.models.errors import ARGUMENT, Problem
 
+# What a parameter is about: how a tree is grown, how it is defended, or what is published
 Group = Literal["grown", "defended", "output"]
-"""What a parameter is about: how a tree is grown, how it is defended, or what is published."""
 
 
 @dataclass(frozen=True, slots=True)

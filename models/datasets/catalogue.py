@@ -102,6 +102,7 @@ _CONTRACEPTIVE = (
     "standard_of_living,isNotExposedToMedia,contraceptive_method_used"
 )
 
+# Name -> data set
 DATA_SETS = {
     each.name: each
     for each in (
@@ -174,17 +175,10 @@ DATA_SETS = {
         ),
     )
 }
-"""Name -> data set."""
 
 
 def data_set(name: str) -> DataSet:
-    """The data set of a name.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none.
-    """
+    """The data set of a name."""
     if name not in DATA_SETS:
         found = repr(name) + close_to(str(name), DATA_SETS)
         raise invalid("fetch", "argument", "name", f"one of {', '.join(DATA_SETS)}", found)

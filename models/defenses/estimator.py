@@ -25,14 +25,8 @@ from maxent.models.trees.predict import Removed, predict_columns, predict_proba,
 def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> Any:
     """An ``__init__`` that stores its arguments: those of other classes, with their defaults, and others.
 
-    Parameters
-    ----------
-    kinds : types
-        Dataclasses of parameters, such as methods of defense, and estimators.
-    without : collection of str
-        Arguments of theirs that this one does not have.
-    **others
-        More arguments, or other defaults.
+    ``kinds``: dataclasses of parameters, such as methods of defense, and estimators. ``without``: arguments of theirs
+    that this one does not have. ``**others``: more arguments, or other defaults.
     """
     found = {
         name: each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -105,12 +99,6 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
             Columns of an object array count as what they hold.
         y : array-like, shape (n,)
             Classes: strings, whole numbers or booleans.
-
-        Raises
-        ------
-        InvalidInput
-            Naming every parameter, or every column, that is not as it should be; a ValueError. Checks of shapes are
-            scikit-learn's and raise what it does.
         """
         if problems := list(self._parameter_problems()):
             raise InvalidInput(type(self).__name__, problems)

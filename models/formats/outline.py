@@ -25,11 +25,9 @@ _MARKS = re.compile(r"((?:\|\s{2,3})*)(.*)")
 _TAIL = re.compile(r"(.*) \(([0-9.]{1,30})(?:/([0-9.]{1,30}))?\)(?: \[([0-9.]{1,30})/([0-9.]{1,30})\])?\s*")
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?"
 _OPS = ("<=", ">=", "!=", "<", ">", "=")
-_PAIRS = ({"<=", ">"}, {"<", ">="}, {"=", "!="}, {"="})
-"""The signs that the branches of a node have together."""
+_PAIRS = ({"<=", ">"}, {"<", ">="}, {"=", "!="}, {"="})  # the signs that the branches of a node have together
 _NOBODY = "null"
-PRINTED = 0.005
-"""By how much a number may be off that was printed with two decimals."""
+PRINTED = 0.005  # by how much a number may be off that was printed with two decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,7 @@ class Line:
 
 
 def below(source: str, lines: Sequence[Line]) -> list[list[int]]:
-    """The positions of the lines directly below each line, and last of all those at the depth of the first one.
-
-    Raises
-    ------
-    InvalidInput
-        For a line that is more than one deeper than the one above it, or less deep than the first.
-    """
+    """The positions of the lines directly below each line, and last of all those at the depth of the first one."""
     found: list[list[int]] = [[] for _ in lines]
     first: list[int] = []
     path: list[int] = []
@@ -70,13 +62,8 @@ def refuse(source: str, line: Line, expected: str) -> NoReturn:
 def levels_in(text: str, known: Collection[str] | None, separator: str = ",") -> tuple[str, ...] | None:
     """The levels in a text, None where there are several readings, or none.
 
-    Parameters
-    ----------
-    text : str
-    known : collection of str, optional
-        All levels. Where they are not known, commas with blanks beside them are taken for parts of a level.
-    separator : str
-        What levels are joined by.
+    ``known``: all levels. Where they are not known, commas with blanks beside them are taken for parts of a level.
+    ``separator``: what levels are joined by.
     """
     pieces = text.split(separator)
     if known is None:
@@ -139,18 +126,7 @@ def parse_tree(
 ) -> list[Leaf | Split]:
     """The nodes of a tree in depth-first order.
 
-    Parameters
-    ----------
-    source : str
-    lines : sequence of Line
-        At least one.
-    classes, names : collections of str
-        Labels and columns, where they are known; none where they are not.
-
-    Raises
-    ------
-    InvalidInput
-        For a line that is none of such a tree, or that could mean two things.
+    ``lines``: at least one. ``classes``, ``names``: labels and columns, where they are known; none where they are not.
     """
     if len(lines) == 1 and lines[0].text.lstrip().startswith(": "):
         only = leaf_of(source, lines[0], lines[0].text, classes)

@@ -109,30 +109,12 @@ def read_published(
 ) -> tuple[PublishedRecords, QITable]:
     """Read generalised records together with the adversary's table, which says what their columns are.
 
-    Parameters
-    ----------
-    source : GeneralizedTable, DataFrame or path
-        CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out.
-    qi : DataFrame, path or pattern
-        The adversary's table, as for `maxent.models.tables.qi_table.read_qi`.
-    target : str, optional
-        The column of the class; by default the only one that the adversary's table lacks. With it, other columns that
-        the table lacks are left out: an adversary cannot compare them. One that is called almost like a column
-        of the table is refused.
-    count : str, optional
-        The column of ``qi`` with the number of individuals a row stands for.
-    reader : Reader, optional
-        How to read.
-
-    Returns
-    -------
-    PublishedRecords, QITable
-        Over the same attributes; the domain of categorical ones is that of both.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every column that is missing in either table, and every cell that is no range, set or class.
+    ``source``: CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out. ``qi``: the
+    adversary's table, as for `maxent.models.tables.qi_table.read_qi`. ``target``: the column of the class; by default
+    the only one that the adversary's table lacks. With it, other columns that the table lacks are left out: an
+    adversary cannot compare them. One that is called almost like a column of the table is refused. ``count``: the
+    column of ``qi`` with the number of individuals a row stands for. ``reader``: how to read. The result: over the same
+    attributes; the domain of categorical ones is that of both.
     """
     classes: Sequence[str] = ()
     declared: dict[str, tuple[str, ...]] = {}
@@ -164,13 +146,7 @@ def read_published(
 
 
 def _roles(frame: Frame, people: Frame, target: str | None) -> tuple[str, list[str], tuple[str, ...]]:
-    """The column of the class, those that the adversary's table has, too, and those that it lacks.
-
-    Raises
-    ------
-    InvalidInput
-        Where the columns of the two tables do not tell them.
-    """
+    """The column of the class, those that the adversary's table has, too, and those that it lacks."""
     if not has_any(frame.header, [*people.header, *([] if target is None else [target])]):
         expected = f"columns of {people.source} and the class's"
         raise InvalidInput(frame.source, [Problem(frame.heading, "columns", expected, other_columns(frame.header))])

@@ -31,6 +31,7 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
+# Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one
 OWN: Mapping[str, str] = {
     "maxent/1": "maxent.models.formats.maxent_json.read",
     "xgboost-json": "maxent.models.formats.xgboost.saved_json",
@@ -61,7 +62,6 @@ OWN: Mapping[str, str] = {
     "r-forest": "maxent.models.formats.r_forests.reader",
     "records": "maxent.models.formats.published_records",
 }
-"""Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one."""
 
 
 @cache
@@ -81,12 +81,6 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
         reader recognises, see `maxent.models.formats.registry`.
     reading : Reading, optional
         The format, and what is done with names that differ only by blanks or by Unicode form.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read, or no reader recognises it; or with every problem in it, each naming the node,
-        the field, what was expected and found.
     """
     found = open_published(path, reader_of(reading))
     if isinstance(found, Release):
@@ -97,13 +91,7 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
 
 
 def open_published(published: object, reader: Reader) -> Release | Records:
-    """Read what was published; records stay what they are until the adversary's table says what their columns mean.
-
-    Raises
-    ------
-    InvalidInput
-        As `load_release`, and for what is neither a release nor records.
-    """
+    """Read what was published; records stay what they are until the adversary's table says what their columns mean."""
     if isinstance(published, Release):
         return named_release(published, "release", reader)
     if isinstance(published, (str, PathLike)):
@@ -121,19 +109,8 @@ def open_published(published: object, reader: Reader) -> Release | Records:
 def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model that a tool wrote as a release.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A file or a folder.
-    wanted : Wanted
-        What its file lacks.
-    reader : Reader
-        How to read; `Reading.format` names the format.
-
-    Raises
-    ------
-    InvalidInput
-        When no reader recognises the file, or it cannot be read soundly, with the reason.
+    ``path``: a file or a folder. ``wanted``: what its file lacks. ``reader``: how to read; `Reading.format` names the
+    format.
     """
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)
@@ -160,8 +137,6 @@ def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseRea
 
     Raises
     ------
-    InvalidInput
-        When there is none of that name, or none that recognises the file.
     MissingExtra
         When the reader of that name cannot be loaded.
     """

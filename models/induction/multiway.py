@@ -105,10 +105,7 @@ def grow(training: Training, rules: Rules) -> list[Draft]:
     split gains no more than `TIE`. Equal splits go to the first attribute, and to the smallest cut. Values of the
     domain that do not occur in a node share one empty leaf, with the label of the node.
 
-    Returns
-    -------
-    list of Draft
-        In depth-first order.
+    The result is in depth-first order.
     """
     columns = [_column(a, column) for a, column in zip(training.attributes, training.columns, strict=True)]
     counts = np.bincount(training.y, minlength=len(training.target.classes))

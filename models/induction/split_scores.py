@@ -13,14 +13,11 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Impurity
 from maxent.models.tables.training import Training
 
+# Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,). A group of
+# nobody never does.
 Criterion: TypeAlias = Callable[[IntArray], BoolArray]
-"""Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,).
 
-A group of nobody never does.
-"""
-
-TIE = 1e-12
-"""Gains, ratios and impurities that differ by less are one and the same number, summed in another order."""
+TIE = 1e-12  # gains, ratios and impurities that differ by less are one and the same number, summed in another order
 
 
 def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:

@@ -42,13 +42,7 @@ class KnownColumns:
 
 
 def read_known(source: Source, release: Release, reader: Reader | None = None) -> KnownColumns:
-    """Read those public attributes that a table has; its other columns are ignored.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem: no such column, no rows, cells outside their domain or missing, ragged rows.
-    """
+    """Read those public attributes that a table has; its other columns are ignored."""
     names = [attribute.name for attribute in release.public]
     frame = read_frame(source, "qi", names, reader, declared_values(release.public, release.target))
     known = [j for j, a in enumerate(release.attributes) if a.role == "public" and a.name in frame.columns]

@@ -14,8 +14,7 @@ from maxent.models.defenses.random_trees.accounting import (
 from maxent.models.defenses.random_trees.composition import forest_delta
 from maxent.models.defenses.random_trees.parameters import RandomTrees
 
-USUAL_DELTA = 1e-6
-"""The delta of the guarantee that is stated when no epsilon is asked for."""
+USUAL_DELTA = 1e-6  # the delta of the guarantee that is stated when no epsilon is asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,16 +36,13 @@ _CLASS = re.compile(r"\(([a-z]{1,2})\): class (.+?)\s*$", re.MULTILINE)
 _PREFIX = re.compile(r"(?::\.\.\.|:   |    )*")
 _SET = re.compile(r" in \{")
 _LEAF = re.compile(r".*\([0-9.]+(?:/[0-9.]+)?\)")
-_MARK = "\x01"
-"""Stands before the values of a set."""
+_MARK = "\x01"  # stands before the values of a set
 
 _CUTS = ("<=", ">")
 _OFF = 0.05
-_DIGITS = 7
-"""So many digits of a number in single precision are printed; fewer show that none is lacking."""
+_DIGITS = 7  # so many digits of a number in single precision are printed; fewer show that none is lacking
 
-_LONGEST = 1000
-"""Lines that a set may go on for."""
+_LONGEST = 1000  # lines that a set may go on for
 
 _ADVICE = "the table that C5.0 built the tree from, whole: not a sample of it, and without weights"
 _CRITERION = "the criterion, so that nothing follows from the choice of splits"

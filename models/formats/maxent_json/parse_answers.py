@@ -23,8 +23,7 @@ SCORE = "a finite number"
 
 _BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties", "weights")
 
-SINGLE = 1e-6
-"""By how much shares that were computed in single precision may miss a sum of 1."""
+SINGLE = 1e-6  # by how much shares that were computed in single precision may miss a sum of 1
 
 
 def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:

@@ -14,8 +14,7 @@ from maxent.models.release import Branch, Node, Tree
 
 _BETTER = "build the tree on rows without missing values, or a smaller one"
 
-Reached = tuple[tuple[int, float], ...]
-"""The nodes that a record reaches, each with its part."""
+Reached = tuple[tuple[int, float], ...]  # the nodes that a record reaches, each with its part
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +52,8 @@ def fractional_tree(
 ) -> tuple[Tree, bool]:
     """The tree, and whether some of its leaves have no class, as several are as likely.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        The first is the root.
-    may_lack : frozenset of str
-        Attributes of which records may lack the value.
-    weighted : bool
-        Whether the numbers of records are of weights, and nothing is to be stated.
-
-    Raises
-    ------
-    InvalidInput
-        When records without values have too many ways.
+    ``parts``: the first is the root. ``may_lack``: attributes of which records may lack the value. ``weighted``:
+    whether the numbers of records are of weights, and nothing is to be stated.
     """
     undecided = False
     above = {child: at for at, part in enumerate(parts) for _, child in part.branches}

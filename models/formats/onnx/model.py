@@ -27,11 +27,10 @@ from maxent.models.release import Attribute, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.arguments import listing
 
+# Operators after the trees that leave probabilities and labels what they are
 _AFTER = frozenset({"Identity", "ZipMap", "Cast", "Reshape", "Flatten"})
-"""Operators after the trees that leave probabilities and labels what they are."""
 
-_DIGITS = 6
-"""Decimals of a rate that single precision is sure to hold."""
+_DIGITS = 6  # decimals of a rate that single precision is sure to hold
 
 
 @uncollected()

@@ -32,8 +32,7 @@ from maxent.models.text.arguments import LARGEST_COUNT
 _FRAME = "frame.csv"
 _HEADER = re.compile(r'"?(?:node)?"?,"?var"?,"?n"?,"?wt"?,"?dev"?,"?yval"?,"?complexity"?,"?ncompete"?,"?nsurrogate"?')
 _SIDES = {"1": "L", "2": "-", "3": "R"}
-_DIGITS = 15
-"""As many as write.csv writes."""
+_DIGITS = 15  # as many as write.csv writes
 
 
 @dataclass(frozen=True, slots=True)

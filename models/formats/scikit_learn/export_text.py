@@ -33,11 +33,9 @@ _ADVICE = "columns before a scaler, thresholds rounded for print, rows with weig
 _FITTED = "of a tree that was fitted on the table's own columns"
 _UNNAMED = re.compile(r"(?:feature_|[xX]\[)([0-9]{1,9})\]?")
 _LABEL_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?")
-_PRINTED = 1.0
-"""By how much printed weights may hide which is the largest."""
+_PRINTED = 1.0  # by how much printed weights may hide which is the largest
 
-_EXACT = 10
-"""Decimals with which no threshold that was printed is off by more than single precision is."""
+_EXACT = 10  # decimals with which no threshold that was printed is off by more than single precision is
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
@@ -65,11 +63,6 @@ def drawn_release(
 
     ``export`` is how to draw it best, ``finer`` the option that prints more digits, and ``unweighted`` says why nodes
     have no weights although labels are decided by some.
-
-    Raises
-    ------
-    InvalidInput
-        Where names have no meaning that is sure, or the tree is not of the training table.
     """
     decimals = min((len(node.threshold.partition(".")[2]) for node in drawn if node.children), default=_EXACT)
     training = read_training(wanted, reader)

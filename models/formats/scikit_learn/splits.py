@@ -11,8 +11,7 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.thresholds import single_at_most
 
-_DIGITS = 7
-"""Decimal digits that single precision tells apart."""
+_DIGITS = 7  # decimal digits that single precision tells apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,8 +18,7 @@ TITLES = {
     "CART Decision Tree": "SimpleCart",
     "Id3": "Id3",
 }
-_UNRULED = ("SimpleCart", "Id3")
-"""Those whose titles have no rule below them."""
+_UNRULED = ("SimpleCart", "Id3")  # those whose titles have no rule below them
 
 _RULE = re.compile(r"[-=]{4,}\s*")
 _MATRIX = re.compile(r"^[ 0-9.]+\| +[a-z]+ = (.+)$", re.MULTILINE)

@@ -26,26 +26,19 @@ from maxent.models.tables.sources.memory import too_large
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 1 << 20
-"""Rows that a sheet can have."""
+_ROWS = 1 << 20  # rows that a sheet can have
 
-_BATCH = 1 << 14
-"""Rows that are read at once."""
+_BATCH = 1 << 14  # rows that are read at once
 
-_CELLS = 1 << 20
-"""Cells that are read at once."""
+_CELLS = 1 << 20  # cells that are read at once
 
-_HELD = 5
-"""Bytes that are held for a byte of XML that is no sheet: shared texts above all."""
+_HELD = 5  # bytes that are held for a byte of XML that is no sheet: shared texts above all
 
-_WHOLE = 2.0**53
-"""Up to which numbers without decimals are written without a point."""
+_WHOLE = 2.0**53  # up to which numbers without decimals are written without a point
 
-_PLACE = 8
-"""Bytes of a cell as it is read."""
+_PLACE = 8  # bytes of a cell as it is read
 
-_LOOKED_AT = 100
-"""Rows whose formats are looked at."""
+_LOOKED_AT = 100  # rows whose formats are looked at
 
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 
@@ -91,13 +84,7 @@ class ExcelFile:
         return dict.fromkeys(self.header, pa.string())
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that have no more cells than the header: the first column of each name, in this order.
-
-        Raises
-        ------
-        InvalidInput
-            When a formula has no result, or the rows are too many.
-        """
+        """Yield the rows that have no more cells than the header: the first column of each name, in this order."""
         import pyarrow as pa
 
         self._lines.clear()
@@ -147,8 +134,6 @@ def open_excel(source: str, opener: Callable[[], BinaryIO], reader: Reader) -> E
 
     Raises
     ------
-    InvalidInput
-        When it is no workbook, has no such sheet, or takes more memory than it may.
     MissingExtra
         When openpyxl is not installed.
     """

@@ -20,14 +20,11 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.optimal.growing.depth_two import LEAF, Two, Worth, best_two
 from maxent.models.defenses.optimal.growing.splits import Records
 
-PROVED = 4
-"""Splits above the deepest leaf, at most, of trees that are proved to be optimal."""
+PROVED = 4  # splits above the deepest leaf, at most, of trees that are proved to be optimal
 
-AHEAD = 3
-"""Splits that others look ahead."""
+AHEAD = 3  # splits that others look ahead
 
-Progress = Callable[[int, int], None]
-"""Called with how many of the first splits are done, and how many there are."""
+Progress = Callable[[int, int], None]  # called with how many of the first splits are done, and how many there are
 
 
 @dataclass(frozen=True, slots=True)

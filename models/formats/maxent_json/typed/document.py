@@ -35,14 +35,11 @@ from maxent.models.formats.maxent_json.typed.sound import are_sound
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
 
-BATCH = 2**11
-"""Nodes that are objects at the same time: few enough for the caches of a processor."""
+BATCH = 2**11  # nodes that are objects at the same time: few enough for the caches of a processor
 
-PIECE = 2**18
-"""Bytes of about as many nodes."""
+PIECE = 2**18  # bytes of about as many nodes
 
-LARGE = 2**24
-"""Bytes of the nodes of a tree from which on they are decoded in pieces."""
+LARGE = 2**24  # bytes of the nodes of a tree from which on they are decoded in pieces
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -61,8 +58,7 @@ class _Tree(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
         return _stated({"induction": self.induction, "weight": self.weight, "class": self.of_class})
 
 
-_Head = tuple[tuple[str, bytes], ...]
-"""Keys, and the text of what stands there."""
+_Head = tuple[tuple[str, bytes], ...]  # keys, and the text of what stands there
 
 
 def _stated(found: Mapping[str, msgspec.Raw]) -> _Head:
@@ -92,8 +88,8 @@ _DOCUMENT = msgspec.json.Decoder(_Document)
 _NODES = msgspec.json.Decoder(list[WrittenNode])
 _Nodes = msgspec.json.Decoder[list[PlainNode]] | msgspec.json.Decoder[list[WrittenNode]]
 
+# Where a node begins, as most are written; elsewhere only counts do, those of a class of this name
 _START = re.compile(rb'\{"id":')
-"""Where a node begins, as most are written; elsewhere only counts do, those of a class of this name."""
 
 
 @uncollected()
@@ -102,10 +98,7 @@ def read_typed(data: bytes) -> Content | None:
 
     Whatever it reads, `maxent.models.formats.maxent_json.check_tree.checked_release` reads as an equal release.
 
-    Parameters
-    ----------
-    data : bytes
-        A file: JSON in UTF-8, with or without a byte order mark.
+    ``data``: a file: JSON in UTF-8, with or without a byte order mark.
     """
     try:
         return _release(data)

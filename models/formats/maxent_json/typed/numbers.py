@@ -19,14 +19,12 @@ from maxent.models.formats.maxent_json.published.rounded_numbers import disagree
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 
-MOST_CELLS = 200_000_000
-"""Nodes times classes that are looked at in all."""
+MOST_CELLS = 200_000_000  # nodes times classes that are looked at in all
 
-TOGETHER = 8
-"""Classes that are looked at together, at least."""
+TOGETHER = 8  # classes that are looked at together, at least
 
+# Nodes times classes that are looked at together where nodes are few: a long chain is walked once for many classes
 CELLS_TOGETHER = 1_000_000
-"""Nodes times classes that are looked at together where nodes are few: a long chain is walked once for many classes."""
 
 _SURE = 1e-9
 
@@ -34,16 +32,8 @@ _SURE = 1e-9
 def sound_numbers(nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray], publication: Publication) -> bool:
     """Whether the numbers of all nodes are sure to agree.
 
-    Parameters
-    ----------
-    nodes : Columns
-        Of all trees.
-    tree_ends : shape (n_trees + 1,)
-        Where the nodes of each tree end; the first is 0.
-    levels : sequence of arrays
-        The nodes of each depth, the roots first.
-    publication : Publication
-        What the numbers are about.
+    ``nodes``: of all trees. ``tree_ends`` of shape (n_trees + 1,): where the nodes of each tree end; the first is 0.
+    ``levels``: the nodes of each depth, the roots first. ``publication``: what the numbers are about.
     """
     said = nodes.statements
     records = float(said.count.sum(dtype=np.float64)) + float(np.maximum(said.n, 0).sum(dtype=np.float64))

@@ -24,13 +24,7 @@ from maxent.models.text.arguments import LARGEST_COUNT
 def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[str, object]]) -> bool:
     """Whether every rule of the format is surely kept.
 
-    Parameters
-    ----------
-    release : Content
-    head : mapping
-        The document of it without its trees.
-    heads : sequence of dict
-        The documents of the trees without their nodes.
+    ``head``: the document of it without its trees. ``heads``: the documents of the trees without their nodes.
     """
     trees = [tree.nodes.columns for tree in release.trees if isinstance(tree.nodes, Nodes)]
     if len(trees) < len(release.trees) or not all(_is_plain(nodes, release) for nodes in trees):

@@ -121,13 +121,7 @@ class Pipe:
 
     @cached_property
     def input(self) -> Any:
-        """The model's input for the table itself.
-
-        Raises
-        ------
-        InvalidInput
-            When the steps refuse the table, or make other columns of it than they say.
-        """
+        """The model's input for the table itself."""
         try:
             found = self(self.table)
         except (TypeError, ValueError) as error:
