@@ -18,12 +18,7 @@ LIMIT = "MAXENT_LARGEST_TABLE"
 class SparseCounts(Mapping[str, int]):
     """Records of every class, in the order of the classes; only counts above 0 take memory.
 
-    Parameters
-    ----------
-    every : mapping of class to anything
-        The classes in their order, shared by all nodes.
-    positive : dict of class to int
-        Those with records.
+    ``every``: the classes in their order, shared by all nodes. ``positive``: those with records.
     """
 
     __slots__ = ("every", "positive")

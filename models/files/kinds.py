@@ -37,16 +37,10 @@ _MARKS: Mapping[str, str] = {".html": re.escape(REPORT_MARK), **dict.fromkeys(("
 class Kind:
     """A kind of file.
 
-    Attributes
-    ----------
-    name : str
-        What it states: as the key ``format`` of JSON, and in the metadata of Parquet.
-    header : function, optional
-        The columns of a CSV file -> whether they are those of the kind; none where any table of people has such.
-    marks : mapping
-        Suffix of other files, ``""`` for any -> a regular expression for what is in their first or last bytes.
-    kept : function, optional
-        A document of JSON -> the reason why it must be kept, None for none.
+    ``name``: what it states: as the key ``format`` of JSON, and in the metadata of Parquet. ``header``: the columns of
+    a CSV file -> whether they are those of the kind; none where any table of people has such. ``marks``: suffix of
+    other files, ``""`` for any -> a regular expression for what is in their first or last bytes. ``kept``: a document
+    of JSON -> the reason why it must be kept, None for none.
     """
 
     name: str

@@ -61,14 +61,8 @@ def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inpu
 class Overwriting:
     """What a call may replace.
 
-    Attributes
-    ----------
-    kinds : mapping
-        Option -> the kinds of files that its command writes there: only these are replaced.
-    force : bool
-        Whether anything else is, too.
-    tell : function
-        Told of each file that was replaced.
+    ``kinds``: option -> the kinds of files that its command writes there: only these are replaced. ``force``: whether
+    anything else is, too. ``tell``: told of each file that was replaced.
     """
 
     kinds: Mapping[str, Sequence[Kind]]

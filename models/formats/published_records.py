@@ -57,16 +57,10 @@ _RANGE = re.compile(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*")
 class PublishedRecords:
     """Published rows, in their order, in groups with the same box.
 
-    Attributes
-    ----------
-    table : GeneralizedTable
-        Its boxes are all different, and every one is that of a row; they are sorted by where they first appear.
-    lines : int64, shape (n_rows,)
-        Where each row is: the line of a CSV file (the header is line 1), else the number of the row, from 1.
-    source, unit : str
-        What the rows were read from, and what ``lines`` are: ``line`` or ``row``.
-    private : tuple of str
-        Columns that were left out, as the adversary's table has none of these names.
+    ``table``: its boxes are all different, and every one is that of a row; they are sorted by where they first appear.
+    ``lines`` of shape (n_rows,): where each row is: the line of a CSV file (the header is line 1), else the number of
+    the row, from 1. ``source``, ``unit``: what the rows were read from, and what ``lines`` are: ``line`` or ``row``.
+    ``private``: columns that were left out, as the adversary's table has none of these names.
     """
 
     table: GeneralizedTable

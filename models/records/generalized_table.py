@@ -28,16 +28,8 @@ _AT_ONCE = 1 << 22
 class GeneralizedTable:
     """Records in their original order, with their classes as they were and a box in place of the other values.
 
-    Attributes
-    ----------
-    target : Target
-    attributes : tuple of Attribute
-    boxes : tuple of arrays, one per attribute
-        The boxes, see `Boxes`; different ones may be alike.
-    box : int64, shape (n,)
-        The box of each record.
-    y : int64, shape (n,)
-        Codes of ``target.classes``.
+    ``boxes``: the boxes, see `Boxes`; different ones may be alike. ``box`` of shape (n,): the box of each record. ``y``
+    of shape (n,): codes of ``target.classes``.
     """
 
     target: Target

@@ -34,16 +34,9 @@ class Places:
 class People:
     """The people of several releases.
 
-    Attributes
-    ----------
-    joined : Joined
-        The releases, which know who is in which of them.
-    table : QITable
-        Everybody, by their public attributes and the releases that they are in.
-    keys : str array, shape (n_people,), optional
-        The keys of the people, increasing, where a column names them.
-    row : int64, shape (n_people,), optional
-        The row of the table that each of them is in.
+    ``joined``: the releases, which know who is in which of them. ``table``: everybody, by their public attributes and
+    the releases that they are in. ``keys`` of shape (n_people,): the keys of the people, increasing, where a column
+    names them. ``row`` of shape (n_people,): the row of the table that each of them is in.
     """
 
     joined: Joined

@@ -21,15 +21,8 @@ from maxent.models.tables.table_files import read_frame
 class KnownColumns:
     """The columns of some public attributes, a row for each person.
 
-    Attributes
-    ----------
-    attributes : tuple of int
-        Their positions in `Release.attributes`.
-    codes : shape (n_people, n_known), indices into ``levels``
-    levels : tuple of arrays, one per attribute
-        As in `maxent.models.tables.qi_table.QITable`.
-    source : str
-        The name of the file, or ``qi`` for a DataFrame.
+    ``attributes``: their positions in `Release.attributes`. ``codes`` of shape (n_people, n_known). ``levels``: as in
+    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame.
     """
 
     attributes: tuple[int, ...]

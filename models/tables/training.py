@@ -34,18 +34,10 @@ _FILL = "impute or drop them"
 class Training:
     """Records with their classes, coded.
 
-    Attributes
-    ----------
-    target : Target
-        What is learned.
-    attributes : tuple of Attribute
-        What trees may test, public ones first: categorical ones with their domain, and numeric ones.
-    columns : tuple of arrays, each of shape (n,)
-        Per attribute: int64 codes into `Attribute.values`, or float64 numbers.
-    y : int64, shape (n,)
-        Codes of ``target.classes``.
-    order : {"sorted", "appearance"}
-        How the values of domains that were not given were put in order.
+    ``target``: what is learned. ``attributes``: what trees may test, public ones first: categorical ones with their
+    domain, and numeric ones. ``columns`` of shape (n,): per attribute: int64 codes into `Attribute.values`, or float64
+    numbers. ``y`` of shape (n,): codes of ``target.classes``. ``order``: how the values of domains that were not given
+    were put in order.
     """
 
     target: Target
@@ -76,19 +68,31 @@ def read_training(
 ) -> Training:
     """Read the records that a tree is to be grown from.
 
-    ``source``: one row per record; a file is CSV, or Parquet by its suffix (see
-    `maxent.models.tables.table_files.read_frame`). Other columns are ignored. A column of a DataFrame or a Parquet file
-    is numeric when its type is, a column of text in a file without types when all of its values are finite numbers
-    without leading zeros; all others are categorical, and what they hold is published as text. ``target``: the column
-    of the class. Numbers serve as names of classes when they are whole. Of several columns classes are all combinations
-    of theirs, see `maxent.models.tables.columns.product_classes`. ``qi``, ``private``: the attributes an adversary has
-    in their table, and those they have not. ``categorical``: columns whose numbers are only names. ``domains``: values
-    of a categorical attribute, or classes, in the order to publish them; they may hold more than occur. ``order``: the
-    order of the values of other attributes: as text, or as each first appears in the source. Other classes are always
-    sorted. ``missing``: whether attributes that are not numeric may lack values, which are then a value of their own,
-    ``(missing)``; cells without a value in the tables of others then mean the same. That is right only if what is
-    missing here is missing in the adversary's table as well. ``reader``: how to read, see
-    `maxent.models.reading.Reading`.
+    Parameters
+    ----------
+    source : DataFrame or path
+        One row per record; a file is CSV, or Parquet by its suffix (see `maxent.models.tables.table_files.read_frame`).
+        Other columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of
+        text in a file without types when all of its values are finite numbers without leading zeros; all others are
+        categorical, and what they hold is published as text.
+    target : str or sequence of str
+        The column of the class. Numbers serve as names of classes when they are whole. Of several columns classes are
+        all combinations of theirs, see `maxent.models.tables.columns.product_classes`.
+    qi, private : sequence of str
+        The attributes an adversary has in their table, and those they have not.
+    categorical : sequence of str
+        Columns whose numbers are only names.
+    domains : mapping of column to values, optional
+        Values of a categorical attribute, or classes, in the order to publish them; they may hold more than occur.
+    order : {"sorted", "appearance"}
+        The order of the values of other attributes: as text, or as each first appears in the source. Other classes are
+        always sorted.
+    missing : {"refuse", "category"}
+        Whether attributes that are not numeric may lack values, which are then a value of their own, ``(missing)``;
+        cells without a value in the tables of others then mean the same. That is right only if what
+        is missing here is missing in the adversary's table as well.
+    reader : Reader, optional
+        How to read, see `maxent.models.reading.Reading`.
     """
     domains = {} if domains is None else domains
     targets = named_targets("training data", target)

@@ -73,16 +73,27 @@ class Drawn:
 def random_trees(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Release:
     """Draw random trees, fill them from samples of the records, and suppress small counts.
 
-    ``training``: its categorical attributes and its target have the domains that were stated, or those of the data.
-    ``domains``: what is known without the data. Of numeric attributes it says what their thresholds are drawn from;
-    without it, that is the range of the data. The result: leaves state counts and nothing else, as a label or a number
-    of records would tell of what was suppressed. ``sampling_rate`` is ``beta``, ``suppressed_below`` is ``k``, and the
-    defense ``rdt`` has the parameters, where domains are from (``stated`` or ``data``), whether samples are ``secret``
-    or ``seeded``, and, if domains are stated, what is guaranteed as long as nobody knows the seed: ``epsilon``,
-    ``delta`` and ``tight_delta``. Parts of a tree in which every count is 0 are left out: their branches have no child.
-    That follows from what is published, and so tells nothing more. (They are not leaves with counts of 0: fewer than k
-    people are in each leaf of such a part, not in all of them together.) A leaf at full depth whose counts are 0 is
-    published when one beside it has others.
+    Parameters
+    ----------
+    training : Training
+        Its categorical attributes and its target have the domains that were stated, or those of the data.
+    asked : RandomTrees
+    domains : Domains, optional
+        What is known without the data. Of numeric attributes it says what their thresholds are drawn from; without it,
+        that is the range of the data.
+
+    Returns
+    -------
+    Release
+        Leaves state counts and nothing else, as a label or a number of records would tell of what was suppressed.
+        ``sampling_rate`` is ``beta``, ``suppressed_below`` is ``k``, and the defense ``rdt`` has the parameters, where
+        domains are from (``stated`` or ``data``), whether samples are ``secret`` or ``seeded``, and, if domains are
+        stated, what is guaranteed as long as nobody knows the seed: ``epsilon``, ``delta`` and ``tight_delta``.
+
+        Parts of a tree in which every count is 0 are left out: their branches have no child. That follows from what is
+        published, and so tells nothing more. (They are not leaves with counts of 0: fewer than k people are in each
+        leaf of such a part, not in all of them together.) A leaf at full depth whose counts are 0 is published when one
+        beside it has others.
     """
     return draw(training, asked, domains).release()
 

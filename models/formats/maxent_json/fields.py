@@ -57,16 +57,9 @@ class Names:
 class Fields:
     """The keys of one JSON object; reading a wrong one notes a problem and gives None (or the default).
 
-    Parameters
-    ----------
-    problems : list of Problem
-        Where problems are noted.
-    where : str
-        The place of the object, as problems name it.
-    raw : mapping
-        The decoded object.
-    known : tuple of str
-        Every key it may have; others are noted at once, and so are keys that the document repeats.
+    ``problems``: where problems are noted. ``where``: the place of the object, as problems name it. ``raw``: the
+    decoded object. ``known``: every key it may have; others are noted at once, and so are keys that the document
+    repeats.
     """
 
     __slots__ = ("problems", "raw", "where")

@@ -21,21 +21,10 @@ Reached = tuple[tuple[int, float], ...]  # the nodes that a record reaches, each
 class Part:
     """A node of such a tree.
 
-    Attributes
-    ----------
-    id : str
-    attribute : str or None
-        None for a leaf.
-    branches : tuple of (Branch, int)
-        Each with the position of its child.
-    absent : tuple of str
-        Values that no branch takes: records with these end at the node.
-    stated : Node
-        What a leaf states, if all its records are whole.
-    shares : tuple of (float, float)
-        The least and largest number of records of each class; none where there are no records.
-    size : float
-        Records, in the measure by which a record without a value is parted.
+    ``attribute``: none for a leaf. ``branches``: each with the position of its child. ``absent``: values that no branch
+    takes: records with these end at the node. ``stated``: what a leaf states, if all its records are whole. ``shares``:
+    the least and largest number of records of each class; none where there are no records. ``size``: records, in the
+    measure by which a record without a value is parted.
     """
 
     id: str

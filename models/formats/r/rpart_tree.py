@@ -60,16 +60,8 @@ Split = Cut | Sets
 class Fitted:
     """A node as rpart has it.
 
-    Attributes
-    ----------
-    n : int
-        Its records.
-    splits : tuple of Split
-        Its split, and the surrogates for it; none of a leaf.
-    lacking : bool
-        Whether some record lacks the value that is tested.
-    stated : Node
-        Its label, and what is stated of it as a leaf.
+    ``n``: its records. ``splits``: its split, and the surrogates for it; none of a leaf. ``lacking``: whether some
+    record lacks the value that is tested. ``stated``: its label, and what is stated of it as a leaf.
     """
 
     n: int

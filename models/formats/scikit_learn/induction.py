@@ -33,14 +33,9 @@ _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "lo
 class Fit:
     """The data that a tree was fitted on, as far as they are known.
 
-    Attributes
-    ----------
-    rows : int, optional
-        Rows that ``fit`` was given, those of weight 0 too; None: unknown.
-    weight : float64, shape (rows,), optional
-        How many records each row stood for; None: every row that is in the tree stood for one.
-    whole : bool, shape (n_features,), optional
-        Which features had no missing values; None: what the tree itself shows is all that is known.
+    ``rows``: rows that ``fit`` was given, those of weight 0 too; None: unknown. ``weight`` of shape (rows,): how many
+    records each row stood for; None: every row that is in the tree stood for one. ``whole`` of shape (n_features,):
+    which features had no missing values; None: what the tree itself shows is all that is known.
     """
 
     rows: int | None = None

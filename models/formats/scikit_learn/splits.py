@@ -18,18 +18,9 @@ _DIGITS = 7  # decimal digits that single precision tells apart
 class Splits:
     """The tests of a fitted tree, all arrays of shape (n_nodes,).
 
-    Attributes
-    ----------
-    left, right : int64
-        Numbers of the children, -1 of a leaf.
-    feature : int64
-        The column that an inner node tests.
-    threshold : float64
-        The largest double that goes left; infinite where every number does.
-    missing_left : bool
-        Whether what is missing, or not known, goes left.
-    codes : mapping of node to codes
-        Codes of categories that go left, of nodes that test sets of them.
+    ``left``, ``right``: numbers of the children, -1 of a leaf. ``feature``: the column that an inner node tests.
+    ``threshold``: the largest double that goes left; infinite where every number does. ``missing_left``: whether what
+    is missing, or not known, goes left. ``codes``: codes of categories that go left, of nodes that test sets of them.
     """
 
     left: IntArray

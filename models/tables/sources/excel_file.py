@@ -49,18 +49,8 @@ Cells = tuple[Any, ...]
 class ExcelFile:
     """A sheet of a workbook.
 
-    Attributes
-    ----------
-    source : str
-        Its name.
-    open : callable
-        Opens its bytes, from the first.
-    sheet : str
-        The name of the sheet.
-    reader : Reader
-        Takes notes.
-    header : tuple of str
-        The cells of the first row that is not blank; they may repeat.
+    ``source``: its name. ``open``: opens its bytes, from the first. ``sheet``: the name of the sheet. ``reader``: takes
+    notes. ``header``: the cells of the first row that is not blank; they may repeat.
     """
 
     source: str

@@ -20,14 +20,7 @@ def cells_size(rows: int, columns: int) -> int:
 class Memory:
     """Memory that reading a table has taken so far.
 
-    Attributes
-    ----------
-    source : str
-        The table, as messages call it.
-    most : int
-        Bytes that it may take.
-    taken : int
-        Bytes that it has taken.
+    ``source``: the table, as messages call it. ``most``: bytes that it may take. ``taken``: bytes that it has taken.
     """
 
     source: str

@@ -40,18 +40,8 @@ _GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
 class TableInput:
     """A file that is to be read as a table.
 
-    Attributes
-    ----------
-    source : str
-        What messages call it.
-    open_stored : callable
-        Opens its bytes, from the first.
-    size : int
-        How many there are.
-    format : {"csv", "parquet", "excel"}
-        What they are, unpacked.
-    packed : bool
-        Whether they are in a gzip archive.
+    ``source``: what messages call it. ``open_stored``: opens its bytes, from the first. ``size``: how many there are.
+    ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
     """
 
     source: str

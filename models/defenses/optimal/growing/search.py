@@ -40,14 +40,8 @@ class Grown:
 class Search:
     """Looks for optimal trees.
 
-    Attributes
-    ----------
-    worth : callable
-        Of leaves, see `maxent.models.defenses.optimal.growing.depth_two.Worth`.
-    most : callable
-        The same without limits: what the people of a record are worth at most.
-    least : int
-        People that every leaf needs, at least 1.
+    ``worth``: of leaves, see `maxent.models.defenses.optimal.growing.depth_two.Worth`. ``most``: the same without
+    limits: what the people of a record are worth at most. ``least``: people that every leaf needs, at least 1.
     """
 
     worth: Worth

@@ -22,13 +22,8 @@ from maxent.models.tables.frame import shorten
 class Tests:
     """The tests of the inner nodes of a tree, two branches each, as `maxent.models.columns.Columns` has them.
 
-    Attributes
-    ----------
-    attribute : int64, shape (n_inner,)
-    le, gt : float64, shape (n_inner, 2)
-    missing : int64, shape (n_inner, 2)
-    value_ends : int64, shape (2 n_inner + 1,)
-    values : int64, shape (n_values,)
+    ``attribute`` of shape (n_inner,). ``le``, ``gt`` of shape (n_inner, 2). ``missing`` of shape (n_inner, 2).
+    ``value_ends`` of shape (2 n_inner + 1,). ``values`` of shape (n_values,).
     """
 
     attribute: IntArray

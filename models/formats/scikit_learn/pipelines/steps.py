@@ -20,14 +20,9 @@ from maxent.models.tables.frame import shorten
 class Traced:
     """A column between two steps.
 
-    Attributes
-    ----------
-    source : int
-        The column of the table that it is made of.
-    same : bool
-        Whether values are in it as they are in the table, wherever the table has one.
-    ranges : bool
-        Whether it is made of all numbers by their size; else of single values, such as those that an encoder knows.
+    ``source``: the column of the table that it is made of. ``same``: whether values are in it as they are in the table,
+    wherever the table has one. ``ranges``: whether it is made of all numbers by their size; else of single values, such
+    as those that an encoder knows.
     """
 
     source: int
