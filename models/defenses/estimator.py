@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
+from maxent.models.parameters import picked, problems_of
 from maxent.models.reading import Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
@@ -151,6 +156,43 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class DefendedClassifier(PublishedTreeClassifier):
+    """A classifier that publishes what a method of defense makes of a tree; its ``seed`` is ``random_state``."""
+
+    _method: ClassVar[type[InducedTree]]
+    k: int = 1
+    random_state: int | np.random.RandomState | None
+
+    def _asked(self, seed: int | None = None) -> InducedTree:
+        """The method with the parameters that the estimator has."""
+        found: InducedTree = picked(self._method, self, seed=seed)
+        return found
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from super()._parameter_problems()
+        seed = self.random_state
+        first: dict[str, Problem] = {}
+        for problem in problems_of(self._asked(None if isinstance(seed, np.random.RandomState) else seed)):
+            first.setdefault(problem.field, problem)
+        for name, problem in first.items():
+            yield replace(problem, field="random_state") if name == "seed" else problem
+
+    def _order(self) -> Order:
+        return self._asked().domain_order
+
+    def _publish(self, training: Training) -> Release:
+        if len(training) < self.k:
+            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        seed = self.random_state
+        asked = self._asked(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
+        asked = asked.read(training.target.name, self._names, reader_of(self.reading))
+        # Without a seed chance decides between splits that are equally good, where the method has one of its own.
+        grown = None if getattr(asked, "grow", False) else induce(training, picked(Growth, asked))
+        found, _ = asked.publish_from(training, grown)
+        assert isinstance(found, Release)
+        return found
 
 
 def _checked_classes(y: Any) -> npt.NDArray[Any]:
