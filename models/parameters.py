@@ -175,12 +175,6 @@ def unknown_choice(name: str, value: object, choices: tuple[str, ...]) -> list[P
     return [] if found is None else [found]
 
 
-def no_flag(name: str, value: object) -> list[Problem]:
-    """The problem of an argument that is neither True nor False, if it is neither."""
-    found = Parameter(name, False, bool, (), False, About("")).problem(value)
-    return [] if found is None else [found]
-
-
 def listed(value: object) -> list[Any]:
     """The values of a parameter that takes one or several."""
     return list(value) if isinstance(value, Collection) and not isinstance(value, str) else [value]

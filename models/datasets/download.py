@@ -23,7 +23,6 @@ from maxent.models.files.output import write_text
 DATA, CACHE, MIRROR = "MAXENT_DATA", "MAXENT_CACHE", "MAXENT_MIRROR"
 
 SECONDS = 30.0  # without a byte for so long, a download has failed
-
 _CHUNK = 1 << 16
 
 Told = Callable[[str, int, int], None]  # what is being done, and how many bytes of how many are there

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Order, Training
 
 of_growth = partial(same, Growth)  # a parameter of `Growth`
-
 published = partial(parameter, "counts", group="output")  # the parameter ``publish``, with its help
-
 of_rounding = partial(same, Rounding)  # a parameter of `Rounding`
-
 LEAVES_STATE = "Statements of leaves: the label; also error rate and size; or all counts."
 
 

@@ -12,9 +12,7 @@ from typing import BinaryIO
 from maxent.models.files.addresses import Address, is_address, open_address, redacted, without_secrets
 
 STANDARD_INPUT = "-"  # in place of the name of a file
-
 _PIECE = 2**20  # bytes that are read at a time
-
 Path = str | os.PathLike[str]
 
 

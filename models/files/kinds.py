@@ -130,6 +130,7 @@ def _decided(record: Mapping[str, Any]) -> str | None:
     return None if blank else "which is a record with a decision"
 
 
+# The kinds, each of one output of a command
 RELEASE = Kind("maxent/1")
 RECORDS = Kind("maxent-records/1")
 ESTIMATE = Kind("maxent-estimate/1", _adjacent("count", "P(*)"))
@@ -160,7 +161,6 @@ NL = Kind(
         ".row": r"\A(linear\[|internal\[|negative_entropy\n)",
     },
 )
-# The kinds, each of one output of a command
 EXPORT = Kind(
     "maxent-export",
     _adjacent("tree", "leaf", "rule"),

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 POSTERIOR = (".csv", ".parquet", ".json")  # suffixes of the files that a result can be written to
-
 PLOTS = (".svg", ".png", ".pdf")  # suffixes of the files that a plot can be written to
-
 REPORT = (".html",)  # suffixes of the files that a report can be written to
 
 

@@ -16,9 +16,7 @@ from maxent.models.sparse_counts import positive_counts
 from maxent.models.tables.frame import shorten
 
 _TOGETHER = 2**11  # nodes that are objects at the same time
-
 _LARGE = 2**24  # scores of nodes and classes, most of them not there, that would take too much memory
-
 Codes = dict[str, int]
 
 

@@ -19,7 +19,6 @@ from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import shorten_list
 
 MEMBERSHIP = "releases"  # column that says in which releases somebody is: ``1+2`` for the first and the second
-
 _T = TypeVar("_T")
 
 

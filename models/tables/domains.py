@@ -16,9 +16,7 @@ from maxent.models.tables.training import Training
 from maxent.models.text.arguments import is_number
 
 Interval = tuple[float, float]  # the smallest and the largest value of a number
-
 Ranges = Mapping[str, Interval]  # the interval of each numeric attribute
-
 DomainSource = Mapping[str, Any] | str | PathLike[str]
 
 _LARGEST = float(np.finfo(np.float64).max)

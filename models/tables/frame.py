@@ -28,7 +28,6 @@ Source: TypeAlias = "DataFrame | str | PathLike[str]"
 _NUMBERS = (int, float, np.integer, np.floating)
 
 SHORT = 1_000  # rows up to which text is encoded without the functions of Arrow
-
 LISTED = 10  # problems of one kind that are spelled out before the rest is only counted
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WAITING = 1 << 17  # rows that are at least merged at once
-
 _MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what is known of equal rows is put together
 
 

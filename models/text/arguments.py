@@ -14,9 +14,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.json_files import Unreadable
 
 LONGEST = 60  # characters of a value in a message
-
 LARGEST_COUNT = 2**53  # the largest number up to which floats count exactly
-
 ABSENT = object()  # stands for a value that is not there
 
 

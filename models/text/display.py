@@ -10,7 +10,6 @@ from html import escape
 from maxent.models.text.printable import printable
 
 LINES, WIDTH = 10, 160  # lines of a `repr`, and characters of each
-
 ROWS, COLUMNS = 12, 12  # of a table in a notebook
 
 

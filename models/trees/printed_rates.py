@@ -28,15 +28,10 @@ Rounding = Literal["auto", "digits", "exact"]
 ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
 
 FULL_PRECISION = 10  # rates with this many decimals or more were not rounded for print
-
 RESOLUTION = Fraction(1, 2 * 10**7)  # rates are never read more finely: they may have been computed in single precision
-
 NOISE = 1e-15  # by how much a float may be off the decimal that it stands for: 1 - 0.93 is 0.06999999999999995
-
 SINGLE = 2.0**-24  # by how much a share may be off that is held in single precision
-
 REMEMBERED = 1 << 14  # rates whose decimals, and what follows from these, are kept: they are asked for again and again
-
 _WHOLE = 1e-9
 
 Stated = tuple[float, float | None]  # an error rate, and the records that it is of, None when unknown

@@ -31,7 +31,6 @@ from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
 from maxent.models.writers.writer import Wanted, Writer
 
 RUNS_ON = "-- for DuckDB and PostgreSQL; not for SQLite, which has no LATERAL"  # the first line of every query
-
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")  # a whole number as `repr` writes it, or the double that it is
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Training
 
 CONFIDENCE = 0.25  # the confidence factor that C4.5 prunes with
-
 _asked = partial(same, Kadet)
 
 

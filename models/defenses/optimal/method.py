@@ -38,7 +38,6 @@ MEASURES: Mapping[Objective, str] = {
 }
 
 AUDITS = 20  # subtrees that are audited best first, unless another number is asked for
-
 _limit = partial(same, Limits)
 
 

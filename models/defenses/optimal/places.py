@@ -23,7 +23,6 @@ from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place, refuse
 
 ROUNDING = 1e-12  # error of a share, or of a sum of entropies per person, that is compared with a limit
-
 SAME_IMPURITY = 1e-6  # trees whose impurity, per record, differs by less than this are as good
 
 

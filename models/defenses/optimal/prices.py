@@ -13,9 +13,7 @@ from maxent.models.defenses.optimal.places import Candidates
 from maxent.models.defenses.optimal.removed import answered
 
 HALVINGS = 30  # steps of looking for the price of one limit
-
 ROUNDING = 1e-11  # share of a worth by which sums of the same leaves may differ
-
 TURNS = 3  # how often the price of each of several limits is looked for
 
 

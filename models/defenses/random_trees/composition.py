@@ -22,7 +22,6 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.random_trees.accounting import broadcast, gamma, upper_tail
 
 _POINTS = 1000  # points at which the profile of a tree is taken
-
 _ROUNDING = 1e-12
 
 # The profile of a tree takes as long as k is large. Thresholds above this one only hide more of what it publishes.

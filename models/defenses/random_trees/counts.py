@@ -13,7 +13,6 @@ from maxent.models.defenses.random_trees.paths import Space, Words, leaf_keys
 from maxent.models.tables.training import Training
 
 Source = Callable[[int], Words]  # so many random numbers of 64 bits
-
 _CHUNK = 2**16  # records that walk together
 
 

@@ -44,7 +44,6 @@ _CTR = (
 )
 
 _STEEP = 30.0  # score from which on second derivatives are too small to be of use
-
 _Tested = tuple[str, tuple[Branch, ...]]
 
 

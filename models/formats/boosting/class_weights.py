@@ -19,9 +19,7 @@ from maxent.models.arrays import BoolArray, FloatArray
 Weighing = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
 
 _OFF = 1e-6  # by how much what is computed of each record may be off, as a share of its weight
-
 _MOST = 10**7  # leaves of the first tree times records, up to which numbers of records are tried
-
 _TOGETHER = 1 << 20  # numbers that are looked at together
 
 

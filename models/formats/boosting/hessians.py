@@ -20,7 +20,6 @@ from maxent.models.nodes import each, links_of
 from maxent.models.release import Release, Tree
 
 _SMALLEST = 1e-16  # the least hessian of a record
-
 _ROUNDING = 1e-4  # by how much a sum may be off, in parts of it, and besides: tools compute in single precision
 
 

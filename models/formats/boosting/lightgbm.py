@@ -32,16 +32,13 @@ MISSING_TYPES = ("None", "Zero", "NaN")
 _LINKS: Mapping[str, Link] = {"binary": "logit", "multiclass": "softmax", "multiclassova": "none"}
 
 _ZERO = float(np.float32(1e-35))  # numbers up to this one, of either sign, are 0
-
 _LARGEST_CODE = 2**20
 _MOST_NAMED = 2**20  # values that branches may name, beside one for each character of the file
-
 _LOST = (
     "counts and labels of leaves: LightGBM stores scores, and hessians, which are no numbers of records",
     "which splits competed",
 )
 PARAMETERS = ("rate", "lambda")  # the names of what the caller may give: the learning rate and the L2 penalty
-
 _ADVICE = "the table that LightGBM was trained with, whole"
 _SERIAL = {"tree_learner": {"serial", "feature"}, "device_type": {"cpu", "gpu"}, "boosting": {"gbdt", "dart"}}
 

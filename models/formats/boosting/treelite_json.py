@@ -25,7 +25,6 @@ from maxent.models.text.arguments import LARGEST_COUNT
 from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
 
 _LINKS: Mapping[str, Link] = {"sigmoid": "logit", "softmax": "softmax"}  # what a postprocessor makes of scores
-
 _MEAN = "identity_multiclass"
 _MOST_CODES = 2**20
 _ROUNDING = 1e-6

@@ -37,13 +37,10 @@ _PREFIX = re.compile(r"(?::\.\.\.|:   |    )*")
 _SET = re.compile(r" in \{")
 _LEAF = re.compile(r".*\([0-9.]+(?:/[0-9.]+)?\)")
 _MARK = "\x01"  # stands before the values of a set
-
 _CUTS = ("<=", ">")
 _OFF = 0.05
 _DIGITS = 7  # so many digits of a number in single precision are printed; fewer show that none is lacking
-
 _LONGEST = 1000  # lines that a set may go on for
-
 _ADVICE = "the table that C5.0 built the tree from, whole: not a sample of it, and without weights"
 _CRITERION = "the criterion, so that nothing follows from the choice of splits"
 _FRACTIONS = "counts and sizes of leaves below tests of values that cases lack: such cases are counted there in parts"

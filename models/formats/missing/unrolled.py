@@ -18,9 +18,7 @@ from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.trees.routing import interval_of
 
 _LEAST, _TIMES = 2000, 10  # nodes that an unrolled tree may have: so many, and so many times those of the tool's tree
-
 _WORK = 20_000_000  # values that may be looked at on all ways together
-
 State = TypeVar("State")
 # What is known of a value on the way from the root: one of some names, in an interval, or (None) missing
 _Known = frozenset[str] | tuple[float, float] | None

@@ -20,7 +20,6 @@ Tensor: TypeAlias = "npt.NDArray[Any]"
 Value: TypeAlias = "float | int | bytes | Tensor | FloatArray | IntArray | list[bytes] | None"
 
 FLOAT, INT32, INT64, STRING, DOUBLE = 1, 6, 7, 8, 11  # types of the elements of tensors
-
 _KINDS: Mapping[int, str] = {FLOAT: "<f4", 2: "u1", 3: "i1", INT32: "<i4", INT64: "<i8", 9: "?", DOUBLE: "<f8"}
 
 

@@ -23,7 +23,6 @@ _CUT = re.compile(rf"(<=|<|>=|>) ({_NUMBER})")
 _TAIL = re.compile(rf" \((n|w) = *({_NUMBER}), err = *({_NUMBER})%\) *")
 _OPPOSITE = {"<=": ">", "<": ">=", ">": "<=", ">=": "<"}
 _NAMES, _LABELS = 100, 1000  # how many columns a line may begin with, and how many labels it may end with
-
 _BETTER = "with train= and target=, which tell levels and labels"
 
 

@@ -51,9 +51,7 @@ _START = re.compile(r" *([0-9]{1,10})\) ")
 _NUMBERS = re.compile(rf"(?= ([0-9]{{1,16}}) +({_NUMBER}) (?=\S))")
 _CUT = re.compile(rf"(.+)(<|>=) ?(-?{_NUMBER})")
 _READINGS = 1000  # how often two numbers may follow each other in a line
-
 _MANY_CLASSES = 5  # from so many classes on, rpart prints two digits of each share
-
 _ROUNDED_FROM = 1000  # no loss below is rounded with three digits, the fewest that anybody prints
 
 

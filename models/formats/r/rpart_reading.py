@@ -35,7 +35,6 @@ from maxent.models.release import Labels, Node, Release, Target
 from maxent.models.tables.frame import shorten
 
 _READINGS = 64  # orders of the levels of all columns that are tried
-
 _PARTS = "counts and sizes of leaves below splits whose values records lack: surrogate splits part such records"
 _WEIGHTS = "counts, which are of case weights"
 

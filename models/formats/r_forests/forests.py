@@ -23,12 +23,9 @@ from maxent.models.tables.frame import shorten
 RANGER = ("nodeID", "leftChild", "rightChild", "splitvarName", "splitval", "terminal")
 RANDOM_FOREST = ("left daughter", "right daughter", "split var", "split point", "status", "prediction")
 _MANY = 10**15  # from here on a bit mask has more digits than write.csv writes
-
 _MOST_LEVELS = 53  # so many levels a factor may have in randomForest
-
 _LIST = re.compile("[0-9]{1,3}(,[0-9]{1,3})*")
 Kind = Literal["number", "codes", "sets"]  # tests of numbers, of the numbers of levels, or of sets of levels
-
 _CLASSES = "a forest of classification, whose leaves have classes (of a regression: bin the target, and fit it anew)"
 
 

@@ -20,7 +20,6 @@ from maxent.models.tables.frame import shorten
 ABSENT = ("", "NA")
 _TREES = re.compile(r"tree[-_.]?([0-9]{1,6})\.csv", re.IGNORECASE)
 _TOGETHER = 2**13  # cells that are objects at the same time
-
 _DIGITS = 14  # so many digits of a number, one less than write.csv writes, show that none is lacking
 
 

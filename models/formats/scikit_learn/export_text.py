@@ -34,7 +34,6 @@ _FITTED = "of a tree that was fitted on the table's own columns"
 _UNNAMED = re.compile(r"(?:feature_|[xX]\[)([0-9]{1,9})\]?")
 _LABEL_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?")
 _PRINTED = 1.0  # by how much printed weights may hide which is the largest
-
 _EXACT = 10  # decimals with which no threshold that was printed is off by more than single precision is
 
 

@@ -19,7 +19,6 @@ TITLES = {
     "Id3": "Id3",
 }
 _UNRULED = ("SimpleCart", "Id3")  # those whose titles have no rule below them
-
 _RULE = re.compile(r"[-=]{4,}\s*")
 _MATRIX = re.compile(r"^[ 0-9.]+\| +[a-z]+ = (.+)$", re.MULTILINE)
 _CUTS = ("<=", "<", ">", ">=")

@@ -15,13 +15,9 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 
 _OFF = 1e-6  # relative error of sums in single precision
-
 _DIGITS = 5  # digits of the numbers that people choose
-
 _APART = 1e-3  # relative distance of numbers that the equations have to tell apart
-
 _LARGEST = 1e30  # weights and sums from which on nothing is computed
-
 _FEWEST = 3  # equations that prove two numbers: one more than there are unknowns
 
 

@@ -39,7 +39,6 @@ _BLOBS = {"BLOB_SEQUENCE": 0, "BLOB_SEQUENCE_GZIP": 1}
 
 _MOST_SHARDS = 10_000
 _MOST_LARGER = 10  # how many times larger than the file what is compressed in it may be
-
 _LOST = ("which splits competed",)
 _UNCOUNTED = "counts and sizes: of all records, of a bootstrap or of a part, as a table (train=, target=) shows"
 

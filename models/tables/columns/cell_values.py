@@ -18,7 +18,6 @@ from maxent.models.text.spelling import NUMBER, cleaned, told_apart
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?|[0-9]{1,4}([./])[0-9]{1,2}\1[0-9]{2,4}")
 _EXACT = 2**53  # below it every whole number is a double
-
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 
 

@@ -15,9 +15,7 @@ from maxent.models.tables.frame import Column, Frame, shorten
 from maxent.models.text.spelling import cleaned
 
 MISSING = "(missing)"  # the value of a domain that stands for cells without one
-
 OTHER = "(other)"  # the value of a domain that stands for all values that it does not name
-
 _NAMED = 3  # spellings that one note names
 
 

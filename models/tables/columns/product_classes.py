@@ -21,9 +21,7 @@ from maxent.models.tables.columns.cell_values import codes_in
 from maxent.models.tables.frame import Column, Frame, shorten
 
 BETWEEN = " & "  # stands between the names of which the name of a combination is made
-
 MOST = 64  # product classes that a target, or what is said of several targets together, has at most
-
 _Number = TypeVar("_Number", bound=np.generic)
 
 

@@ -22,7 +22,6 @@ from maxent.models.tables.parts.descent import LOST, Descent
 from maxent.models.tables.parts.kept import Kept, KeptRows
 
 AT_ONCE = 1 << 16  # rows that are routed together
-
 _FITS = 2**62  # numbers below it are whole in an int64, with room to add
 
 

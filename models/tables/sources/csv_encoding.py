@@ -40,9 +40,7 @@ _OTHERS = (
 )
 
 _BLOCK = 1 << 16  # bytes that are decoded, and bytes of different words that are looked at
-
 _ENOUGH = 3  # different words, at least, that tell another encoding than `WESTERN`
-
 _SCANNED = 1 << 24  # bytes in which these words are looked for, from the first byte that is not ASCII
 
 # Marks between words, none of which is a part of a letter in any encoding of `_OTHERS`

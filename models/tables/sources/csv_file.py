@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 1 << 20
 _CHUNK = 8 * _LONGEST_LINE  # bytes that are checked at once: no line of as many has as few characters as it may have
-
 _MOST_COLUMNS = 2**17  # columns of a table: each takes far more memory than a byte, even without a name
-
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or Excel workbook (name it .xlsx)",
     b"\xd0\xcf\x11\xe0": "an Excel workbook of old (save it as .xlsx)",

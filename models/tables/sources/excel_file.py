@@ -27,19 +27,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 1 << 20  # rows that a sheet can have
-
 _BATCH = 1 << 14  # rows that are read at once
-
 _CELLS = 1 << 20  # cells that are read at once
-
 _HELD = 5  # bytes that are held for a byte of XML that is no sheet: shared texts above all
-
 _WHOLE = 2.0**53  # up to which numbers without decimals are written without a point
-
 _PLACE = 8  # bytes of a cell as it is read
-
 _LOOKED_AT = 100  # rows whose formats are looked at
-
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 
 Cells = tuple[Any, ...]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 1 << 17  # rows of a batch of a few columns
-
 _CELLS = 1 << 21  # cells of a batch of many
 
 # Rows of a batch when a column is stored by what differs from row to row, so that long texts may need few bytes

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PLAIN = "text, numbers or other plain values"  # what cells can be
-
 _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 

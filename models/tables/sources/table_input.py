@@ -26,7 +26,6 @@ from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.sources.memory import too_large
 
 LARGE_BYTES = 50_000_000  # a file of more bytes, unpacked, is not kept in memory
-
 _EXPECTED = "a CSV, Parquet or Excel file that can be read"
 Format = Literal["csv", "parquet", "excel"]
 # Suffixes of tables that are no CSV

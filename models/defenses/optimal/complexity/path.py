@@ -22,7 +22,6 @@ from maxent.models.defenses.optimal.places import Candidates, priced
 from maxent.models.defenses.optimal.removed import answered
 
 TRIED = 20  # complexities that are compared, at most
-
 ROUNDING = 1e-9  # share of what trees are worth by which they differ for rounding alone
 
 

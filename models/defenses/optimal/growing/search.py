@@ -21,9 +21,7 @@ from maxent.models.defenses.optimal.growing.depth_two import LEAF, Two, Worth, b
 from maxent.models.defenses.optimal.growing.splits import Records
 
 PROVED = 4  # splits above the deepest leaf, at most, of trees that are proved to be optimal
-
 AHEAD = 3  # splits that others look ahead
-
 Progress = Callable[[int, int], None]  # called with how many of the first splits are done, and how many there are
 
 

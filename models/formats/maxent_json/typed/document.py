@@ -36,11 +36,8 @@ from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
 
 BATCH = 2**11  # nodes that are objects at the same time: few enough for the caches of a processor
-
 PIECE = 2**18  # bytes of about as many nodes
-
 LARGE = 2**24  # bytes of the nodes of a tree from which on they are decoded in pieces
-
 _MARK = b"\xef\xbb\xbf"
 
 

@@ -18,7 +18,6 @@ from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 
 FEW = 8  # classes up to which counts are quicker read into a field for each than into a dictionary
-
 _ESCAPED = frozenset('"\\')  # no field may have them in its name, nor what is not printable
 
 _NAN = float("nan")

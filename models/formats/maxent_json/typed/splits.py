@@ -15,9 +15,7 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import NOTHING, Columns
 
 DEEPEST = 5_000  # levels of trees that are looked at level by level
-
 MOST_CELLS = 200_000_000  # nodes times values that are looked at in all
-
 BLOCK = 4_000_000  # nodes times values that are looked at together
 
 
