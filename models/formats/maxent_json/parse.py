@@ -245,11 +245,11 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
         attribute, branches = split(fields, names)
         moments = read_moments(fields)
         return Node(identity, attribute, branches, None, None, n, counts, rates, distinct, None, None, *moments)
-    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
+    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1) if "error_rate" in fields.raw else None
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    value = read_value(fields, "value", names)
-    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0)
+    value = read_value(fields, "value", names) if "value" in fields.raw else None
+    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0) if "hessian" in fields.raw else None
     label, moments = _label(fields, names.classes), read_moments(fields)
     return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments)
 
