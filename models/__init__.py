@@ -1,1 +1,5 @@
-"""Releases, their readers and writers, and the inducers that make them."""
+"""Releases, their readers and writers, and the inducers that make them.
+
+Every public function raises `maxent.InvalidInput`, a ValueError, where an argument or a file is not as it should be: it
+names all problems, each with its place, what was expected and what was found. Docstrings do not repeat this.
+"""

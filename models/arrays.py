@@ -9,11 +9,10 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-TINY = 1e-300
-"""Stands for 0 inside logarithms, and in divisors of what vanishes with them."""
+TINY = 1e-300  # stands for 0 inside logarithms, and in divisors of what vanishes with them
 
+# Stands for 0 where its reciprocal is multiplied, or taken to the third power: far enough from underflow
 INVERTIBLE = 1e-100
-"""Stands for 0 where its reciprocal is multiplied, or taken to the third power: far enough from underflow."""
 
 
 def ranges(start: IntArray, stop: IntArray) -> IntArray:

@@ -12,8 +12,7 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_en
 from maxent.models.release_content import Attribute, Branch, Node
 from maxent.models.sparse_counts import complete_counts
 
-NOTHING = -1
-"""Stands for an attribute, a child, a label or a number of records that is not there."""
+NOTHING = -1  # stands for an attribute, a child, a label or a number of records that is not there
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from maxent.models.text.printable import printable
 
+# Where a `Problem` is that is about a parameter of the call; its field is the name that the parameter has in Python.
+# Wherever else a message names a parameter, it writes ``name=`` or ``name='value'``. The command line shows both as it
+# spells the option, and a study as it spells the key: `maxent.text.spelling`.
 ARGUMENT = "argument"
-"""Where a `Problem` is that is about a parameter of the call; its field is the name that the parameter has in Python.
-
-Wherever else a message names a parameter, it writes ``name=`` or ``name='value'``. The command line shows both as it
-spells the option, and a study as it spells the key: `maxent.text.spelling`.
-"""
 
 
 class MaxentError(Exception):
@@ -92,13 +90,7 @@ def invalid(source: str, where: str, field: str, expected: str, found: str) -> I
 
 
 def check_unused(what: str, **options: object) -> None:
-    """Refuse options that are given, not None, although they apply only to ``what``.
-
-    Raises
-    ------
-    InvalidInput
-        Naming all of them.
-    """
+    """Refuse options that are given, not None, although they apply only to ``what``."""
     problems = [
         Problem(ARGUMENT, name, f"none: it applies only to {what}", "one")
         for name, value in options.items()

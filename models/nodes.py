@@ -73,8 +73,7 @@ class Nodes(Sequence[Node]):
         return self._made
 
 
-_TOGETHER = 2**11
-"""Nodes that `each` makes at the same time."""
+_TOGETHER = 2**11  # nodes that `each` makes at the same time
 
 
 def each(nodes: Sequence[Node]) -> Iterator[Node]:

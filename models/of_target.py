@@ -19,12 +19,7 @@ def of_target(release: Release, part: int) -> Release:
     rounded or may have been suppressed, and splits were compared for all columns together: all of these are left out,
     which is sound. A label is then only what a leaf predicts: the class that the label of a combination has.
 
-    Parameters
-    ----------
-    release : Release
-        Whose target has parts.
-    part : int
-        Which of ``release.target.of``.
+    ``release``: whose target has parts. ``part``: which of ``release.target.of``.
     """
     implied = counts_reader(release)
     of = release.target.of[part].classes

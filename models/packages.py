@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from maxent.models.errors import MissingExtra
 
+# Modules that are optional, with the extra of maxent that brings them
 EXTRAS = {
     "distributed": "dask",
     "fsspec": "dask",
@@ -14,11 +15,11 @@ EXTRAS = {
     "openpyxl": "excel",
     "pyscipopt": "scip",
 }
-"""Modules that are optional, with the extra of maxent that brings them."""
 
+# Packages of an extra, as pip knows them, where they are not its one module
 PACKAGES = {"dask": "distributed fsspec", "mlflow": "mlflow-skinny"}
-"""Packages of an extra, as pip knows them, where they are not its one module."""
 
+# Modules that come with maxent and are imported only where they are needed, with the name that pip knows
 BASE = {
     "charset_normalizer": "charset-normalizer",
     "cvxpy": "cvxpy",
@@ -31,7 +32,6 @@ BASE = {
     "sklearn": "scikit-learn",
     "sympy": "sympy",
 }
-"""Modules that come with maxent and are imported only where they are needed, with the name that pip knows."""
 
 
 def installed(module: str) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from maxent.models.errors import ARGUMENT, Problem
 
+# What a parameter is about: how a tree is grown, how it is defended, or what is published
 Group = Literal["grown", "defended", "output"]
-"""What a parameter is about: how a tree is grown, how it is defended, or what is published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,6 @@ def problems_of(values: Any) -> list[Problem]:
 def unknown_choice(name: str, value: object, choices: tuple[str, ...]) -> list[Problem]:
     """The problem of an argument that is none of its choices, if it is none."""
     found = Parameter(name, None, str, choices, False, About("")).problem(value)
-    return [] if found is None else [found]
-
-
-def no_flag(name: str, value: object) -> list[Problem]:
-    """The problem of an argument that is neither True nor False, if it is neither."""
-    found = Parameter(name, False, bool, (), False, About("")).problem(value)
     return [] if found is None else [found]
 
 

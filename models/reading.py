@@ -41,14 +41,13 @@ _PANDAS = (
 )
 _SPREADSHEETS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
 
+# Spellings that mean that a value is missing: what R, pandas and spreadsheets write in its place
 NA = (*_PANDAS, "NaT", *_SPREADSHEETS)
-"""Spellings that mean that a value is missing: what R, pandas and spreadsheets write in its place."""
 
+# Python's codecs that are no encodings of plain text
 _NO_CHARSETS = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
-"""Python's codecs that are no encodings of plain text."""
 
-MAX_MEMORY = 2_000_000_000
-"""Bytes that the cells of a table may take, unless another limit is given."""
+MAX_MEMORY = 2_000_000_000  # bytes that the cells of a table may take, unless another limit is given
 
 
 def _is_one_of(value: object, words: object) -> bool:
@@ -86,11 +85,6 @@ class Reading:
     format : str, optional
         The format of releases that are read from files, a name of `maxent.models.formats.registry.reader_names`; None
         for as they show.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every field that is not as it should be.
     """
 
     text: Text = "refuse"
@@ -168,12 +162,11 @@ class Reading:
         return {name: value for name, value in given.items() if value != getattr(USUAL, name)}
 
 
-USUAL = Reading()
-"""How everything is read unless something else is asked for."""
+USUAL = Reading()  # how everything is read unless something else is asked for
 
 
+# A sentence, and advice that goes with it, or nothing; advice names parameters as errors do, ``missing=``
 Note = tuple[str, str]
-"""A sentence, and advice that goes with it, or nothing; advice names parameters as errors do, ``missing=``."""
 
 _spelled: ContextVar[Callable[[str], str]] = ContextVar("_spelled", default=str)
 
@@ -224,8 +217,7 @@ class Noticed:
         return {"missing": missing} if missing else {}
 
 
-NOTHING = Noticed()
-"""Nothing was noticed."""
+NOTHING = Noticed()  # nothing was noticed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,13 +257,7 @@ def encoding_named(name: object) -> str | None:
 
 
 def reader_of(reading: Reading | None) -> Reader:
-    """A new reader that reads as asked, or as usual.
-
-    Raises
-    ------
-    InvalidInput
-        When ``reading`` is no `Reading`.
-    """
+    """A new reader that reads as asked, or as usual."""
     if problems := list(reading_problems(reading)):
         raise InvalidInput("options", problems)
     return Reader(USUAL if reading is None else reading)

@@ -37,13 +37,7 @@ class Release(Content):
     """
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the release as a ``maxent/1`` JSON document, atomically.
-
-        Raises
-        ------
-        InvalidInput
-            When the release breaks a rule of the format; nothing is written.
-        """
+        """Write the release as a ``maxent/1`` JSON document, atomically."""
         from maxent.models.formats.maxent_json.write import save_release
 
         save_release(self, path)

@@ -24,8 +24,7 @@ Labels = Literal["majority", "decided"]
 Link = Literal["logit", "softmax", "share", "none"]
 
 
-Numbers = tuple[float, float]
-"""The least and the largest number that a class stands for; infinite where there is none."""
+Numbers = tuple[float, float]  # the least and the largest number that a class stands for; infinite where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,7 @@ class Node:
         return self.attribute is None
 
 
-EXACT = frozenset({"c45", "kadet"})
-"""Algorithms of `maxent.models` that compare numbers in double precision."""
+EXACT = frozenset({"c45", "kadet"})  # algorithms of `maxent.models` that compare numbers in double precision
 
 
 @dataclass(frozen=True, slots=True)

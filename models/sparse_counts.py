@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from maxent.models.errors import invalid
 
-FEW_CLASSES = 64
-"""Up to so many classes the counts of a node are a dictionary of all of them."""
+FEW_CLASSES = 64  # up to so many classes the counts of a node are a dictionary of all of them
 
+# Numbers of a table with a column per class, unless the environment variable `LIMIT` says otherwise: 0.4 GB each
 LARGEST = 50_000_000
-"""Numbers of a table with a column per class, unless the environment variable `LIMIT` says otherwise: 0.4 GB each."""
 
 LIMIT = "MAXENT_LARGEST_TABLE"
 
@@ -19,12 +18,7 @@ LIMIT = "MAXENT_LARGEST_TABLE"
 class SparseCounts(Mapping[str, int]):
     """Records of every class, in the order of the classes; only counts above 0 take memory.
 
-    Parameters
-    ----------
-    every : mapping of class to anything
-        The classes in their order, shared by all nodes.
-    positive : dict of class to int
-        Those with records.
+    ``every``: the classes in their order, shared by all nodes. ``positive``: those with records.
     """
 
     __slots__ = ("every", "positive")
@@ -73,13 +67,7 @@ def total_count(counts: Mapping[str, int]) -> int:
 
 
 def check_size(what: str, rows: int, classes: int) -> None:
-    """Refuse a table of numbers that would not fit: a row for each of ``what``, a column per class.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the limit and how to raise it.
-    """
+    """Refuse a table of numbers that would not fit: a row for each of ``what``, a column per class."""
     most = _largest()
     if rows * classes > most:
         raise invalid(

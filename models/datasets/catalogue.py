@@ -15,15 +15,8 @@ _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 class Part:
     """A file that a data set is made of, as its source has it.
 
-    Attributes
-    ----------
-    url : str
-    size : int
-        Bytes.
-    sha256 : str
-        Of the file, in hexadecimal digits.
-    fold : str, optional
-        What the column ``fold`` says of its rows, where the source divides them.
+    ``size``: bytes. ``sha256``: of the file, in hexadecimal digits. ``fold``: what the column ``fold`` says of its
+    rows, where the source divides them.
     """
 
     url: str
@@ -41,20 +34,8 @@ class Part:
 class DataSet:
     """A public data set.
 
-    Attributes
-    ----------
-    name : str
-    words : str
-        What it is about.
-    target : str
-        The column of the class.
-    rows : int
-    columns : tuple of str
-        In the order of the source.
-    parts : tuple of Part
-        None where no source has it for everybody.
-    source : str
-        Whom to cite.
+    ``words``: what it is about. ``target``: the column of the class. ``columns``: in the order of the source.
+    ``parts``: none where no source has it for everybody. ``source``: whom to cite.
     """
 
     name: str
@@ -102,6 +83,7 @@ _CONTRACEPTIVE = (
     "standard_of_living,isNotExposedToMedia,contraceptive_method_used"
 )
 
+# Name -> data set
 DATA_SETS = {
     each.name: each
     for each in (
@@ -174,17 +156,10 @@ DATA_SETS = {
         ),
     )
 }
-"""Name -> data set."""
 
 
 def data_set(name: str) -> DataSet:
-    """The data set of a name.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none.
-    """
+    """The data set of a name."""
     if name not in DATA_SETS:
         found = repr(name) + close_to(str(name), DATA_SETS)
         raise invalid("fetch", "argument", "name", f"one of {', '.join(DATA_SETS)}", found)

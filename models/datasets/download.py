@@ -22,13 +22,10 @@ from maxent.models.files.output import write_text
 
 DATA, CACHE, MIRROR = "MAXENT_DATA", "MAXENT_CACHE", "MAXENT_MIRROR"
 
-SECONDS = 30.0
-"""Without a byte for so long, a download has failed."""
-
+SECONDS = 30.0  # without a byte for so long, a download has failed
 _CHUNK = 1 << 16
 
-Told = Callable[[str, int, int], None]
-"""What is being done, and how many bytes of how many are there."""
+Told = Callable[[str, int, int], None]  # what is being done, and how many bytes of how many are there
 
 
 def cache_folder() -> Path:
@@ -54,18 +51,7 @@ def local_copy(name: str) -> Path | None:
 def fetched(name: str, told: Told | None = None) -> Path:
     """The table of a data set; it is fetched where no folder has it.
 
-    Parameters
-    ----------
-    name : str
-        Of `maxent.models.datasets.catalogue.DATA_SETS`.
-    told : function, optional
-        Called as bytes arrive.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown name, without a connection, when the file is not the one that is known, or the cache cannot be
-        written.
+    ``name``: of `maxent.models.datasets.catalogue.DATA_SETS`. ``told``: called as bytes arrive.
     """
     wanted = data_set(name)
     if (found := local_copy(name)) is not None:

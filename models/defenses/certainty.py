@@ -1,4 +1,3 @@
 """When a class counts as certain."""
 
-CERTAIN = 0.999
-"""A class of at least this probability is certain."""
+CERTAIN = 0.999  # a class of at least this probability is certain

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.induction.inducers import induce
+from maxent.models.induction.parameters import Growth
+from maxent.models.parameters import picked, problems_of
 from maxent.models.reading import Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
@@ -25,14 +30,8 @@ from maxent.models.trees.predict import Removed, predict_columns, predict_proba,
 def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> Any:
     """An ``__init__`` that stores its arguments: those of other classes, with their defaults, and others.
 
-    Parameters
-    ----------
-    kinds : types
-        Dataclasses of parameters, such as methods of defense, and estimators.
-    without : collection of str
-        Arguments of theirs that this one does not have.
-    **others
-        More arguments, or other defaults.
+    ``kinds``: dataclasses of parameters, such as methods of defense, and estimators. ``without``: arguments of theirs
+    that this one does not have. ``**others``: more arguments, or other defaults.
     """
     found = {
         name: each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -105,12 +104,6 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
             Columns of an object array count as what they hold.
         y : array-like, shape (n,)
             Classes: strings, whole numbers or booleans.
-
-        Raises
-        ------
-        InvalidInput
-            Naming every parameter, or every column, that is not as it should be; a ValueError. Checks of shapes are
-            scikit-learn's and raise what it does.
         """
         if problems := list(self._parameter_problems()):
             raise InvalidInput(type(self).__name__, problems)
@@ -163,6 +156,43 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class DefendedClassifier(PublishedTreeClassifier):
+    """A classifier that publishes what a method of defense makes of a tree; its ``seed`` is ``random_state``."""
+
+    _method: ClassVar[type[InducedTree]]
+    k: int = 1
+    random_state: int | np.random.RandomState | None
+
+    def _asked(self, seed: int | None = None) -> InducedTree:
+        """The method with the parameters that the estimator has."""
+        found: InducedTree = picked(self._method, self, seed=seed)
+        return found
+
+    def _parameter_problems(self) -> Iterator[Problem]:
+        yield from super()._parameter_problems()
+        seed = self.random_state
+        first: dict[str, Problem] = {}
+        for problem in problems_of(self._asked(None if isinstance(seed, np.random.RandomState) else seed)):
+            first.setdefault(problem.field, problem)
+        for name, problem in first.items():
+            yield replace(problem, field="random_state") if name == "seed" else problem
+
+    def _order(self) -> Order:
+        return self._asked().domain_order
+
+    def _publish(self, training: Training) -> Release:
+        if len(training) < self.k:
+            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
+        seed = self.random_state
+        asked = self._asked(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
+        asked = asked.read(training.target.name, self._names, reader_of(self.reading))
+        # Without a seed chance decides between splits that are equally good, where the method has one of its own.
+        grown = None if getattr(asked, "grow", False) else induce(training, picked(Growth, asked))
+        found, _ = asked.publish_from(training, grown)
+        assert isinstance(found, Release)
+        return found
 
 
 def _checked_classes(y: Any) -> npt.NDArray[Any]:

@@ -23,15 +23,9 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.models.tables.training import Order, Training
 
-of_growth = partial(same, Growth)
-"""A parameter of `Growth`."""
-
-published = partial(parameter, "counts", group="output")
-"""The parameter ``publish``, with its help."""
-
-of_rounding = partial(same, Rounding)
-"""A parameter of `Rounding`."""
-
+of_growth = partial(same, Growth)  # a parameter of `Growth`
+published = partial(parameter, "counts", group="output")  # the parameter ``publish``, with its help
+of_rounding = partial(same, Rounding)  # a parameter of `Rounding`
 LEAVES_STATE = "Statements of leaves: the label; also error rate and size; or all counts."
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+# Called with what is being done, how many pieces of it are done, and how many there are
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many pieces of it are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,7 @@ class Wanted:
         return (self.least, *larger)
 
 
-DEPTHS = (3, 5, 8)
-"""Depths of trees that grids try."""
+DEPTHS = (3, 5, 8)  # depths of trees that grids try
 
 
 @dataclass(frozen=True)

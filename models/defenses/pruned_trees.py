@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import get_args
+from typing import ClassVar, get_args
 
-import numpy as np
-
-from maxent.models.defenses.estimator import PublishedTreeClassifier, constructor
+from maxent.models.defenses.estimator import DefendedClassifier, constructor
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.leaf_pruning import k_problems, prune_leaf, prune_parent
-from maxent.models.errors import Problem, invalid
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.parameters import picked, problems_of, unknown_choice
-from maxent.models.release import Release
-from maxent.models.rounding.of_estimators import rounding_problems, stated
-from maxent.models.tables.training import Order, Training
-from maxent.models.trees.draft import Publish
+from maxent.models.defenses.leaf_pruning import k_problems
+from maxent.models.defenses.pruning_methods import Plain, PrunedLeaves, PrunedParents
+from maxent.models.errors import Problem
+from maxent.models.parameters import unknown_choice
 from maxent.models.trees.predict import Removed
 
 
-class PlainTree(PublishedTreeClassifier):
+class PlainTree(DefendedClassifier):
     """A decision tree that is published as it is grown.
 
     Parameters
@@ -47,56 +39,19 @@ class PlainTree(PublishedTreeClassifier):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    publish: Publish
-    random_state: int | np.random.RandomState | None
+    _method: ClassVar[type[InducedTree]] = Plain
 
     __init__ = constructor(InducedTree, without=["seed"], private=(), random_state=None, reading=None)
-
-    def _growth(self, seed: int | None) -> Growth:
-        """Parameters of growing the tree."""
-        found: Growth = picked(Growth, self, seed=seed)
-        return found
-
-    def _parameter_problems(self) -> Iterator[Problem]:
-        yield from super()._parameter_problems()
-        seed = self.random_state
-        for problem in problems_of(self._growth(None if isinstance(seed, np.random.RandomState) else seed)):
-            yield replace(problem, field="random_state") if problem.field == "seed" else problem
-        yield from unknown_choice("publish", self.publish, get_args(Publish))
-        yield from rounding_problems(self)
-
-    def _order(self) -> Order:
-        return self._growth(None).order
-
-    def _publish(self, training: Training) -> Release:
-        seed = self.random_state
-        growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
-        return self._stating(self._defended(induce(training, growth)))
-
-    def _stating(self, release: Release) -> Release:
-        """A release with what it is to state."""
-        return stated(release, self)
-
-    def _defended(self, release: Release) -> Release:
-        """The release that a defense makes of a tree."""
-        return release
 
 
 class PrunedTree(PlainTree):
     """A tree that is pruned before it is published."""
 
-    k: int
-
     __init__ = constructor(PlainTree, k=5)
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from k_problems(self.k)
-        yield from super()._parameter_problems()
-
-    def _publish(self, training: Training) -> Release:
-        if len(training) < self.k:
-            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
-        return super()._publish(training)
+        yield from (problem for problem in super()._parameter_problems() if problem.field != "k")
 
 
 class LeafPrunedTree(PrunedTree):
@@ -122,14 +77,13 @@ class LeafPrunedTree(PrunedTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
+    _method = PrunedLeaves
+
     __init__ = constructor(PrunedTree, removed="ancestor")
 
     def _parameter_problems(self) -> Iterator[Problem]:
         yield from super()._parameter_problems()
         yield from unknown_choice("removed", self.removed, get_args(Removed))
-
-    def _defended(self, release: Release) -> Release:
-        return prune_leaf(release, self.k)
 
 
 class ParentPrunedTree(PrunedTree):
@@ -152,5 +106,4 @@ class ParentPrunedTree(PrunedTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    def _defended(self, release: Release) -> Release:
-        return prune_parent(release, self.k)
+    _method = PrunedParents

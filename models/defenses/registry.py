@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = "maxent.defenses"
 
+# The methods of this package, which are there whatever is installed, in the order of the help, and where they are
 OWN: Mapping[str, str] = {
     "none": "pruning_methods:Plain",
     "prune-leaf": "pruning_methods:PrunedLeaves",
@@ -30,7 +31,6 @@ OWN: Mapping[str, str] = {
     "erp": "error_risk.method:ErrorRiskPruned",
     "rdt": "random_trees.method:RandomForest",
 }
-"""The methods of this package, which are there whatever is installed, in the order of the help, and where they are."""
 
 
 @cache
@@ -99,13 +99,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
-    """A method with these parameters, for each k that is asked for; what is not `given` has its default.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every option that the method does not have, or that does not suit.
-    """
+    """A method with these parameters, for each k that is asked for; what is not `given` has its default."""
     if not isinstance(name, str) or name not in method_names():
         from maxent.models.tables.frame import shorten
 

@@ -21,23 +21,22 @@ from maxent.models.packages import need
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+# How addresses begin, also after `pathlib` made one slash of two; no drive of Windows
 _ADDRESS = re.compile("([A-Za-z][A-Za-z0-9+.-]+):/")
-"""How addresses begin, also after `pathlib` made one slash of two; no drive of Windows."""
 
-_QUERY = re.compile(r"\?[^\s'\"<>]+")
-"""What addresses of the web may be signed with."""
+_QUERY = re.compile(r"\?[^\s'\"<>]+")  # what addresses of the web may be signed with
 
+# The same elsewhere, where a question mark may stand for any letter of a name: only with keys, such as ``token=``
 _KEYS = re.compile(r"\?(?=[^/?]*=)[^\s'\"<>]+")
-"""The same elsewhere, where a question mark may stand for any letter of a name: only with keys, such as ``token=``."""
 
+# What stands before the host, anywhere in a text
 _CREDENTIALS = re.compile(r"(?<=://)(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^@\s'\"<>]*)@")
-"""What stands before the host, anywhere in a text."""
 
+# A name and a password before a host or a bucket; what follows a colon may be a port
 _PASSWORD = re.compile(r"[^/@]*:(?!\d+(?:/|$))[^@]*@")
-"""A name and a password before a host or a bucket; what follows a colon may be a port."""
 
+# The same of the web, a name alone included: where there is one the rest may be secret, too
 _WEB_PASSWORD = re.compile(rf"[^/?]*@|{_PASSWORD.pattern}")
-"""The same of the web, a name alone included: where there is one the rest may be secret, too."""
 
 _WEB = {"http", "https"}
 
@@ -78,8 +77,7 @@ class Address:
         return _protocol(self.text) not in _WEB and any(mark in self.text for mark in "*?[")
 
 
-FilePath: TypeAlias = Path | Address
-"""Where a table is."""
+FilePath: TypeAlias = Path | Address  # where a table is
 
 
 def is_address(path: object) -> bool:
@@ -120,8 +118,6 @@ def located(source: Any) -> Any:
 
     Raises
     ------
-    InvalidInput
-        When it has a password in it, is a chain of addresses, or came through `pathlib`.
     MissingExtra
         When fsspec is not installed.
     """

@@ -11,12 +11,8 @@ from typing import BinaryIO
 
 from maxent.models.files.addresses import Address, is_address, open_address, redacted, without_secrets
 
-STANDARD_INPUT = "-"
-"""In place of the name of a file."""
-
-_PIECE = 2**20
-"""Bytes that are read at a time."""
-
+STANDARD_INPUT = "-"  # in place of the name of a file
+_PIECE = 2**20  # bytes that are read at a time
 Path = str | os.PathLike[str]
 
 
@@ -53,12 +49,8 @@ def shown_path(path: Path) -> str:
 def open_input(path: Path, most: int) -> BinaryIO:
     """Open a regular file, standard input, or a file of a store.
 
-    Parameters
-    ----------
-    path : path
-        A file, an `Address`, or ``-`` for standard input, which is read once, and kept for whoever opens it again.
-    most : int
-        The bytes that standard input may have. Files are as large as they are.
+    ``path``: a file, an `Address`, or ``-`` for standard input, which is read once, and kept for whoever opens it
+    again. ``most``: the bytes that standard input may have. Files are as large as they are.
 
     Raises
     ------
@@ -116,8 +108,7 @@ def _check_regular(found: os.stat_result) -> None:
         raise OSError(errno.EINVAL, f"a device, pipe or socket (give {STANDARD_INPUT} to read standard input)")
 
 
-_kept: list[bytes | None] = []
-"""Standard input, once it was read; None when it was too large."""
+_kept: list[bytes | None] = []  # standard input, once it was read; None when it was too large
 
 
 def _standard_input(most: int) -> bytes:

@@ -68,15 +68,7 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
 
     Literals without a usable value come back as `Unreadable`, objects with repeated keys as `RepeatedKeys`.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file; a byte order mark is accepted, and at most `MAX_BYTES` bytes.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read, is empty or too large, or is not one well-formed JSON object in UTF-8.
+    ``path``: the file; a byte order mark is accepted, and at most `MAX_BYTES` bytes.
     """
     source = os.fspath(path)
     return json_object(bytes_of(source), source)
@@ -110,13 +102,7 @@ def json_object(data: bytes, source: str) -> dict[str, object]:
 
 
 def bytes_of(source: str) -> bytes:
-    """The content of a file, at most `MAX_BYTES`.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read or is larger.
-    """
+    """The content of a file, at most `MAX_BYTES`."""
     try:
         data = read_input(source, MAX_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path

@@ -11,29 +11,23 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+# Endings of files that are tables, where several files have to be told apart
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
-"""Endings of files that are tables, where several files have to be told apart."""
 
-LOOKED_AT = 1 << 16
-"""Bytes at the beginning and at the end of a file in which its marker is."""
+LOOKED_AT = 1 << 16  # bytes at the beginning and at the end of a file in which its marker is
 
+# Bytes of the largest JSON document that is read to find its ``format``, where that is not its first key
 LARGEST = 1 << 28
-"""Bytes of the largest JSON document that is read to find its ``format``, where that is not its first key."""
 
-KEY = b"maxent"
-"""Key of a Parquet file's metadata, whose value is the name of the kind."""
+KEY = b"maxent"  # key of a Parquet file's metadata, whose value is the name of the kind
 
-PLOT = "maxent-plot"
-"""What plots say in their metadata."""
+PLOT = "maxent-plot"  # what plots say in their metadata
 
-DRAWING = "maxent-drawing"
-"""What drawings of releases say in their metadata."""
+DRAWING = "maxent-drawing"  # what drawings of releases say in their metadata
 
-REPORT_MARK = '<meta name="generator" content="maxent">'
-"""What reports say in their first lines."""
+REPORT_MARK = '<meta name="generator" content="maxent">'  # what reports say in their first lines
 
-FOREIGN = "which is there, and which this command did not write"
-"""Why most files are not replaced."""
+FOREIGN = "which is there, and which this command did not write"  # why most files are not replaced
 
 _FORMAT = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"([^"\\]*)"')
 _MARKS: Mapping[str, str] = {".html": re.escape(REPORT_MARK), **dict.fromkeys((".svg", ".png", ".pdf"), PLOT)}
@@ -43,16 +37,10 @@ _MARKS: Mapping[str, str] = {".html": re.escape(REPORT_MARK), **dict.fromkeys(("
 class Kind:
     """A kind of file.
 
-    Attributes
-    ----------
-    name : str
-        What it states: as the key ``format`` of JSON, and in the metadata of Parquet.
-    header : function, optional
-        The columns of a CSV file -> whether they are those of the kind; none where any table of people has such.
-    marks : mapping
-        Suffix of other files, ``""`` for any -> a regular expression for what is in their first or last bytes.
-    kept : function, optional
-        A document of JSON -> the reason why it must be kept, None for none.
+    ``name``: what it states: as the key ``format`` of JSON, and in the metadata of Parquet. ``header``: the columns of
+    a CSV file -> whether they are those of the kind; none where any table of people has such. ``marks``: suffix of
+    other files, ``""`` for any -> a regular expression for what is in their first or last bytes. ``kept``: a document
+    of JSON -> the reason why it must be kept, None for none.
     """
 
     name: str
@@ -142,6 +130,7 @@ def _decided(record: Mapping[str, Any]) -> str | None:
     return None if blank else "which is a record with a decision"
 
 
+# The kinds, each of one output of a command
 RELEASE = Kind("maxent/1")
 RECORDS = Kind("maxent-records/1")
 ESTIMATE = Kind("maxent-estimate/1", _adjacent("count", "P(*)"))
@@ -183,4 +172,3 @@ EXPORT = Kind(
         ".svg": f"<metadata>{DRAWING}</metadata>",
     },
 )
-"""The kinds, each of one output of a command."""

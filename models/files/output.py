@@ -36,19 +36,9 @@ _POSIX = os.name == "posix"
 def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inputs: Iterable[Path | None] = ()) -> None:
     """Refuse files that cannot be written, before any work is done.
 
-    Parameters
-    ----------
-    outputs : mapping
-        Option -> (file or None, the suffixes it may have; none stands for any).
-    inputs : iterable of path or None
-        Files and patterns of files that are read, which an output must not replace: by no spelling of its name, in
-        whatever case, and by no link. A file that only comes to match a pattern would be read the next time.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every option whose file has another suffix, is a directory or a device, is in a folder that does not
-        exist or cannot be written to, or is an input or another output.
+    ``outputs``: option -> (file or None, the suffixes it may have; none stands for any). ``inputs``: files and patterns
+    of files that are read, which an output must not replace: by no spelling of its name, in whatever case, and by no
+    link. A file that only comes to match a pattern would be read the next time.
     """
     problems, fit = [], {}
     for option, (given, suffixes) in outputs.items():
@@ -71,14 +61,8 @@ def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inpu
 class Overwriting:
     """What a call may replace.
 
-    Attributes
-    ----------
-    kinds : mapping
-        Option -> the kinds of files that its command writes there: only these are replaced.
-    force : bool
-        Whether anything else is, too.
-    tell : function
-        Told of each file that was replaced.
+    ``kinds``: option -> the kinds of files that its command writes there: only these are replaced. ``force``: whether
+    anything else is, too. ``tell``: told of each file that was replaced.
     """
 
     kinds: Mapping[str, Sequence[Kind]]
@@ -95,8 +79,8 @@ class Overwriting:
             _overwriting.reset(token)
 
 
+# Of the call of a command; from Python, where there is none, every file is replaced
 _overwriting: ContextVar[Overwriting | None] = ContextVar("overwriting", default=None)
-"""Of the call of a command; from Python, where there is none, every file is replaced."""
 
 
 def may_replace() -> bool:
@@ -222,19 +206,8 @@ def write_atomically(path: Path, write: Callable[[str], None], *, public: bool =
     A file that is replaced keeps its permissions. A new one is for its owner alone, mode 0600, unless it is ``public``,
     which leaves that to the umask. What processes that were killed left of their own is removed from the folder.
 
-    Parameters
-    ----------
-    path : path
-        Through a symbolic link, so that the link stays one.
-    write : callable
-        Given the name of a file that is there, and empty; it opens and fills it.
-    public : bool
-        Whether the content is meant to be published.
-
-    Raises
-    ------
-    InvalidInput
-        When the operating system refuses; the file is then as it was, and nothing is left behind.
+    ``path``: through a symbolic link, so that the link stays one. ``write``: given the name of a file that is there,
+    and empty; it opens and fills it. ``public``: whether the content is meant to be published.
     """
     source = os.fspath(path)
     try:

@@ -15,14 +15,9 @@ from maxent.models.files.spreadsheet_formulas import guarded
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-POSTERIOR = (".csv", ".parquet", ".json")
-"""Suffixes of the files that a result can be written to."""
-
-PLOTS = (".svg", ".png", ".pdf")
-"""Suffixes of the files that a plot can be written to."""
-
-REPORT = (".html",)
-"""Suffixes of the files that a report can be written to."""
+POSTERIOR = (".csv", ".parquet", ".json")  # suffixes of the files that a result can be written to
+PLOTS = (".svg", ".png", ".pdf")  # suffixes of the files that a plot can be written to
+REPORT = (".html",)  # suffixes of the files that a report can be written to
 
 
 def save_rows(
@@ -64,19 +59,9 @@ def save_frame(
 ) -> None:
     """Write a table (.csv, .parquet), or the document made of its rows (.json).
 
-    Parameters
-    ----------
-    kind : Kind
-        What the file is: in the metadata of Parquet, and the key ``format`` of JSON.
-    csv_literal : bool
-        Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-    public : bool
-        As in `maxent.models.files.output.write_atomically`.
-
-    Raises
-    ------
-    InvalidInput
-        For another suffix, or a place that cannot be written; nothing is left behind.
+    ``kind``: what the file is: in the metadata of Parquet, and the key ``format`` of JSON. ``csv_literal``: whether
+    text in a .csv file is written as it is, also where a spreadsheet would run it as a formula. ``public``: as in
+    `maxent.models.files.output.write_atomically`.
     """
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
     suffix = os.fspath(path).lower().rpartition(".")[2]

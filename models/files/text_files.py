@@ -10,13 +10,7 @@ from maxent.models.files.json_files import MAX_BYTES, unusable_file
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file without a byte order mark, its lines ended as on Unix.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, is larger than `MAX_BYTES`, or is no text in UTF-8.
-    """
+    """The text of a file without a byte order mark, its lines ended as on Unix."""
     source = shown_path(path)
     try:
         data = read_input(path, MAX_BYTES)

@@ -16,19 +16,14 @@ _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d
 _NAMED = {b"Z": None, b"T": True, b"F": False}
 
 _MOST_LEVELS = 32
+# Objects, lists and keys that any file may have, and bytes for each further one: they take far more in memory
 _FREE, _BYTES_EACH = 1024, 8
-"""Objects, lists and keys that any file may have, and bytes for each further one: they take far more in memory."""
 
 
 def read_ubjson_object(path: str | os.PathLike[str]) -> dict[str, object]:
     """Read the one object that a file holds, as `maxent.models.files.json_files.read_json_object` does.
 
     Lists of numbers of one type come back as arrays of that type, which take no more memory than in the file.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read, is too large, or is not one well-formed object.
     """
     return _Decoder(bytes_of(os.fspath(path)), shown_path(path)).document()
 

@@ -15,8 +15,7 @@ from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.hints import close_to
 
-_ROUNDING = 1e-9
-"""By how much a share may be off that was divided."""
+_ROUNDING = 1e-9  # by how much a share may be off that was divided
 
 
 def assemble(
@@ -40,27 +39,10 @@ def assemble(
 
     Where some leaf states a label that is no most frequent class, all labels are taken to be decided otherwise.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the file.
-    trees : sequence of Tree
-    classes : sequence of str
-        In the order of the model; `Wanted.classes` are to be taken into account before.
-    wanted, training
-        What the caller says, and the table that it names.
-    target : str, optional
-        The name of the target that the file has.
-    known : mapping of name to Attribute, optional
-        Attributes that the file declares; they come first, in this order, those that no branch tests included.
-    **how
-        Further fields of `Release`, such as ``predicts``.
-
-    Raises
-    ------
-    InvalidInput
-        For quasi-identifiers that the model does not have, an attribute that is tested as numbers and as names, and a
-        target that is an attribute, too.
+    ``source``: what problems call the file. ``classes``: in the order of the model; `Wanted.classes` are to be taken
+    into account before. ``wanted``, ``training``: what the caller says, and the table that it names. ``target``: the
+    name of the target that the file has. ``known``: attributes that the file declares; they come first, in this order,
+    those that no branch tests included. ``**how``: further fields of `Release`, such as ``predicts``.
     """
     problems: list[Problem] = []
     tests = _tests(trees)

@@ -13,14 +13,13 @@ from maxent.models.tables.frame import Source, shorten
 from maxent.models.text.display import Display, Shown
 from maxent.models.text.hints import close_to
 
-UNNAMED = "class"
-"""The name of a target that neither the file nor the caller names."""
+UNNAMED = "class"  # the name of a target that neither the file nor the caller names
 
+# What is lost of a model whose labels need be no majorities; why that is so its reader says
 DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
-"""What is lost of a model whose labels need be no majorities; why that is so its reader says."""
 
+# Parameters of regressions: edges of intervals of the target, or every number that it can be
 NUMERIC = ("bins", "values")
-"""Parameters of regressions: edges of intervals of the target, or every number that it can be."""
 
 States: TypeAlias = dict[str, bool]
 
@@ -65,13 +64,7 @@ class Wanted:
             return None
 
     def numeric(self) -> dict[str, tuple[float, ...] | None]:
-        """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given.
-
-        Raises
-        ------
-        InvalidInput
-            For other texts.
-        """
+        """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given."""
         found: dict[str, tuple[float, ...] | None] = {}
         for name in NUMERIC:
             text = self.parameters.get(name)

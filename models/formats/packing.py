@@ -15,12 +15,8 @@ from maxent.models.release_content import Attribute, Branch, Node
 from maxent.models.sparse_counts import positive_counts
 from maxent.models.tables.frame import shorten
 
-_TOGETHER = 2**11
-"""Nodes that are objects at the same time."""
-
-_LARGE = 2**24
-"""Scores of nodes and classes, most of them not there, that would take too much memory."""
-
+_TOGETHER = 2**11  # nodes that are objects at the same time
+_LARGE = 2**24  # scores of nodes and classes, most of them not there, that would take too much memory
 Codes = dict[str, int]
 
 
@@ -29,21 +25,9 @@ def packed(
 ) -> Nodes:
     """The nodes of a tree as arrays.
 
-    Parameters
-    ----------
-    source : str
-        What errors call the model.
-    nodes : iterable of Node
-        Each is let go when it is packed.
-    attributes : sequence of Attribute, optional
-        What the nodes test; by default, with the values that branches name in place of domains, what they are seen to.
-    classes : sequence of str, optional
-        Likewise.
-
-    Raises
-    ------
-    InvalidInput
-        For two nodes of one id, a branch to a node that is not there or takes nothing, and other classes.
+    ``source``: what errors call the model. ``nodes``: each is let go when it is packed. ``attributes``: what the nodes
+    test; by default, with the values that branches name in place of domains, what they are seen to. ``classes``:
+    likewise.
     """
     if isinstance(nodes, Nodes):
         held = [(attribute.name, attribute.values) for attribute in nodes.columns.attributes]
@@ -220,19 +204,8 @@ def _code(codes: Codes, name: str | None) -> int | None:
 def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str | int]) -> None:
     """Refuse links that are no tree below the first node, before anybody walks along them.
 
-    Parameters
-    ----------
-    source : str
-        What errors call the model.
-    parent, child : shape (n_links,)
-        Positions of nodes.
-    ids : sequence of str or int, length n_nodes
-        What nodes are called.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a node that is below none or several others, itself included, or above one that is not there.
+    ``source``: what errors call the model. ``parent``, ``child`` of shape (n_links,): positions of nodes. ``ids``: what
+    nodes are called.
     """
     expected = "each node below one other, the root first"
     if not len(ids):

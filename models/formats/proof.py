@@ -26,11 +26,6 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
     """Rows of a training table of each class at each node of every tree, shape (n_nodes, n_classes) each.
 
     Without a column of the target all are of the first class. Rows that end at no leaf count at the node where they do.
-
-    Raises
-    ------
-    InvalidInput
-        When the table lacks a column that is tested, or has values that no branch takes.
     """
     found = []
     reached, y = training_places(release, training)
@@ -67,11 +62,6 @@ def check_leaves(source: str, release: Release, training: TrainingColumns, advic
     """Refuse a tree whose leaves the training rows do not reach as they state; whether their counts prove it right.
 
     ``empty`` is whether the tool makes leaves that no row reaches.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a leaf that no training row reaches, or other numbers than it states.
     """
     proven = bool(training.classes)
     for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True):

@@ -57,16 +57,10 @@ _RANGE = re.compile(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*")
 class PublishedRecords:
     """Published rows, in their order, in groups with the same box.
 
-    Attributes
-    ----------
-    table : GeneralizedTable
-        Its boxes are all different, and every one is that of a row; they are sorted by where they first appear.
-    lines : int64, shape (n_rows,)
-        Where each row is: the line of a CSV file (the header is line 1), else the number of the row, from 1.
-    source, unit : str
-        What the rows were read from, and what ``lines`` are: ``line`` or ``row``.
-    private : tuple of str
-        Columns that were left out, as the adversary's table has none of these names.
+    ``table``: its boxes are all different, and every one is that of a row; they are sorted by where they first appear.
+    ``lines`` of shape (n_rows,): where each row is: the line of a CSV file (the header is line 1), else the number of
+    the row, from 1. ``source``, ``unit``: what the rows were read from, and what ``lines`` are: ``line`` or ``row``.
+    ``private``: columns that were left out, as the adversary's table has none of these names.
     """
 
     table: GeneralizedTable
@@ -109,30 +103,12 @@ def read_published(
 ) -> tuple[PublishedRecords, QITable]:
     """Read generalised records together with the adversary's table, which says what their columns are.
 
-    Parameters
-    ----------
-    source : GeneralizedTable, DataFrame or path
-        CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out.
-    qi : DataFrame, path or pattern
-        The adversary's table, as for `maxent.models.tables.qi_table.read_qi`.
-    target : str, optional
-        The column of the class; by default the only one that the adversary's table lacks. With it, other columns that
-        the table lacks are left out: an adversary cannot compare them. One that is called almost like a column
-        of the table is refused.
-    count : str, optional
-        The column of ``qi`` with the number of individuals a row stands for.
-    reader : Reader, optional
-        How to read.
-
-    Returns
-    -------
-    PublishedRecords, QITable
-        Over the same attributes; the domain of categorical ones is that of both.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every column that is missing in either table, and every cell that is no range, set or class.
+    ``source``: CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out. ``qi``: the
+    adversary's table, as for `maxent.models.tables.qi_table.read_qi`. ``target``: the column of the class; by default
+    the only one that the adversary's table lacks. With it, other columns that the table lacks are left out: an
+    adversary cannot compare them. One that is called almost like a column of the table is refused. ``count``: the
+    column of ``qi`` with the number of individuals a row stands for. ``reader``: how to read. The result: over the same
+    attributes; the domain of categorical ones is that of both.
     """
     classes: Sequence[str] = ()
     declared: dict[str, tuple[str, ...]] = {}
@@ -164,13 +140,7 @@ def read_published(
 
 
 def _roles(frame: Frame, people: Frame, target: str | None) -> tuple[str, list[str], tuple[str, ...]]:
-    """The column of the class, those that the adversary's table has, too, and those that it lacks.
-
-    Raises
-    ------
-    InvalidInput
-        Where the columns of the two tables do not tell them.
-    """
+    """The column of the class, those that the adversary's table has, too, and those that it lacks."""
     if not has_any(frame.header, [*people.header, *([] if target is None else [target])]):
         expected = f"columns of {people.source} and the class's"
         raise InvalidInput(frame.source, [Problem(frame.heading, "columns", expected, other_columns(frame.header))])

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from maxent.models.formats.release_reader import Head
 
-_PEEKED = 64
-"""Bytes of a compressed file that show what is in it."""
+_PEEKED = 64  # bytes of a compressed file that show what is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,7 @@ def _starts(head: Head, pattern: str) -> bool:
     return re.match(pattern, head.text) is not None
 
 
+# All of them; a file is refused by the first that recognises it, after all readers have been asked
 REFUSED = (
     Refusal(
         "a pickle, which could run any code and is not loaded",
@@ -125,7 +125,6 @@ REFUSED = (
         "in Python, write treelite.Model.deserialize(path).dump_as_json() into a file",
     ),
 )
-"""All of them; a file is refused by the first that recognises it, after all readers have been asked."""
 
 
 def refusal_of(head: Head) -> Refusal | None:

@@ -1,54 +1,29 @@
 """The readers of releases: the one place where they are listed, and where a third party's are found.
 
 A file is read by the first reader that recognises it by what is in it, else by the first one that has its suffix, in
-the order of `READERS`, then of the names of entry points in the group ``maxent.readers``, each of which is a
+the order of `OWN`, then of the names of entry points in the group ``maxent.readers``, each of which is a
 `ReleaseReader`. ``Reading(format=...)``, on the command line ``--from``, names another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from typing import cast
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.formats.boosting.catboost_json import READER as CATBOOST_JSON
-from maxent.models.formats.boosting.lightgbm_json import READER as LIGHTGBM_JSON
-from maxent.models.formats.boosting.lightgbm_table import READER as LIGHTGBM_TABLE
-from maxent.models.formats.boosting.lightgbm_text import READER as LIGHTGBM_TEXT
-from maxent.models.formats.boosting.treelite_json import READER as TREELITE_JSON
-from maxent.models.formats.c50.text import READER as C50_TEXT
-from maxent.models.formats.c50.tree_file import READER as C50_TREE
 from maxent.models.formats.conversion import DECIDED, Converted, Wanted, parameter_problems
-from maxent.models.formats.graphviz.scikit_learn import READER as GRAPHVIZ
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
-from maxent.models.formats.onnx.model import READER as ONNX
-from maxent.models.formats.pmml.reader import READER as PMML
-from maxent.models.formats.published_records import READER as RECORDS
-from maxent.models.formats.r.partykit_print import READER as PARTYKIT_PRINT
-from maxent.models.formats.r.rpart_frame import READER as RPART_FRAME
-from maxent.models.formats.r.rpart_print import READER as RPART_PRINT
-from maxent.models.formats.r.rpart_summary import READER as RPART_SUMMARY
-from maxent.models.formats.r_forests.reader import READER as R_FOREST
 from maxent.models.formats.refused import refusal_of
 from maxent.models.formats.release_reader import Records, ReleaseReader, read_head
-from maxent.models.formats.scikit_learn.export_text import READER as EXPORT_TEXT
 from maxent.models.formats.scikit_learn.models import no_release
-from maxent.models.formats.skops.model import READER as SKOPS
-from maxent.models.formats.spark.debug_string import READER as SPARK_TEXT
-from maxent.models.formats.spark.reader import READER as SPARK
-from maxent.models.formats.weka.trees import READER as WEKA
-from maxent.models.formats.xgboost.dump_json import READER as XGBOOST_DUMP_JSON
-from maxent.models.formats.xgboost.dump_table import READER as XGBOOST_TABLE
-from maxent.models.formats.xgboost.dump_text import READER as XGBOOST_DUMP
-from maxent.models.formats.xgboost.saved_json import READER as XGBOOST_JSON
-from maxent.models.formats.xgboost.saved_ubj import READER as XGBOOST_UBJ
-from maxent.models.formats.ydf.folder import READER as YDF
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
@@ -56,37 +31,44 @@ from maxent.models.text.hints import close_to
 
 GROUP = "maxent.readers"
 
-READERS = (
-    MAXENT_JSON,
-    XGBOOST_JSON,
-    XGBOOST_UBJ,
-    XGBOOST_DUMP,
-    XGBOOST_DUMP_JSON,
-    XGBOOST_TABLE,
-    LIGHTGBM_TEXT,
-    LIGHTGBM_JSON,
-    LIGHTGBM_TABLE,
-    CATBOOST_JSON,
-    TREELITE_JSON,
-    PMML,
-    YDF,
-    SPARK,
-    SPARK_TEXT,
-    EXPORT_TEXT,
-    GRAPHVIZ,
-    SKOPS,
-    ONNX,
-    WEKA,
-    C50_TREE,
-    C50_TEXT,
-    RPART_FRAME,
-    RPART_SUMMARY,
-    RPART_PRINT,
-    PARTYKIT_PRINT,
-    R_FOREST,
-    RECORDS,
-)
-"""Those of this package. Where files of several formats look alike, the narrower one is before the wider one."""
+# Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one
+OWN: Mapping[str, str] = {
+    "maxent/1": "maxent.models.formats.maxent_json.read",
+    "xgboost-json": "maxent.models.formats.xgboost.saved_json",
+    "xgboost-ubj": "maxent.models.formats.xgboost.saved_ubj",
+    "xgboost-dump": "maxent.models.formats.xgboost.dump_text",
+    "xgboost-dump-json": "maxent.models.formats.xgboost.dump_json",
+    "xgboost-table": "maxent.models.formats.xgboost.dump_table",
+    "lightgbm-text": "maxent.models.formats.boosting.lightgbm_text",
+    "lightgbm-json": "maxent.models.formats.boosting.lightgbm_json",
+    "lightgbm-table": "maxent.models.formats.boosting.lightgbm_table",
+    "catboost-json": "maxent.models.formats.boosting.catboost_json",
+    "treelite-json": "maxent.models.formats.boosting.treelite_json",
+    "pmml": "maxent.models.formats.pmml.reader",
+    "ydf": "maxent.models.formats.ydf.folder",
+    "spark": "maxent.models.formats.spark.reader",
+    "spark-text": "maxent.models.formats.spark.debug_string",
+    "export-text": "maxent.models.formats.scikit_learn.export_text",
+    "graphviz": "maxent.models.formats.graphviz.scikit_learn",
+    "skops": "maxent.models.formats.skops.model",
+    "onnx": "maxent.models.formats.onnx.model",
+    "weka": "maxent.models.formats.weka.trees",
+    "c50-tree": "maxent.models.formats.c50.tree_file",
+    "c50-text": "maxent.models.formats.c50.text",
+    "rpart-frame": "maxent.models.formats.r.rpart_frame",
+    "rpart-summary": "maxent.models.formats.r.rpart_summary",
+    "rpart-print": "maxent.models.formats.r.rpart_print",
+    "partykit-print": "maxent.models.formats.r.partykit_print",
+    "r-forest": "maxent.models.formats.r_forests.reader",
+    "records": "maxent.models.formats.published_records",
+}
+
+
+@cache
+def own_reader(name: str) -> ReleaseReader:
+    """A reader of this package, loaded when it is asked for."""
+    found: ReleaseReader = import_module(OWN[name]).READER
+    return found
 
 
 def load_release(path: str | PathLike[str], reading: Reading | None = None) -> Release:
@@ -99,29 +81,17 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
         reader recognises, see `maxent.models.formats.registry`.
     reading : Reading, optional
         The format, and what is done with names that differ only by blanks or by Unicode form.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read, or no reader recognises it; or with every problem in it, each naming the node,
-        the field, what was expected and found.
     """
     found = open_published(path, reader_of(reading))
     if isinstance(found, Release):
         return found
     if isinstance(path, (str, PathLike)):
-        raise invalid(shown_path(path), "file", "format", "a release of trees", RECORDS.words)
+        raise invalid(shown_path(path), "file", "format", "a release of trees", own_reader("records").words)
     raise no_release(path)
 
 
 def open_published(published: object, reader: Reader) -> Release | Records:
-    """Read what was published; records stay what they are until the adversary's table says what their columns mean.
-
-    Raises
-    ------
-    InvalidInput
-        As `load_release`, and for what is neither a release nor records.
-    """
+    """Read what was published; records stay what they are until the adversary's table says what their columns mean."""
     if isinstance(published, Release):
         return named_release(published, "release", reader)
     if isinstance(published, (str, PathLike)):
@@ -139,19 +109,8 @@ def open_published(published: object, reader: Reader) -> Release | Records:
 def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model that a tool wrote as a release.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A file or a folder.
-    wanted : Wanted
-        What its file lacks.
-    reader : Reader
-        How to read; `Reading.format` names the format.
-
-    Raises
-    ------
-    InvalidInput
-        When no reader recognises the file, or it cannot be read soundly, with the reason.
+    ``path``: a file or a folder. ``wanted``: what its file lacks. ``reader``: how to read; `Reading.format` names the
+    format.
     """
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)
@@ -178,8 +137,6 @@ def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseRea
 
     Raises
     ------
-    InvalidInput
-        When there is none of that name, or none that recognises the file.
     MissingExtra
         When the reader of that name cannot be loaded.
     """
@@ -210,7 +167,7 @@ def _endings(reader: ReleaseReader) -> str:
 
 def known_readers() -> Iterator[ReleaseReader]:
     """Every reader that can be used, in their order; those of third parties are loaded last."""
-    yield from READERS
+    yield from map(own_reader, OWN)
     for entry in _entries():
         with suppress(Exception):  # as above
             yield _loaded(entry)
@@ -218,20 +175,18 @@ def known_readers() -> Iterator[ReleaseReader]:
 
 def reader_names() -> tuple[str, ...]:
     """The names of all readers, in their order."""
-    return (*(reader.name for reader in READERS), *(entry.name for entry in _entries()))
+    return (*OWN, *(entry.name for entry in _entries()))
 
 
 def _entries() -> list[EntryPoint]:
     """The entry points of third parties, by name; ours come first, whatever else has their names."""
-    ours = {reader.name for reader in READERS}
-    return sorted((e for e in entry_points(group=GROUP) if e.name not in ours), key=lambda entry: entry.name)
+    return sorted((e for e in entry_points(group=GROUP) if e.name not in OWN), key=lambda entry: entry.name)
 
 
 def _named(name: str) -> ReleaseReader:
     """The reader that has a name."""
-    for reader in READERS:
-        if reader.name == name:
-            return reader
+    if name in OWN:
+        return own_reader(name)
     for entry in _entries():
         if entry.name == name:
             return _loaded(entry)

@@ -18,14 +18,14 @@ from maxent.models.tables.frame import Source
 if TYPE_CHECKING:
     from os import PathLike
 
+# Generalised records: a table, a DataFrame like its ``frame()``, or the path of a file with that
 Records: TypeAlias = "GeneralizedTable | Source"
-"""Generalised records: a table, a DataFrame like its ``frame()``, or the path of a file with that."""
 
 Convert: TypeAlias = "Callable[[str | PathLike[str], Wanted, Reader], Converted]"
 
-HEAD_BYTES = 2**16
-"""How much of a file readers recognise it by."""
+HEAD_BYTES = 2**16  # how much of a file readers recognise it by
 
+# How files of a kind begin
 _LOOKS = (
     (b"PAR1", "a Parquet file"),
     (b"PK\3\4", "a zip archive"),
@@ -35,7 +35,6 @@ _LOOKS = (
     (b"[", "a JSON list"),
     (b"<", "XML or HTML"),
 )
-"""How files of a kind begin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,11 +72,6 @@ def read_training(
     """Read the table that a caller names, None when there is none.
 
     ``declared`` are values by their columns that mean no missing value, such as a level ``NA``.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, or does not have the column of the target.
     """
     if wanted.train is None:
         return None

@@ -21,13 +21,8 @@ Intervals: TypeAlias = tuple[IntArray, IntArray]
 def breaching_cuts(values: IntArray, counts: IntArray, breach: Criterion) -> Intervals:
     """Find the cuts that divide a span so that one of its parts breaches.
 
-    Parameters
-    ----------
-    values : int64, shape (n_values,)
-        Distinct values in the span, increasing.
-    counts : int64, shape (n_values, n_classes)
-        The records of each.
-    breach : Criterion
+    ``values`` of shape (n_values,): distinct values in the span, increasing. ``counts`` of shape (n_values, n_classes):
+    the records of each.
     """
     below = np.cumsum(counts, axis=0)
     bad = np.zeros(len(values) + 1, bool)
@@ -64,15 +59,8 @@ def best_cut(scorer: Scorer, attribute: int, rows: IntArray, counts: IntArray, b
     It is at a number that occurs in the data, as Quinlan's: of the cuts that divide the node alike, and may be made,
     the nearest to the largest number up to the middle between the node's own.
 
-    Parameters
-    ----------
-    scorer : Scorer
-    attribute : int
-        Which one, numeric; what is cut are its ranks.
-    rows, counts : int64, shapes (n,) and (n_classes,)
-        The records of the node, and how many they are of each class.
-    bad : Intervals
-        Cuts that must not be made.
+    ``attribute``: which one, numeric; what is cut are its ranks. ``rows``, ``counts``: the records of the node, and how
+    many they are of each class. ``bad``: cuts that must not be made.
     """
     levels = scorer.levels[attribute]
     own, place = np.unique(scorer.codes[attribute][rows], return_inverse=True)

@@ -14,18 +14,10 @@ from maxent.models.trees.draft import Draft, depth_first
 def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> FloatArray:
     """The error rate of a leaf at its upper confidence limit, U_CF(E, N); arguments broadcast.
 
-    Parameters
-    ----------
-    errors, n : array_like
-        Records of the leaf that are not of its class, and all of them, at least 1.
-    confidence : float
-        The probability CF of as few errors or fewer when that were the rate, above 0.
-
-    Returns
-    -------
-    float64
-        The exact limit of the binomial distribution (Clopper and Pearson 1934), 1 when all records are errors.
-        Quinlan's program approximates it when there are errors: U_25%(1, 16) is 0.160, where he prints 0.157.
+    ``errors``, ``n``: records of the leaf that are not of its class, and all of them, at least 1. ``confidence``: the
+    probability CF of as few errors or fewer when that were the rate, above 0. Returns the exact limit of
+    the binomial distribution (Clopper and Pearson 1934), 1 when all records are errors. Quinlan's program approximates
+    it when there are errors: U_25%(1, 16) is 0.160, where he prints 0.157.
     """
     from scipy.special import betaincinv
 
@@ -36,17 +28,8 @@ def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> F
 def prune(drafts: Sequence[Draft], confidence: float) -> list[Draft]:
     """Replace every subtree by a leaf that is predicted to make no more errors, from the leaves up.
 
-    Parameters
-    ----------
-    drafts : sequence of Draft
-        The tree in depth-first order; its nodes are changed.
-    confidence : float
-        See `upper_error`.
-
-    Returns
-    -------
-    list of Draft
-        What is left, in depth-first order.
+    ``drafts``: the tree in depth-first order; its nodes are changed. ``confidence``: see `upper_error`. The result:
+    what is left, in depth-first order.
     """
     n = np.array([draft.counts.sum() for draft in drafts])
     right = np.array([draft.counts[draft.label] for draft in drafts])

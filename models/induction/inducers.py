@@ -29,20 +29,9 @@ __all__ = ["Growth", "c45", "cart", "id3", "induce"]
 def induce(training: Training, growth: Growth, *, publish: Publish = "counts", inner_counts: bool = False) -> Release:
     """Grow a tree and publish it.
 
-    Parameters
-    ----------
-    training : Training
-        The records. For ``cart`` with an encoding in the order of appearance they are to be read in that order:
-        ``read_training(..., order=growth.order)``.
-    growth : Growth
-        The inducer and its parameters.
-    publish, inner_counts
-        What the nodes state, see `maxent.models.trees.draft.freeze`.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every parameter and attribute that does not suit the inducer.
+    ``training``: the records. For ``cart`` with an encoding in the order of appearance they are to be read in that
+    order: ``read_training(..., order=growth.order)``. ``growth``: the inducer and its parameters. ``publish``,
+    ``inner_counts``: what the nodes state, see `maxent.models.trees.draft.freeze`.
     """
     check_flags(inner_counts=inner_counts)
     problems = [*_argument_problems(growth, publish), *_attribute_problems(training, growth)]
@@ -136,11 +125,6 @@ def id3(
     reading : Reading, optional
         How the data are read, see `maxent.models.reading.Reading`.
 
-    Raises
-    ------
-    InvalidInput
-        Naming every unsuitable argument, or every unsuitable column.
-
     References
     ----------
     .. [1] Quinlan, "Induction of decision trees", Machine Learning 1, 1986.
@@ -189,11 +173,6 @@ def cart(
         See `maxent.models.induction.parameters.Growth`. Every split is the best of its node, whatever these are.
     seed : int, optional
         Decides between splits that are equally good; None: another tree every time.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unsuitable argument, or every unsuitable column.
     """
     growth = Growth(
         "cart",
@@ -250,11 +229,6 @@ def c45(
         says so.
     confidence : float, optional
         The confidence factor of pruning, above 0 and at most 0.5: the smaller, the smaller the tree. None: no pruning.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unsuitable argument, or every unsuitable column.
 
     References
     ----------

@@ -25,18 +25,10 @@ from maxent.models.trees.draft import Draft, depth_first
 class Rules:
     """Rules for the candidates of a split and their comparison.
 
-    Attributes
-    ----------
-    measure : {"gini", "entropy", "gain_ratio"}
-    max_depth : int or None
-        Splits between the root and the deepest leaf.
-    min_samples_split, least : int
-        Records of a node that is split, and of its branches.
-    two_suffice : bool
-        Whether it is enough that two branches have ``least`` records; else all that have any do.
-    above_average : bool
-        Whether numbers are cut where they gain most, and attributes compete only when they gain as much as their
-        competitors do on average.
+    ``max_depth``: splits between the root and the deepest leaf. ``min_samples_split``, ``least``: records of a node
+    that is split, and of its branches. ``two_suffice``: whether it is enough that two branches have ``least`` records;
+    else all that have any do. ``above_average``: whether numbers are cut where they gain most, and attributes compete
+    only when they gain as much as their competitors do on average.
     """
 
     measure: Impurity
@@ -105,10 +97,7 @@ def grow(training: Training, rules: Rules) -> list[Draft]:
     split gains no more than `TIE`. Equal splits go to the first attribute, and to the smallest cut. Values of the
     domain that do not occur in a node share one empty leaf, with the label of the node.
 
-    Returns
-    -------
-    list of Draft
-        In depth-first order.
+    The result is in depth-first order.
     """
     columns = [_column(a, column) for a, column in zip(training.attributes, training.columns, strict=True)]
     counts = np.bincount(training.y, minlength=len(training.target.classes))

@@ -18,15 +18,15 @@ Inducer = Literal["cart", "id3", "c45"]
 CodedAs = Literal["ordinal", "appearance", "onehot"]
 Selection = Literal["quinlan", "gain_ratio"]
 
+# Impurity measures of each inducer, its default first
 _IMPURITIES: Mapping[Inducer, tuple[Impurity, ...]] = {
     "cart": ("gini", "entropy"),
     "id3": ("entropy", "gini", "gain_ratio"),
     "c45": ("gain_ratio",),
 }
-"""Impurity measures of each inducer, its default first."""
 
+# The smallest leaf of each inducer unless asked for another, records
 _LEAST: Mapping[Inducer, int] = {"cart": 1, "id3": 1, "c45": 2}
-"""The smallest leaf of each inducer unless asked for another, records."""
 
 
 RECORDS = whole(1, "records")

@@ -13,14 +13,11 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Impurity
 from maxent.models.tables.training import Training
 
+# Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,). A group of
+# nobody never does.
 Criterion: TypeAlias = Callable[[IntArray], BoolArray]
-"""Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,).
 
-A group of nobody never does.
-"""
-
-TIE = 1e-12
-"""Gains, ratios and impurities that differ by less are one and the same number, summed in another order."""
+TIE = 1e-12  # gains, ratios and impurities that differ by less are one and the same number, summed in another order
 
 
 def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:
@@ -75,14 +72,9 @@ class Measure:
 class Scorer:
     """Score of the best split of each attribute in a node.
 
-    Attributes
-    ----------
-    by_gain : bool
-        Whether the best cut of a number is the one that gains most, whatever its score.
-    codes : tuple of int32 arrays, each of shape (n,)
-        Per attribute: codes of its values, or ranks of its numbers in ``levels``.
-    levels : tuple of float64 arrays, one per attribute
-        The sorted distinct numbers; empty for a categorical one.
+    ``by_gain``: whether the best cut of a number is the one that gains most, whatever its score. ``codes`` of shape
+    (n,): per attribute: codes of its values, or ranks of its numbers in ``levels``. ``levels``: the sorted distinct
+    numbers; empty for a categorical one.
     """
 
     def __init__(self, training: Training, measure: Measure, *, by_gain: bool = False) -> None:

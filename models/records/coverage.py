@@ -10,26 +10,15 @@ from maxent.models.looking import Check, unchecked
 from maxent.models.records.generalized_table import Boxes, holds
 from maxent.models.tables.qi_table import QITable
 
-_BITS = 1 << 29
-"""Values times boxes, and people times boxes, that are looked at together."""
+_BITS = 1 << 29  # values times boxes, and people times boxes, that are looked at together
 
 
 def covering_pairs(boxes: Boxes, people: QITable, check: Check = unchecked) -> tuple[IntArray, IntArray]:
     """Every quasi-identifier with every box that holds all of its values.
 
-    Parameters
-    ----------
-    boxes : Boxes
-        Over the attributes of ``people``, categorical ones over the same domain.
-    people : QITable
-    check : Check
-        Called for each block of them; it may raise.
-
-    Returns
-    -------
-    quasi_identifier, box : int64, shapes (n_pairs,)
-        Sorted by box, then by quasi-identifier. A bit per value and box decides, so that the work grows with people
-        times boxes, 64 at once, and with the pairs.
+    ``boxes``: over the attributes of ``people``, categorical ones over the same domain. ``check``: called for each
+    block of them; it may raise. Returns ``quasi_identifier``, ``box``: sorted by box, then by quasi-identifier. A bit
+    per value and box decides, so that the work grows with people times boxes, 64 at once, and with the pairs.
     """
     n_boxes = len(boxes[0])
     longest = max(map(len, people.levels))

@@ -8,20 +8,14 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.rounding.round_counts import rounded_numbers
 from maxent.models.rounding.rounded import Rounded
 
-ROUNDS = 64
-"""Halvings after which a level is known."""
+ROUNDS = 64  # halvings after which a level is known
 
 
 def possible_counts(counts: IntArray, label: IntArray, rounded: Rounded) -> FloatArray:
     """The most people of each class that rounded counts allow a leaf, shape as of ``counts``; by chance, at the worst.
 
-    Parameters
-    ----------
-    counts : shape (n_leaves, n_classes)
-        The true ones. It is known how many people are in each leaf.
-    label : shape (n_leaves,)
-        The class that each leaf names, which tells something where it is a most frequent one.
-    rounded : Rounded
+    ``counts`` of shape (n_leaves, n_classes): the true ones. It is known how many people are in each leaf. ``label`` of
+    shape (n_leaves,): the class that each leaf names, which tells something where it is a most frequent one.
     """
     low, high = _intervals(counts, label, rounded)
     others = low.sum(axis=1, keepdims=True) - low

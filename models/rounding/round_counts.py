@@ -13,27 +13,16 @@ from maxent.models.release import Node, Release
 from maxent.models.rounding.rounded import Rounded
 from maxent.models.trees.restate import node_place, refuse
 
+# Statements of nodes that would tell what rounding hides
 UNROUNDED = ("error_rate", "rates", "value", "hessian", "mean", "variance")
-"""Statements of nodes that would tell what rounding hides."""
 
 
 def round_counts(release: Release, rounded: Rounded, seed: int | None = None) -> Release:
     """The same release with every n and count rounded, each for itself; labels stay those of all records.
 
-    Parameters
-    ----------
-    release : Release
-        Its nodes state labels, n and counts of all records, and nothing else about them.
-    rounded : Rounded
-        Of two multiples that are as near, the larger one is the nearest. By chance the larger neighbour is taken with
-        the probability that leaves the mean as it is.
-    seed : int, optional
-        Of chance.
-
-    Raises
-    ------
-    InvalidInput
-        Naming each node that states something else, and what was done to the counts before.
+    ``release``: its nodes state labels, n and counts of all records, and nothing else about them. ``rounded``: of two
+    multiples that are as near, the larger one is the nearest. By chance the larger neighbour is taken with the
+    probability that leaves the mean as it is. ``seed``: of chance.
     """
     refuse(list(_problems(release)))
     dice = np.random.default_rng(seed)

@@ -17,13 +17,9 @@ ROUNDING_METHODS: tuple[RoundingMethod, ...] = get_args(RoundingMethod)
 class Rounded:
     """Rounding of every published number of records, each for itself, to a multiple of a base.
 
-    Attributes
-    ----------
-    base : int
-        Records, at least 2.
-    method : {"nearest", "random", "down"}
-        ``nearest``: the nearest multiple, of two that are as near either. ``random``: one of the two neighbouring
-        multiples; a multiple stays what it is. ``down``: the next multiple below, or the number itself.
+    ``base``: records, at least 2. ``method``: ``nearest``: the nearest multiple, of two that are as near either.
+    ``random``: one of the two neighbouring multiples; a multiple stays what it is. ``down``: the next multiple below,
+    or the number itself.
     """
 
     base: int

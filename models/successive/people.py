@@ -34,16 +34,9 @@ class Places:
 class People:
     """The people of several releases.
 
-    Attributes
-    ----------
-    joined : Joined
-        The releases, which know who is in which of them.
-    table : QITable
-        Everybody, by their public attributes and the releases that they are in.
-    keys : str array, shape (n_people,), optional
-        The keys of the people, increasing, where a column names them.
-    row : int64, shape (n_people,), optional
-        The row of the table that each of them is in.
+    ``joined``: the releases, which know who is in which of them. ``table``: everybody, by their public attributes and
+    the releases that they are in. ``keys`` of shape (n_people,): the keys of the people, increasing, where a column
+    names them. ``row`` of shape (n_people,): the row of the table that each of them is in.
     """
 
     joined: Joined
@@ -57,25 +50,11 @@ def read_people(
 ) -> People:
     """Read who the people of several releases are.
 
-    Parameters
-    ----------
-    sources : sequence of DataFrame or path
-        One table of all people, who are then in all releases; or one for each release.
-    joined : Joined
-        The releases, as if all people were in all of them.
-    who : str, optional
-        Of several tables: the column that names each person, by which they are linked. Without it each table has to
-        be within the next larger one: as many people, or fewer, with every quasi-identifier.
-    count : str, optional
-        The column with the number of individuals a row stands for; none with ``who``.
-    reader : Reader
-        How to read.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with a table; when tables cannot be linked; when somebody has other public attributes in
-        another table, or a value that a release of theirs does not know.
+    ``sources``: one table of all people, who are then in all releases; or one for each release. ``joined``: the
+    releases, as if all people were in all of them. ``who``: of several tables: the column that names each person, by
+    which they are linked. Without it each table has to be within the next larger one: as many people, or fewer, with
+    every quasi-identifier. ``count``: the column with the number of individuals a row stands for; none with ``who``.
+    ``reader``: how to read.
     """
     n = len(joined.names)
     if len(sources) not in (1, n):
@@ -96,13 +75,7 @@ def read_people(
 
 
 def read_classes(source: Source, people: People, who: str | None, reader: Reader) -> IntArray:
-    """The true classes of people who are linked by a key, shape (n_distinct, n_classes).
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, or has other people.
-    """
+    """The true classes of people who are linked by a key, shape (n_distinct, n_classes)."""
     if people.keys is None or people.row is None or who is None:
         expected = "none without who=, where releases have tables of their own"
         raise invalid("options", ARGUMENT, "truth", expected, "one")

@@ -18,9 +18,7 @@ from maxent.models.release import Attribute, Branch, Induction, Node, Release, R
 from maxent.models.tables.columns.column_names import own_names
 from maxent.models.tables.frame import shorten_list
 
-MEMBERSHIP = "releases"
-"""Column that says in which releases somebody is: ``1+2`` for the first and the second."""
-
+MEMBERSHIP = "releases"  # column that says in which releases somebody is: ``1+2`` for the first and the second
 _T = TypeVar("_T")
 
 
@@ -78,20 +76,9 @@ def join_releases(
 ) -> Joined:
     """Join releases about overlapping people.
 
-    Parameters
-    ----------
-    releases : sequence of Release
-        At least one. Attributes of the same name are taken to be the same, and so are the people's classes.
-    names : sequence of str
-        Their names in messages.
-    members : sequence of tuples of bool, shape (n_groups, n_releases)
-        Which releases the people of each group are in; none where all people are in all of them.
-
-    Raises
-    ------
-    InvalidInput
-        When they have different targets or classes, an attribute that is a number in one and a name in another, or
-        trees that predict by scores.
+    ``releases``: at least one. Attributes of the same name are taken to be the same, and so are the people's classes.
+    ``names``: their names in messages. ``members`` of shape (n_groups, n_releases): which releases the people of each
+    group are in; none where all people are in all of them.
     """
     if problems := [*_targets(releases, names), *_types(releases, names), *_scores(releases, names)]:
         raise InvalidInput("releases", problems)

@@ -15,12 +15,8 @@ from maxent.models.tables.frame import has_any, shorten
 from maxent.models.tables.training import Training
 from maxent.models.text.arguments import is_number
 
-Interval = tuple[float, float]
-"""The smallest and the largest value of a number."""
-
-Ranges = Mapping[str, Interval]
-"""The interval of each numeric attribute."""
-
+Interval = tuple[float, float]  # the smallest and the largest value of a number
+Ranges = Mapping[str, Interval]  # the interval of each numeric attribute
 DomainSource = Mapping[str, Any] | str | PathLike[str]
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -57,20 +53,10 @@ def read_domains(
 ) -> Domains:
     """Read domains.
 
-    Parameters
-    ----------
-    source : mapping or path, optional
-        Columns, each with the list of its values, as strings, or with the smallest and the largest number there can be;
-        a file is a JSON object. The classes of the target may be given as numbers, too.
-    target : str or sequence of str
-        The column of the class, or several.
-    columns : collection of str, optional
-        The other columns there are. A file with none of them may be any file: it is refused, and nothing of it shown.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every column whose domain is neither.
+    ``source``: columns, each with the list of its values, as strings, or with the smallest and the largest number there
+    can be; a file is a JSON object. The classes of the target may be given as numbers, too. ``target``: the column of
+    the class, or several. ``columns``: the other columns there are. A file with none of them may be any file: it is
+    refused, and nothing of it shown.
     """
     if source is None:
         return Domains()

@@ -27,11 +27,8 @@ Source: TypeAlias = "DataFrame | str | PathLike[str]"
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
-SHORT = 1_000
-"""Rows up to which text is encoded without the functions of Arrow."""
-
-LISTED = 10
-"""Problems of one kind that are spelled out before the rest is only counted."""
+SHORT = 1_000  # rows up to which text is encoded without the functions of Arrow
+LISTED = 10  # problems of one kind that are spelled out before the rest is only counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,20 +213,8 @@ def repeated_columns(header: Sequence[str], names: Iterable[str], where: str) ->
 def from_pandas(source: object, name: str, wanted: Sequence[str], absent: Callable[[str], bool] = "".__eq__) -> Frame:
     """Factorise the wanted columns of a DataFrame; labels of columns are compared as text.
 
-    Parameters
-    ----------
-    source : DataFrame
-    name : str
-        What to call it in messages.
-    wanted : sequence of str
-        Columns; those that are not there are left out.
-    absent : callable
-        Whether a text stands for a missing value: without these, a column of Python's numbers is one of numbers.
-
-    Raises
-    ------
-    InvalidInput
-        When ``source`` is no DataFrame.
+    ``name``: what to call it in messages. ``wanted``: columns; those that are not there are left out. ``absent``:
+    whether a text stands for a missing value: without these, a column of Python's numbers is one of numbers.
     """
     import pandas as pd
 

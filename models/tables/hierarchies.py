@@ -22,8 +22,7 @@ from maxent.models.tables.sources.csv_encoding import decoded
 from maxent.models.text.sizes import size_text
 from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
 
-MAX_BYTES = 50_000_000
-"""Bytes of a file."""
+MAX_BYTES = 50_000_000  # bytes of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +61,18 @@ class Hierarchy:
         return np.stack(kept)
 
 
+# A hierarchy, a file of one, or its rows
 HierarchySource: TypeAlias = "Hierarchy | str | PathLike[str] | Sequence[Sequence[str]]"
-"""A hierarchy, a file of one, or its rows."""
 
 
 def read_hierarchy(source: HierarchySource, name: str = "hierarchy", reader: Reader | None = None) -> Hierarchy:
     """Read a hierarchy: a row per value, which is followed by its parent, its parent's parent, and so on.
 
-    Parameters
-    ----------
-    source : Hierarchy, path or sequence of rows
-        A file is CSV without a header, as ARX writes it, in the encodings that tables may have; its cells are separated
-        by semicolons, or by commas when its first line has no semicolon. The last column may stand for all values
-        (``*``).
-    name : str
-        What problems call a source that is no file.
-    reader : Reader, optional
-        Says what becomes of names that differ only by blanks or Unicode form, which are refused within a level unless
-        other text is asked for; takes notes of those that differ by case.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem: ragged rows, empty cells, a value in two rows, a group with two parents, names of a level
-        that look alike.
+    ``source``: a file is CSV without a header, as ARX writes it, in the encodings that tables may have; its cells are
+    separated by semicolons, or by commas when its first line has no semicolon. The last column may stand for all values
+    (``*``). ``name``: what problems call a source that is no file. ``reader``: says what becomes of names that differ
+    only by blanks or Unicode form, which are refused within a level unless other text is asked for; takes notes of
+    those that differ by case.
     """
     reader = reader or Reader()
     if isinstance(source, Hierarchy):
@@ -116,13 +103,7 @@ def read_hierarchies(
 
 
 def hierarchy_files(folder: str | PathLike[str], columns: Sequence[str]) -> dict[str, str]:
-    """The file ``COLUMN.csv`` of each of the columns that has one in a folder.
-
-    Raises
-    ------
-    InvalidInput
-        When there is no such folder, or none of the columns has a file in it.
-    """
+    """The file ``COLUMN.csv`` of each of the columns that has one in a folder."""
     paths = {name: os.path.join(folder, f"{name}.csv") for name in columns}
     found = {name: path for name, path in paths.items() if os.path.isfile(path)}
     if not found:

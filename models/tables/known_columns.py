@@ -21,15 +21,8 @@ from maxent.models.tables.table_files import read_frame
 class KnownColumns:
     """The columns of some public attributes, a row for each person.
 
-    Attributes
-    ----------
-    attributes : tuple of int
-        Their positions in `Release.attributes`.
-    codes : shape (n_people, n_known), indices into ``levels``
-    levels : tuple of arrays, one per attribute
-        As in `maxent.models.tables.qi_table.QITable`.
-    source : str
-        The name of the file, or ``qi`` for a DataFrame.
+    ``attributes``: their positions in `Release.attributes`. ``codes`` of shape (n_people, n_known). ``levels``: as in
+    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame.
     """
 
     attributes: tuple[int, ...]
@@ -42,13 +35,7 @@ class KnownColumns:
 
 
 def read_known(source: Source, release: Release, reader: Reader | None = None) -> KnownColumns:
-    """Read those public attributes that a table has; its other columns are ignored.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem: no such column, no rows, cells outside their domain or missing, ragged rows.
-    """
+    """Read those public attributes that a table has; its other columns are ignored."""
     names = [attribute.name for attribute in release.public]
     frame = read_frame(source, "qi", names, reader, declared_values(release.public, release.target))
     known = [j for j, a in enumerate(release.attributes) if a.role == "public" and a.name in frame.columns]

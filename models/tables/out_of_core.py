@@ -27,11 +27,8 @@ from maxent.models.text.sizes import size_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WAITING = 1 << 17
-"""Rows that are at least merged at once."""
-
-_MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}
-"""How what is known of equal rows is put together."""
+_WAITING = 1 << 17  # rows that are at least merged at once
+_MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what is known of equal rows is put together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,26 +55,11 @@ def aggregate(
 ) -> Groups:
     """Read the named columns of files that together are one table, and merge equal rows.
 
-    Parameters
-    ----------
-    files : sequence of Path or Address
-        One or more, in the order of their rows. Columns are found by name in each of them.
-    source : str
-        What to call several files in messages; one goes by its own name. Rows of several are numbered through all.
-    names : sequence of str
-        Columns to read and group by; those that are in no file are missing from `Frame.columns`.
-    count : str, optional
-        The column, none of ``names``, with the individuals a row stands for; 1 where no file has it.
-    reader : Reader, optional
-        How to read.
-    declared : mapping of column to values, optional
-        Values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
-
-    Raises
-    ------
-    InvalidInput
-        When a file cannot be read as a table, lacks a column that another has, or distinct rows are too many for
-        memory.
+    ``files``: one or more, in the order of their rows. Columns are found by name in each of them. ``source``: what to
+    call several files in messages; one goes by its own name. Rows of several are numbered through all. ``names``:
+    columns to read and group by; those that are in no file are missing from `Frame.columns`. ``count``: the column,
+    none of ``names``, with the individuals a row stands for; 1 where no file has it. ``reader``: how to read.
+    ``declared``: values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
     """
     reader = reader or Reader()
     tables = [open_file(path, reader) for path in files]

@@ -19,15 +19,6 @@ def read_stakes(
     """Read a matrix with a row for each decision, and a column for each class with what the decision then is worth.
 
     ``decision`` and ``unit`` are the words for these in messages, such as a guess and a gain.
-
-    Returns
-    -------
-    float64, shape (n_decisions, n_classes)
-
-    Raises
-    ------
-    InvalidInput
-        For a class without a column, a cell that is no number from 0, and no rows.
     """
     frame = read_frame(source, name, list(target.classes), reader)
     problems = [*frame.problems, *missing_columns(frame, list(target.classes))]

@@ -25,8 +25,7 @@ from maxent.models.text.sizes import size_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGE_ROWS = 1_000_000
-"""A file that says that it has more rows is not read into memory."""
+LARGE_ROWS = 1_000_000  # a file that says that it has more rows is not read into memory
 
 
 class TableFile(Protocol):
@@ -83,25 +82,12 @@ def read_frame(
 ) -> Frame:
     """Read the wanted columns of a DataFrame or a file, every row of it.
 
-    Parameters
-    ----------
-    source : DataFrame or path
-        By suffix: .parquet or .pq is Parquet, .xlsx or .xlsm Excel, .gz is compressed CSV, all others are CSV, with a
-        header line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark. ``-``
-        is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
-    name : str
-        What to call a DataFrame in messages; a file goes by its name.
-    wanted : iterable of str
-        Columns to read; those that are not there are missing from `Frame.columns`.
-    reader : Reader, optional
-        How to read.
-    declared : mapping of column to values, optional
-        Values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
-
-    Raises
-    ------
-    InvalidInput
-        When the source cannot be read as a table at all, or takes more memory than it may.
+    ``source``: by suffix: .parquet or .pq is Parquet, .xlsx or .xlsm Excel, .gz is compressed CSV, all others are CSV,
+    with a header line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark.
+    ``-`` is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
+    ``name``: what to call a DataFrame in messages; a file goes by its name. ``wanted``: columns to read; those that are
+    not there are missing from `Frame.columns`. ``reader``: how to read. ``declared``: values that are not missing ones,
+    see `maxent.models.tables.columns.missing_values.understood`.
     """
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
@@ -159,11 +145,6 @@ def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath,
 
     Those are the files that match a pattern (``*``, ``?``, ``[...]``, and ``**`` for any folders), in the order of
     their names, and a single large file. None, for everything else, means `read_frame`.
-
-    Raises
-    ------
-    InvalidInput
-        When no file matches the pattern, or files of several formats do.
     """
     if not isinstance(source, (str, PathLike)):
         return ()
@@ -174,13 +155,7 @@ def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath,
 
 
 def files_of(source: str | PathLike[str]) -> tuple[FilePath, ...]:
-    """Return the files that a path or a pattern names, as `large_files` does, however large they are.
-
-    Raises
-    ------
-    InvalidInput
-        When no file matches the pattern, or files of several formats do.
-    """
+    """Return the files that a path or a pattern names, as `large_files` does, however large they are."""
     if isinstance(source, Address):
         return matching_files(source) if source.is_pattern else (source,)
     if any(mark in fspath(source) for mark in "*?[") and not os.path.exists(source):
@@ -205,13 +180,7 @@ def _is_large(path: FilePath, max_memory: int) -> bool:
 
 
 def open_file(path: FilePath, reader: Reader | None = None) -> TableFile:
-    """Open a file as `read_frame` does, but in bounded memory.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read as a table at all.
-    """
+    """Open a file as `read_frame` does, but in bounded memory."""
     most = _max_memory(reader)
     with readable(path, most):
         return _open(table_input(path, most), reader or Reader())

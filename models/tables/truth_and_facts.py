@@ -61,8 +61,8 @@ class Weighed:
     weight: FloatArray
 
 
+# Everybody had the same weight
 ALIKE = Weighed(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-"""Everybody had the same weight."""
 
 
 def read_truth(
@@ -70,26 +70,14 @@ def read_truth(
 ) -> IntArray:
     """Read the true classes of the individuals in a table.
 
-    Parameters
-    ----------
-    source, release
-        As in `read_qi`; the target's column is needed too.
-    table : QITable
-        The same people, without their classes.
-    count : str, optional
-        As in `read_qi`, but a truth without this column has one row per individual.
-    reader : Reader, optional
-        How to read.
+    ``source``, ``release``: as in `read_qi`; the target's column is needed too. ``table``: the same people, without
+    their classes. ``count``: as in `read_qi`, but a truth without this column has one row per individual. ``reader``:
+    how to read.
 
     Returns
     -------
     int64, shape (n_distinct, n_classes)
         Individuals of each class, rows as in ``table``.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, or the individuals per quasi-identifier are not those of the table.
     """
     return _placed(source, release, table, count, reader)[0]
 
@@ -97,13 +85,7 @@ def read_truth(
 def read_weights(
     source: Source, weights: FloatArray, release: Release, table: QITable, *, reader: Reader | None = None
 ) -> Weighed:
-    """Read the weights that the individuals of a truth had in training; ``weights`` has one of each row.
-
-    Raises
-    ------
-    InvalidInput
-        As `read_truth`, and where they are not as many as its rows.
-    """
+    """Read the weights that the individuals of a truth had in training; ``weights`` has one of each row."""
     _, truth, owner = _placed(source, release, table, None, reader)
     if len(weights) != len(owner):
         expected = f"{len(owner):,} weights, one for each row of {truth.source}"
@@ -147,11 +129,6 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
 
     An empty cell, or a public attribute that has no column, matches any value. ``count`` (1 if there is no such
     column) is the number of individuals that match and are of the class.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, uses a column that is not public, or a row matches fewer than ``count`` individuals.
     """
     public = {attribute.name: j for j, attribute in enumerate(table.attributes)}
     target = release.target
@@ -191,25 +168,13 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
 def read_marginal(source: Source, release: Release, individuals: int, *, reader: Reader | None = None) -> FloatArray:
     """Read how many individuals are of each class; a class that is not listed has none.
 
-    Parameters
-    ----------
-    source : DataFrame or path
-        The target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
-        (that sum to 1 within 1e-6).
-    individuals : int
-        Individuals in the table.
-    reader : Reader, optional
-        How to read.
+    ``source``: the target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
+    (that sum to 1 within 1e-6). ``individuals``: individuals in the table. ``reader``: how to read.
 
     Returns
     -------
     float64, shape (n_classes,)
         Individuals of each class, summing to ``individuals``.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, or a class is unknown or listed twice, or the sum is wrong.
     """
     target = release.target
     wanted = [*target.columns, "count", "probability"]

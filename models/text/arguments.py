@@ -13,14 +13,9 @@ import numpy as np
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.json_files import Unreadable
 
-LONGEST = 60
-"""Characters of a value in a message."""
-
-LARGEST_COUNT = 2**53
-"""The largest number up to which floats count exactly."""
-
-ABSENT = object()
-"""Stands for a value that is not there."""
+LONGEST = 60  # characters of a value in a message
+LARGEST_COUNT = 2**53  # the largest number up to which floats count exactly
+ABSENT = object()  # stands for a value that is not there
 
 
 def show(value: object) -> str:
@@ -82,13 +77,7 @@ def is_flag(value: object) -> bool:
 
 
 def check_flags(**flags: object) -> None:
-    """Refuse arguments that are neither yes nor no.
-
-    Raises
-    ------
-    InvalidInput
-        Naming all of them.
-    """
+    """Refuse arguments that are neither yes nor no."""
     problems = [
         Problem(ARGUMENT, name, "True or False", _cut(repr(value)))
         for name, value in flags.items()
@@ -99,13 +88,7 @@ def check_flags(**flags: object) -> None:
 
 
 def check_functions(**functions: object) -> None:
-    """Refuse arguments that are neither None nor a function to call.
-
-    Raises
-    ------
-    InvalidInput
-        Naming all of them.
-    """
+    """Refuse arguments that are neither None nor a function to call."""
     problems = [
         Problem(ARGUMENT, name, "a function, which is called meanwhile, or None", _cut(repr(value)))
         for name, value in functions.items()

@@ -9,11 +9,8 @@ from html import escape
 
 from maxent.models.text.printable import printable
 
-LINES, WIDTH = 10, 160
-"""Lines of a `repr`, and characters of each."""
-
-ROWS, COLUMNS = 12, 12
-"""Of a table in a notebook."""
+LINES, WIDTH = 10, 160  # lines of a `repr`, and characters of each
+ROWS, COLUMNS = 12, 12  # of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True)

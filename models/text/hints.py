@@ -8,11 +8,10 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 
-HINTED = 20
-"""Problems of one input that come with a hint; nobody mends more before the next try."""
+HINTED = 20  # problems of one input that come with a hint; nobody mends more before the next try
 
+# Characters of a name, known names, and candidates that difflib compares letter by letter
 _LONGEST, _KNOWN, _COMPARED = 60, 1000, 8
-"""Characters of a name, known names, and candidates that difflib compares letter by letter."""
 
 
 def closest(text: str, known: Sequence[str]) -> str | None:

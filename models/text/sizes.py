@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
-_LARGEST = 2**53
-"""The largest number of bytes: more than any machine has, and less than what other programs count with."""
-
+_LARGEST = 2**53  # the largest number of bytes: more than any machine has, and less than what other programs count with
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{prefix}b": 1000**i for i, prefix in enumerate("kmgt", 1)}
 _UNITS |= {f"{prefix}ib": 1024**i for i, prefix in enumerate("kmgt", 1)}

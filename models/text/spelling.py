@@ -13,8 +13,8 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _SOUND = re.compile("(?! )[ -~]*(?<! )")
+# How people write numbers; float() accepts more: 1_000, nan, other digits
 NUMBER = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
-"""How people write numbers; float() accepts more: 1_000, nan, other digits."""
 
 _LEADING_ZEROS = re.compile(r"\s*[+-]?0[0-9]")
 _NEGATIVE_ZERO = re.compile(r"-(?:0+(?:\.0*)?|\.0+)")

@@ -77,23 +77,10 @@ def read_cases(
 ) -> Cases:
     """Read records with values and classes that the release need not have.
 
-    Parameters
-    ----------
-    source : DataFrame, path or pattern
-        A row per record, with a column for the target and for each of the attributes.
-    name : str
-        What to call a DataFrame in messages.
-    count : str, optional
-        The column with the number of records that a row stands for, if there is one of this name.
-    optional : collection of str
-        Attributes that are left out of the cases when there is no such column.
-    reader : Reader, optional
-        How to read.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every column that is missing, cells without a value, and numbers that are none.
+    ``source``: a row per record, with a column for the target and for each of the attributes. ``name``: what to call a
+    DataFrame in messages. ``count``: the column with the number of records that a row stands for, if there is one of
+    this name. ``optional``: attributes that are left out of the cases when there is no such column. ``reader``: how to
+    read.
     """
     names = [attribute.name for attribute in attributes]
     problems: list[Problem] = []

@@ -47,17 +47,9 @@ def freeze(
 ) -> tuple[Node, ...]:
     """Nodes of a release from a grown tree: N1, N2... and L1, L2... in the order of ``drafts``.
 
-    Parameters
-    ----------
-    drafts : sequence of Draft
-        The tree in depth-first order, root first.
-    classes : sequence of str
-        The classes in the order of `Draft.counts`.
-    publish : {"labels", "rates", "counts"}
-        What leaves state: the label; label, error rate (exactly (n - n_label) / n, left out when n is 0) and n;
-        or label, n and counts.
-    inner_counts : bool
-        Whether inner nodes state n and counts.
+    ``drafts``: the tree in depth-first order, root first. ``classes``: the classes in the order of `Draft.counts`.
+    ``publish``: what leaves state: the label; label, error rate (exactly (n - n_label) / n, left out when n is 0) and
+    n; or label, n and counts. ``inner_counts``: whether inner nodes state n and counts.
     """
     ids: list[str] = []
     leaves = 0

@@ -11,21 +11,14 @@ from maxent.models.release import Boosting, Release, Tree
 from maxent.models.trees.means import predicts_numbers
 from maxent.models.trees.places import number_places
 
-_LARGEST = 1e300
-"""Stands for scores that are beyond all numbers."""
+_LARGEST = 1e300  # stands for scores that are beyond all numbers
 
 
 def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> FloatArray:
     """The scores of records, shape (n, n_classes); 0 of the other class where all trees add to one of two.
 
-    Parameters
-    ----------
-    release : Release
-        With `Release.boosting`, and a value at every leaf.
-    reached : sequence of int64, one per tree, shape (n,)
-        The place where each record ends; a removed leaf, or an inner node, adds nothing.
-    n : int
-        Records.
+    ``release``: with `Release.boosting`, and a value at every leaf. ``reached`` of shape (n,): the place where each
+    record ends; a removed leaf, or an inner node, adds nothing. ``n``: records.
     """
     total = np.tile(base_scores(release), (n, 1))
     with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like

@@ -51,26 +51,13 @@ def predict_proba(
     weighted by its records, or all alike where some do not state them. In a forest this is only done for records that
     no tree has an answer for. Where nothing is stated at all, every class is as likely.
 
-    Parameters
-    ----------
-    release : Release
-    source : DataFrame or path
-        With a column for each attribute that some tree tests; other columns are ignored.
-    removed : {"ancestor", "majority"}
-        Which leaves answer for a place without an answer.
-    reading : Reading, optional
-        How the source is read.
+    ``source``: with a column for each attribute that some tree tests; other columns are ignored. ``removed``: which
+    leaves answer for a place without an answer. ``reading``: how the source is read.
 
     Returns
     -------
     float64, shape (n, n_classes)
         In the order of ``release.target.classes``; rows sum to 1.
-
-    Raises
-    ------
-    InvalidInput
-        For missing columns and values, and for what is no number in a numeric column. (A value outside of the domain
-        of a categorical attribute is none that a branch takes, see above.)
 
     References
     ----------
@@ -121,13 +108,7 @@ def predict_proba_columns(
 def read_columns(
     release: Release, source: Source, reading: Reading | None = None
 ) -> tuple[tuple[Attribute, ...], tuple[npt.NDArray[Any], ...], int]:
-    """The attributes that some tree tests, a column for each as `predict_columns` takes them, and the number of rows.
-
-    Raises
-    ------
-    InvalidInput
-        As `predict_proba`.
-    """
+    """The attributes that some tree tests, a column of each as `predict_columns` takes it, and the number of rows."""
     attributes = tested_attributes(release)
     needed = [a.name for a in attributes]
     frame = read_frame(source, "data", needed, reader_of(reading), declared_values(attributes, release.target))
@@ -204,15 +185,8 @@ def answers_at(
 ) -> tuple[FloatArray, IntArray]:
     """The predictions for records whose place in each tree is known.
 
-    Parameters
-    ----------
-    release : Release
-    reached : sequence of int64, shape (n,), one for each tree
-        Places, as `places_of` has them.
-    n : int
-        Number of records.
-    removed : {"ancestor", "majority"}
-        As for `predict_proba`.
+    ``reached`` of shape (n,): places, as `places_of` has them. ``n``: number of records. ``removed``: as for
+    `predict_proba`.
 
     Returns
     -------

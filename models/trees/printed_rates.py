@@ -27,25 +27,14 @@ from maxent.models.release_content import Content
 Rounding = Literal["auto", "digits", "exact"]
 ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
 
-FULL_PRECISION = 10
-"""Rates with this many decimals or more were not rounded for print."""
-
-RESOLUTION = Fraction(1, 2 * 10**7)
-"""Rates are never read more finely: they may have been computed in single precision."""
-
-NOISE = 1e-15
-"""By how much a float may be off the decimal that it stands for: 1 - 0.93 is 0.06999999999999995."""
-
-SINGLE = 2.0**-24
-"""By how much a share may be off that is held in single precision."""
-
-REMEMBERED = 1 << 14
-"""Rates whose decimals, and what follows from these, are kept: they are asked for again and again."""
-
+FULL_PRECISION = 10  # rates with this many decimals or more were not rounded for print
+RESOLUTION = Fraction(1, 2 * 10**7)  # rates are never read more finely: they may have been computed in single precision
+NOISE = 1e-15  # by how much a float may be off the decimal that it stands for: 1 - 0.93 is 0.06999999999999995
+SINGLE = 2.0**-24  # by how much a share may be off that is held in single precision
+REMEMBERED = 1 << 14  # rates whose decimals, and what follows from these, are kept: they are asked for again and again
 _WHOLE = 1e-9
 
-Stated = tuple[float, float | None]
-"""An error rate, and the records that it is of, None when unknown."""
+Stated = tuple[float, float | None]  # an error rate, and the records that it is of, None when unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +107,10 @@ class RateReader:
         return self.rounding, self.digits, self.significant, self.units.as_integer_ratio()
 
 
-_Ratio = tuple[int, int]
-"""A fraction, as two whole numbers."""
+_Ratio = tuple[int, int]  # a fraction, as two whole numbers
 
+# What a reader says of how rates were printed: `rounding`, `digits`, `significant` and `units`
 _Printed = tuple[Rounding, int | None, int | None, _Ratio]
-"""What a reader says of how rates were printed: `rounding`, `digits`, `significant` and `units`."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -167,13 +155,9 @@ def _half(printed: _Printed, rate: float) -> Fraction:
 def rate_reader(rates: Iterable[Stated], mode: Rounding) -> RateReader:
     """Decide how the rates of a release were printed.
 
-    Parameters
-    ----------
-    rates : iterable of (error rate, number of records or None when unknown)
-    mode : {"auto", "digits", "exact"}
-        ``exact``: they were not rounded. ``digits``: all were rounded to the largest number of decimals among them.
-        ``auto``: the same, or to the largest number of significant digits; and where the whole numbers of records
-        disprove that, all were cut off or rounded up there, or each has digits of its own.
+    ``mode``: ``exact``: they were not rounded. ``digits``: all were rounded to the largest number of decimals among
+    them. ``auto``: the same, or to the largest number of significant digits; and where the whole numbers of records
+    disprove that, all were cut off or rounded up there, or each has digits of its own.
     """
     found = [(rate, None if n == 0 else n) for rate, n in rates]
     if mode == "exact" or not found:

@@ -13,10 +13,10 @@ from maxent.models.text.arguments import name
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.printed_rates import release_rates
 
+# What a node has to state for `counts_reader`, as problems say it
 COUNTS = (
     "counts, or what implies them (label, n and, of two classes, an error rate that only one number of records has)"
 )
-"""What a node has to state for `counts_reader`, as problems say it."""
 
 CountsReader = Callable[[Node], tuple[int, ...] | None]
 
@@ -66,13 +66,7 @@ def node_place(release: Release, tree: int, node: Node) -> str:
 
 
 def refuse(problems: list[Problem]) -> None:
-    """Raise the problems of a release's nodes, the first of many spelled out.
-
-    Raises
-    ------
-    InvalidInput
-        When there are any.
-    """
+    """Raise the problems of a release's nodes, the first of many spelled out."""
     if problems:
         raise InvalidInput("release", listed(problems, len(problems), "nodes"))
 
@@ -80,19 +74,10 @@ def refuse(problems: list[Problem]) -> None:
 def restate(release: Release, publish: Publish) -> Release:
     """The same trees, whose leaves state only this much.
 
-    Parameters
-    ----------
-    release : Release
-    publish : {"labels", "rates", "counts"}
-        What leaves state: the label; label, error rate (left out of an empty leaf) and n; or label, n and counts. What
-        a leaf does not state itself is worked out where it follows: a label is the first of the most frequent classes
-        (an empty leaf without a label gets none). Inner nodes keep their n and counts with ``counts`` only, since
-        they would tell of the leaves what those do not.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every leaf that states too little.
+    ``publish``: what leaves state: the label; label, error rate (left out of an empty leaf) and n; or label, n and
+    counts. What a leaf does not state itself is worked out where it follows: a label is the first of the most frequent
+    classes (an empty leaf without a label gets none). Inner nodes keep their n and counts with ``counts`` only, since
+    they would tell of the leaves what those do not.
     """
     if publish not in get_args(Publish):
         raise invalid("restate", "argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))

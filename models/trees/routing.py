@@ -84,14 +84,9 @@ def divided(went: IntArray, n_branches: int) -> Iterator[IntArray]:
 def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> IntArray:
     """The place where each record ends: a leaf, a removed leaf, or the inner node at which it cannot go on.
 
-    Parameters
-    ----------
-    tree : Tree
-    attributes : sequence of Attribute
-        What the columns are; every attribute that the tree tests is among them.
-    columns : sequence of arrays, one per attribute, shape (n,)
-        Categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64,
-        NaN for a missing one. A record stays at the first node whose test it has no value for.
+    ``attributes``: what the columns are; every attribute that the tree tests is among them. ``columns`` of shape (n,):
+    categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64, NaN for
+    a missing one. A record stays at the first node whose test it has no value for.
 
     Returns
     -------

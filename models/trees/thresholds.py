@@ -11,8 +11,7 @@ from math import inf, nextafter
 import numpy as np
 
 _LARGEST = float(np.finfo(np.float32).max)
-_BEYOND = _LARGEST + 2.0**103
-"""The smallest number that is rounded to infinity."""
+_BEYOND = _LARGEST + 2.0**103  # the smallest number that is rounded to infinity
 
 
 def less_than(threshold: float) -> float:

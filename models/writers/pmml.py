@@ -29,22 +29,15 @@ from maxent.models.writers.writer import Wanted, Writer
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n'
 _OWN = '    <Extension extender="maxent" name="maxent/1" value="'
 
+# A character that no XML document can have
 _NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-"""A character that no XML document can have."""
 
+# Rules by which trees answer together, as PMML calls them
 _TOGETHER = {"vote": "weightedMajorityVote", "mean": "weightedAverage"}
-"""Rules by which trees answer together, as PMML calls them."""
 
 
 def write_pmml(release: Release, wanted: Wanted) -> str:
-    """A TreeModel, or a MiningModel of several trees.
-
-    Raises
-    ------
-    InvalidInput
-        Where trees predict in a way that PMML has no words for: by the sum of their counts, or by scores of a link that
-        is none of logit, softmax and none. For names with characters that XML has no words for, such as NUL.
-    """
+    """A TreeModel, or a MiningModel of several trees."""
     del wanted
     text = _HEAD + "\n".join(_document(release)) + "\n</PMML>\n"
     if (found := _NOT_XML.search(text)) is not None:

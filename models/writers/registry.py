@@ -14,18 +14,11 @@ from maxent.models.writers.sql import WRITER as SQL
 from maxent.models.writers.svg import WRITER as SVG
 from maxent.models.writers.writer import Writer
 
-WRITERS = {writer.name: writer for writer in (SQL, PMML, RULES, CSV, DOT, SVG)}
-"""Name -> writer."""
+WRITERS = {writer.name: writer for writer in (SQL, PMML, RULES, CSV, DOT, SVG)}  # name -> writer
 
 
 def writer_for(path: str | PathLike[str] | None, name: str | None) -> Writer:
-    """The writer of a name, else the one of a file's suffix.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none.
-    """
+    """The writer of a name, else the one of a file's suffix."""
     if name is not None:
         if name not in WRITERS:
             raise invalid(

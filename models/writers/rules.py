@@ -17,15 +17,9 @@ from maxent.models.trees.routing import interval_of
 class Condition:
     """What the tests on the way to a place ask of one attribute, all of them together.
 
-    Attributes
-    ----------
-    attribute : Attribute
-    values : tuple of str
-        Of a categorical attribute: the values that pass.
-    gt, le : float
-        Of a numeric one: the numbers that pass, ``gt < number <= le``; none where ``gt >= le``.
-    missing : bool
-        Of a numeric one: whether records without a number pass.
+    ``values``: of a categorical attribute: the values that pass. ``gt``, ``le``: of a numeric one: the numbers that
+    pass, ``gt < number <= le``; none where ``gt >= le``. ``missing``: of a numeric one: whether records without a
+    number pass.
     """
 
     attribute: Attribute

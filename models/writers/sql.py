@@ -30,22 +30,14 @@ from maxent.models.trees.means import numbers_of, predicts_numbers
 from maxent.models.writers.rules import Condition, Rule, rules_of, stops_of
 from maxent.models.writers.writer import Wanted, Writer
 
-RUNS_ON = "-- for DuckDB and PostgreSQL; not for SQLite, which has no LATERAL"
-"""The first line of every query."""
-
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")
-"""A whole number as `repr` writes it, or the double that it is."""
+RUNS_ON = "-- for DuckDB and PostgreSQL; not for SQLite, which has no LATERAL"  # the first line of every query
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")  # a whole number as `repr` writes it, or the double that it is
 
 
 def write_sql(release: Release, wanted: Wanted) -> str:
     """A query that adds to each row of a table its leaf in each tree, the predicted class, and its probabilities.
 
     Names of columns of the query have a prefix where an attribute is called so, in large or small letters.
-
-    Raises
-    ------
-    InvalidInput
-        When the table, or a part of its name before or behind a dot, has no name.
     """
     if not all(wanted.table.split(".")):
         expected = "the name of a table, a schema before a dot"

@@ -13,15 +13,9 @@ from maxent.models.writers.dot import node_lines
 from maxent.models.writers.rules import branch_words
 from maxent.models.writers.writer import Wanted, Writer
 
-COLUMN, ROW = 250, 46
-"""Pixels from a node to those below it, and from a leaf to the next."""
-
-WIDTH, HEIGHT = 160, 32
-"""Pixels of a node's box."""
-
-LONGEST = 24
-"""Characters of a line in a box; its title has all of them."""
-
+COLUMN, ROW = 250, 46  # pixels from a node to those below it, and from a leaf to the next
+WIDTH, HEIGHT = 160, 32  # pixels of a node's box
+LONGEST = 24  # characters of a line in a box; its title has all of them
 _STYLE = (
     "text{font:11px Helvetica,Arial,sans-serif;fill:#1a1a1a}rect{fill:#f4f6f8;stroke:#5b6b7b}"
     ".leaf{fill:#e2eefb}.removed{stroke-dasharray:4;fill:none}path{fill:none;stroke:#9aa7b4}.branch{fill:#4a5866}"

@@ -12,10 +12,7 @@ from maxent.models.release import Release
 class Wanted:
     """What a written file is to say that no release does.
 
-    Attributes
-    ----------
-    table : str
-        The table that a query reads.
+    ``table``: the table that a query reads.
     """
 
     table: str = "data"
@@ -25,16 +22,8 @@ class Wanted:
 class Writer:
     """A form in which releases are written for others to use.
 
-    Attributes
-    ----------
-    name : str
-        As ``--to`` takes it.
-    suffix : str
-        Of its files.
-    words : str
-        What it is, in a few words.
-    write : function
-        Release and `Wanted` -> the text of the file. Raises `InvalidInput` for what it cannot say.
+    ``name``: as ``--to`` takes it. ``suffix``: of its files. ``words``: what it is, in a few words. ``write``: release
+    and `Wanted` -> the text of the file. Raises `InvalidInput` for what it cannot say.
     """
 
     name: str

@@ -16,7 +16,7 @@ from fuzz.case import Case, Dice
 from fuzz.mutations.documents import as_json, changed
 from fuzz.mutations.markup import as_xml
 from fuzz.mutations.raw import FOREIGN, MARK, damaged
-from maxent.models.formats.registry import READERS
+from maxent.models.formats.registry import OWN, own_reader
 
 SEEDS = Path(__file__).parent / "seeds"
 TABLE = "train.csv"
@@ -29,7 +29,7 @@ def seeds() -> tuple[tuple[str, str, bytes], ...]:
 
     Each file of a folder that is called by a reader is a seed, whose case has the other files as they are.
     """
-    names = {reader.name for reader in READERS if reader.convert is not None}
+    names = {reader.name for reader in map(own_reader, OWN) if reader.convert is not None}
     paths = [path for path in sorted(SEEDS.rglob("*")) if path.is_file()]
     found = [(path.relative_to(SEEDS).as_posix(), path.read_bytes()) for path in paths]
     read = [(re.split("[./]", name)[0], name, content) for name, content in found]

@@ -19,11 +19,12 @@ from maxent.__main__ import main
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.formats import registry
 from maxent.models.formats.refused import refusal_of
-from maxent.models.formats.registry import READERS, load_release, open_published, reader_for, reader_names
+from maxent.models.formats.registry import OWN, load_release, open_published, own_reader, reader_for, reader_names
 from maxent.models.formats.release_reader import Head, ReleaseReader, read_head
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
 
+READERS = tuple(map(own_reader, OWN))
 ROOT = Path(__file__).parents[2]
 D1 = ROOT / "examples" / "d1" / "tree.json"
 STUMP = "stump 1\nSalary low high\nAge 37.5\n3 1\n0 4\n"
@@ -76,18 +77,22 @@ def test_the_first_that_recognises_a_file_reads_it_unless_another_is_named(folde
         raise ZeroDivisionError
 
     failing = ReleaseReader("failing", "nothing", (".json",), READERS[1].read, broken)
-    monkeypatch.setattr(registry, "READERS", (failing, other("one", True), other("two", True), *READERS))
+    monkeypatch.setattr(registry, "known_readers", lambda: [failing, other("one", True), other("two", True), *READERS])
     assert name_for(D1) == "one"
-    assert reader_for(D1, "two").name == "two"
-    monkeypatch.setattr(registry, "READERS", (other("one", False), *READERS))
+    assert reader_for(D1, "weka").name == "weka"
+    monkeypatch.setattr(registry, "known_readers", lambda: [other("one", False), *READERS])
     assert name_for(D1) == "maxent/1"
     Path("a.json").write_text("{}", encoding="utf-8")
     assert name_for("a.json") == "one"
 
 
+def test_readers_are_listed_by_their_names():
+    assert tuple(OWN) == tuple(reader.name for reader in READERS)
+
+
 def test_a_model_may_be_a_folder(folder, monkeypatch):
     spark = ReleaseReader("spark", "a folder", (), lambda path, reader: None, lambda head: "metadata" in head.entries)
-    monkeypatch.setattr(registry, "READERS", (*READERS, spark))
+    monkeypatch.setattr(registry, "known_readers", lambda: [*READERS, spark])
     (folder / "model" / "metadata").mkdir(parents=True)
     assert name_for("model") == "spark"
     assert read_head("model").entries == ("metadata",)
@@ -194,7 +199,7 @@ def test_a_third_party_adds_a_reader(toy, capsys):
 def test_what_a_third_party_reads_is_checked_as_every_release_is(folder, monkeypatch):
     empty = Release(Target("T", ("a", "a ")), (Attribute("x", "numeric"),), ())
     reader = ReleaseReader("other", "others", (".other",), lambda path, reader: empty)
-    monkeypatch.setattr(registry, "READERS", (*READERS, reader))
+    monkeypatch.setattr(registry, "known_readers", lambda: [*READERS, reader])
     Path("a.other").write_text("x", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"a.other: document: trees: expected a non-empty list of trees"):
         load_release("a.other")

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from maxent.models.errors import InvalidInput
+from maxent.models.files.protobuf import Malformed, fields, packed
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.onnx.protobuf import Malformed, fields, packed
 from maxent.models.formats.registry import convert_model, reader_for
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
@@ -290,7 +290,7 @@ def test_numbers_of_the_wire_format() -> None:
     numbers = [0, 1, 127, 128, 300, -1, 2**62, -(2**63)]
     assert packed(memoryview(b"".join(map(varint, numbers)))).tolist() == numbers
     assert packed(memoryview(b"")).tolist() == []
-    assert list(fields(memoryview(field(3, 150)))) == [(3, 150)]
+    assert list(fields(memoryview(field(3, 150)))) == [(3, 0, 150)]
     for content in (b"\x80", b"\x0a\x05ab", b"\x0b", b"\xff" * 11):
         with pytest.raises(Malformed):
             list(fields(memoryview(content)))

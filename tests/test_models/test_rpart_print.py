@@ -10,7 +10,7 @@ import pytest
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.r.rpart_levels import levels_in
+from maxent.models.formats.outline import levels_in
 from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict

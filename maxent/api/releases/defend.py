@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.releases.start import counted, domains_of, private_of, starting_tree
 from maxent.models.defenses.method import Method, Progress
 from maxent.models.defenses.registry import asked_for, given, methods, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -118,6 +117,8 @@ def defend(
         return defend_training(method, [first, *asked[1:]], training, test, reader, progress=progress)
     if len(targets) > 1:
         raise invalid("options", ARGUMENT, "target", "one column, for a tree to start from", shorten_list(targets))
+    from maxent.api.releases.start import counted, domains_of, private_of, starting_tree  # which loads the readers
+
     start = starting_tree(model, data, method, asked[0], given(options), columns, reading)
     columns["private"] = private_of(start, columns_named(qi), columns_named(private))
     domains = domains_of(start, [*columns_named(qi), *columns["private"]])

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
+from maxent.models.defenses.error_risk.method import ErrorRiskPruned
 from maxent.models.defenses.error_risk.parameters import Rule
-from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.estimator import constructor
 from maxent.models.defenses.pruned_trees import PrunedTree
 from maxent.models.errors import Problem
 from maxent.models.parameters import unknown_choice
 from maxent.models.release import Release
 from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.reidentification import ranges_of
 
 
@@ -40,17 +41,16 @@ class ERPTreeClassifier(PrunedTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    rule: Rule
+    _method = ErrorRiskPruned
 
     __init__ = constructor(PrunedTree, rule="twig")
 
     def _parameter_problems(self) -> Iterator[Problem]:
-        yield from super()._parameter_problems()
-        yield from unknown_choice("rule", self.rule, get_args(Rule))
+        choices = {"publish": get_args(Publish), "rule": get_args(Rule)}
+        yield from (problem for problem in super()._parameter_problems() if problem.field not in choices)
+        for name, known in choices.items():
+            yield from unknown_choice(name, getattr(self, name), known)
 
     def _publish(self, training: Training) -> Release:
         self.ranges_ = ranges_of(training.attributes, training.columns)
         return super()._publish(training)
-
-    def _defended(self, release: Release) -> Release:
-        return prune_erp(release, self.k, ranges=self.ranges_, rule=self.rule)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 Published = Literal[Publish, "records"]
 
+# What is guaranteed of generalised records
 COVERED: Mapping[Generalization, str] = {
     "tiered": "({k},{k})-anonymity, which is not k-anonymity: at least {k} published rows cover each record, and each "
     "row covers at least {k} records, but fewer than {k} rows may be alike",
     "uniform": "{k}-anonymity: at least {k} rows are alike but for their classes",
 }
-"""What is guaranteed of generalised records."""
 
 
 @dataclass(frozen=True)

@@ -4,5 +4,4 @@ from __future__ import annotations
 
 from typing import Literal
 
-Rule = Literal["twig", "literal"]
-"""Which branches compete to be pruned, see `maxent.models.defenses.error_risk.prune`."""
+Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see `maxent.models.defenses.error_risk.prune`

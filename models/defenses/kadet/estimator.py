@@ -17,8 +17,8 @@ from maxent.models.errors import Problem, invalid
 from maxent.models.parameters import picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, reader_of
 from maxent.models.release import Release
-from maxent.models.rounding.of_estimators import rounding_problems, stated
 from maxent.models.rounding.parameters import Rounding
+from maxent.models.rounding.round_counts import round_counts
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Training
@@ -90,7 +90,8 @@ class KADETClassifier(PublishedTreeClassifier):
         yield from problems_of(self._asked())
         for name, known in (("publish", Publish), ("missing", Missing)):
             yield from unknown_choice(name, getattr(self, name), get_args(known))
-        yield from rounding_problems(self)
+        rounding: Rounding = picked(Rounding, self)
+        yield from problems_of(rounding) or rounding.conflicts_with(self.publish)
 
     def _publish(self, training: Training) -> Release:
         if len(training) < self.k:
@@ -98,7 +99,12 @@ class KADETClassifier(PublishedTreeClassifier):
         asked, reader = self._asked(), reader_of(self.reading)
         read = read_hierarchies(asked.hierarchies, reader) or {}
         found = kadet(training, replace(asked, hierarchies=read), publish=self.publish)
-        return found if self.round_counts is None else stated(found, self)
+        if (rounded := picked(Rounding, self).rounded) is None:
+            return found
+        seed = self.random_state
+        return round_counts(
+            found, rounded, seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed
+        )
 
     def _frame(self, X: Any, *, reset: bool = False) -> pd.DataFrame:
         frame = super()._frame(X, reset=reset)

@@ -122,17 +122,9 @@ class _Split:
 class GrowingTree:
     """A tree while it grows: its nodes, their spans, and the queue of candidate splits; see `grow`.
 
-    Attributes
-    ----------
-    training : Training
-    rules : Rules
-    watch : callable, optional
-        Is told of every candidate that is taken from the queue. Without it, or when candidates are to gain as much as
-        the average, those that are known from the beginning to breach are not queued.
-    nodes : list of GrownNode
-        The root first, and every node before its sons.
-    spans : Spans
-        Those of the leaves, which are called by their positions in ``nodes``.
+    ``watch``: is told of every candidate that is taken from the queue. Without it, or when candidates are to gain as
+    much as the average, those that are known from the beginning to breach are not queued. ``nodes``: the root first,
+    and every node before its sons. ``spans``: those of the leaves, which are called by their positions in ``nodes``.
     """
 
     training: Training

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
 
-CONFIDENCE = 0.25
-"""The confidence factor that C4.5 prunes with."""
-
+CONFIDENCE = 0.25  # the confidence factor that C4.5 prunes with
 _asked = partial(same, Kadet)
 
 

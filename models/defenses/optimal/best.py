@@ -23,16 +23,10 @@ NEVER = -1
 class Best:
     """The best value of what is below each place, by the answer that it gives, and what it consists of.
 
-    Attributes
-    ----------
-    own : shape (n_places,)
-        Of a leaf.
-    value, split : shape (n_places, n_answers)
-        Of what is published there, and of what splits there; -inf where none is allowed.
-    removed : shape (n_places, n_answers)
-        Of a removed leaf, by the answer that the node above gives.
-    leads : shape (n_places, n_answers, 2)
-        Of a split, the branch that gives its answer, and -1; or two branches that may give it together.
+    ``own`` of shape (n_places,): of a leaf. ``value``, ``split`` of shape (n_places, n_answers): of what is published
+    there, and of what splits there; -inf where none is allowed. ``removed`` of shape (n_places, n_answers): of a
+    removed leaf, by the answer that the node above gives. ``leads`` of shape (n_places, n_answers, 2): of a split, the
+    branch that gives its answer, and -1; or two branches that may give it together.
     """
 
     own: FloatArray

@@ -29,26 +29,14 @@ class CostFile:
 
 
 def with_costs(limits: Limits, target: Target) -> Limits:
-    """The same limits with their cost matrix read, shape (n_decisions, n_classes), and the objective that it makes.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.models.tables.stakes.read_stakes`, and for an array, or rows, of another shape or with other numbers.
-    """
+    """The same limits with their cost matrix read, shape (n_decisions, n_classes), and the objective that it makes."""
     if limits.cost is None:
         return limits
     return replace(limits, cost=read_costs(limits.cost, target), objective="cost")
 
 
 def read_costs(cost: Any, target: Target) -> FloatArray:
-    """A cost matrix from a table, a `CostFile`, an array or rows; shape (n_decisions, n_classes).
-
-    Raises
-    ------
-    InvalidInput
-        As `with_costs`.
-    """
+    """A cost matrix from a table, a `CostFile`, an array or rows; shape (n_decisions, n_classes)."""
     found = cost if isinstance(cost, CostFile) else CostFile(cost, Reader())
     if isinstance(found.source, (np.ndarray, list, tuple)):
         return _checked(found.source, target)
@@ -71,14 +59,8 @@ def _checked(stated: Any, target: Target) -> FloatArray:
 def weights_stated(counts: FloatArray | IntArray, label: IntArray, publish: Publish) -> FloatArray:
     """What leaves say of the classes of their people, as predictions are made from it.
 
-    Parameters
-    ----------
-    counts : shape (..., n_classes)
-        Records of each class.
-    label : shape (...)
-        The class that they name.
-    publish : {"labels", "rates", "counts"}
-        What they state: the label alone counts for one record; with a rate all other classes are as likely.
+    ``counts`` of shape (..., n_classes): records of each class. ``label`` of shape (...): the class that they name.
+    ``publish``: what they state: the label alone counts for one record; with a rate all other classes are as likely.
     """
     classes = counts.shape[-1]
     if publish == "counts" or (publish == "rates" and classes == 2):

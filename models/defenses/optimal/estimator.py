@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
-
-import numpy as np
-
 from maxent.models.defenses.estimator import constructor
-from maxent.models.defenses.optimal.complexity.folds import validated
-from maxent.models.defenses.optimal.growing.grow import optimal_tree
-from maxent.models.defenses.optimal.limits import (
-    Criterion,
-    Limits,
-    cautious_conflicts,
-    grown_conflicts,
-    merged_conflicts,
-    rounding_conflicts,
-)
-from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.defenses.pruned_trees import PlainTree
-from maxent.models.errors import Problem, invalid
-from maxent.models.induction.inducers import induce
-from maxent.models.parameters import no_flag, picked, problems_of
-from maxent.models.reading import reader_of
-from maxent.models.release import Release
-from maxent.models.rounding.parameters import Rounding
-from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
-from maxent.models.tables.training import Training
 
 
 class OptimalSubtree(PlainTree):
@@ -64,42 +40,6 @@ class OptimalSubtree(PlainTree):
         See `maxent.models.defenses.estimator.PublishedTreeClassifier`.
     """
 
-    k: int
-    grow: bool
-    remove: bool
-    criterion: Criterion
-    hierarchies: Mapping[str, HierarchySource] | None
+    _method = BestSubtree
 
     __init__ = constructor(PlainTree, Limits, grow=False, remove=False, criterion="unstated", hierarchies=None)
-
-    def _limits(self) -> Limits:
-        found: Limits = picked(Limits, self)
-        return found
-
-    def _parameter_problems(self) -> Iterator[Problem]:
-        yield from super()._parameter_problems()
-        yield from problems_of(self._limits())
-        for name in ("grow", "remove"):
-            yield from no_flag(name, getattr(self, name))
-        yield from grown_conflicts(self.grow, self._limits(), self.criterion, self.remove)
-        yield from cautious_conflicts(self._limits(), self.remove)
-        yield from merged_conflicts(self.hierarchies, self.grow, self.criterion)
-        yield from rounding_conflicts(self.round_counts, self.cost, self.remove)
-
-    def _publish(self, training: Training) -> Release:
-        if len(training) < self.k:
-            raise invalid("fit", "argument", "X", f"at least k = {self.k} records", f"n_samples = {len(training)}")
-        if self.grow:
-            within = replace(self._limits(), k=max(self.k, self.min_samples_leaf or 1))
-            return self._stating(optimal_tree(training, within, self.max_depth, publish=self.publish).release)
-        seed = self.random_state
-        growth = self._growth(seed.randint(2**31 - 1) if isinstance(seed, np.random.RandomState) else seed)
-        grown = induce(training, growth)
-        limits = self._limits()
-        stated: Any = {"remove": self.remove, "publish": self.publish, "rounded": picked(Rounding, self).rounded}
-        stated["hierarchies"] = read_hierarchies(self.hierarchies, reader_of(self.reading))
-        if limits.complexity_folds is not None:
-            chosen = validated(training, partial(induce, growth=growth), limits, seed=growth.seed or 0, **stated)
-            limits = replace(limits, complexity=chosen.complexity, complexity_folds=None)
-        found = optimal_subtree(grown, limits, training, criterion=self.criterion, **stated)
-        return self._stating(found.release)

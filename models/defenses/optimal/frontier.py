@@ -20,14 +20,11 @@ from maxent.models.defenses.optimal.places import Candidates
 from maxent.models.defenses.optimal.prices import Bound, Found, cheapest, first_found, found_of, keeps
 from maxent.models.defenses.optimal.removed import all_kept, without_removed
 
-MANY = {0: 1024, 1: 1024, 2: 512}
-"""Points of one place, at most, by the number of limits."""
+MANY = {0: 1024, 1: 1024, 2: 512}  # points of one place, at most, by the number of limits
+FEWER = 128  # the same for more limits, and where leaves may be removed
 
-FEWER = 128
-"""The same for more limits, and where leaves may be removed."""
-
+# What a tree that is a leaf, or a branch that is a removed leaf, has in place of points of branches
 LEAF, GONE = -1, -2
-"""What a tree that is a leaf, or a branch that is a removed leaf, has in place of points of branches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,16 +30,14 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
 
+# Objective -> what a better tree would have
 MEASURES: Mapping[Objective, str] = {
     "accuracy": "the right label for more records",
     "impurity": "a smaller Gini impurity",
     "cost": "a smaller cost",
 }
-"""Objective -> what a better tree would have."""
 
-AUDITS = 20
-"""Subtrees that are audited best first, unless another number is asked for."""
-
+AUDITS = 20  # subtrees that are audited best first, unless another number is asked for
 _limit = partial(same, Limits)
 
 

@@ -22,15 +22,11 @@ from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place, refuse
 
-ROUNDING = 1e-12
-"""Error of a share, or of a sum of entropies per person, that is compared with a limit."""
-
-SAME_IMPURITY = 1e-6
-"""Trees whose impurity, per record, differs by less than this are as good."""
+ROUNDING = 1e-12  # error of a share, or of a sum of entropies per person, that is compared with a limit
+SAME_IMPURITY = 1e-6  # trees whose impurity, per record, differs by less than this are as good
 
 
-SAME_COST = 1e-9
-"""Trees whose costs differ by less than this share of them are as good."""
+SAME_COST = 1e-9  # trees whose costs differ by less than this share of them are as good
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,11 +136,6 @@ def candidates(
     branches these are. Counts that are to be ``rounded`` are judged by all that they allow then, and the divergence
     by what is inferred from them. ``remove`` is whether leaves are to be removed, see
     `maxent.models.defenses.optimal.removed.with_removed`.
-
-    Raises
-    ------
-    InvalidInput
-        For a leaf without counts or that was removed, or a sensitive class that is not of the target.
     """
     places = number_places(release.trees[tree])
     counts = counts_below(release, tree, places)
@@ -255,13 +246,7 @@ def truth_entropy(training: Training) -> float:
 
 
 def counts_below(release: Release, t: int, places: Places) -> IntArray:
-    """Records of each class in every place, shape (n_places, n_classes): the sums of what the leaves below state.
-
-    Raises
-    ------
-    InvalidInput
-        For a leaf without counts, or that was removed.
-    """
+    """Records of each class in every place, shape (n_places, n_classes): the sums of what the leaves below state."""
     tree: Tree = release.trees[t]
     implied = counts_reader(release)
     problems, stated = [], np.zeros((int(places.last[0]), len(release.target.classes)), np.int64)

@@ -12,14 +12,9 @@ from maxent.models.defenses.optimal.best import Best, best, outside, tree_of
 from maxent.models.defenses.optimal.places import Candidates
 from maxent.models.defenses.optimal.removed import answered
 
-HALVINGS = 30
-"""Steps of looking for the price of one limit."""
-
-ROUNDING = 1e-11
-"""Share of a worth by which sums of the same leaves may differ."""
-
-TURNS = 3
-"""How often the price of each of several limits is looked for."""
+HALVINGS = 30  # steps of looking for the price of one limit
+ROUNDING = 1e-11  # share of a worth by which sums of the same leaves may differ
+TURNS = 3  # how often the price of each of several limits is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,12 +101,6 @@ def optimal_subtree(
         hierarchies it is the one in which the fewest branches are merged, and then that with the fewest leaves. Its
         defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete,
         it is the best found, with a bound.
-
-    Raises
-    ------
-    InvalidInput
-        When no subtree keeps the limits, with what is the least that can be reached; for several trees; for leaves that
-        state less than their counts.
     """
     asked: Mapping[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies, "rounded": rounded}
     found, limits = searchable(release, limits, training, **asked)

@@ -24,11 +24,10 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.tables.frame import shorten
 
+# Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality
 _WHOLE = 1e-13
-"""Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality."""
 
-_BLOCK = 64
-"""Values of m that are looked at together."""
+_BLOCK = 64  # values of m that are looked at together
 
 
 def smallest_valid_epsilon(beta: npt.ArrayLike) -> Any:
@@ -65,11 +64,6 @@ def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -
     float, or float64 array of the shape that the arguments broadcast to
         Accurate to a relative 1e-12, where ``m / gamma`` that is whole but for rounding counts as whole; what is too
         small for a float is rounded up to the smallest positive one.
-
-    Raises
-    ------
-    InvalidInput
-        A ValueError: for arguments outside the theorem, naming the smallest valid epsilon.
     """
     return broadcast("kanon_delta", _delta, k=k, beta=beta, epsilon=epsilon)
 

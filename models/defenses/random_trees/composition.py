@@ -21,16 +21,13 @@ import numpy.typing as npt
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.random_trees.accounting import broadcast, gamma, upper_tail
 
-_POINTS = 1000
-"""Points at which the profile of a tree is taken."""
-
+_POINTS = 1000  # points at which the profile of a tree is taken
 _ROUNDING = 1e-12
 
+# The profile of a tree takes as long as k is large. Thresholds above this one only hide more of what it publishes.
 _LARGEST_K = 2000
-"""The profile of a tree takes as long as k is large. Thresholds above this one only hide more of what it publishes."""
 
-_BEYOND = 30.0
-"""Losses of this much more than any epsilon that is asked for (nats) are as good as infinite."""
+_BEYOND = 30.0  # losses of this much more than any epsilon that is asked for (nats) are as good as infinite
 
 
 def optimally_composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike, total: npt.ArrayLike) -> Any:
@@ -48,11 +45,6 @@ def optimally_composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.
     Returns
     -------
     float, or float64 array of the shape that the arguments broadcast to
-
-    Raises
-    ------
-    InvalidInput
-        A ValueError: for arguments that are not of this kind.
     """
     return broadcast("optimally_composed", _optimally_composed, trees=trees, epsilon=epsilon, delta=delta, total=total)
 
@@ -74,11 +66,6 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
     float, or float64 array of the shape that the arguments broadcast to
         At least ``1 - (1 - beta**k)**trees``: with that probability k people who are all alike are published. What is
         too small for a float is rounded up to the smallest positive one.
-
-    Raises
-    ------
-    InvalidInput
-        A ValueError: for arguments that are not of this kind.
     """
     return broadcast("forest_delta", _forest_delta, theorem=False, trees=trees, k=k, beta=beta, epsilon=epsilon)
 

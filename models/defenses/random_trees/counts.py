@@ -12,11 +12,8 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.random_trees.paths import Space, Words, leaf_keys
 from maxent.models.tables.training import Training
 
-Source = Callable[[int], Words]
-"""So many random numbers of 64 bits."""
-
-_CHUNK = 2**16
-"""Records that walk together."""
+Source = Callable[[int], Words]  # so many random numbers of 64 bits
+_CHUNK = 2**16  # records that walk together
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,8 @@ from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.predict import read_columns
 
+# What parameters of the algorithm are called here, where it is not the same
 _ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
-"""What parameters of the algorithm are called here, where it is not the same."""
 
 
 class KAnonRandomTreesClassifier(PublishedTreeClassifier):

@@ -14,24 +14,16 @@ from maxent.models.defenses.random_trees.accounting import (
 from maxent.models.defenses.random_trees.composition import forest_delta
 from maxent.models.defenses.random_trees.parameters import RandomTrees
 
-USUAL_DELTA = 1e-6
-"""The delta of the guarantee that is stated when no epsilon is asked for."""
+USUAL_DELTA = 1e-6  # the delta of the guarantee that is stated when no epsilon is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """(beta, epsilon, delta)-differential privacy under sampling, of all trees together.
 
-    Attributes
-    ----------
-    beta : float
-        Probability with which a record entered the sample of a tree.
-    epsilon : float
-        Nats.
-    delta : float or None
-        Of Waseda et al. (2025, Corollary 1); None where their theorem does not apply.
-    tight_delta : float
-        Of the same trees, by `maxent.models.defenses.random_trees.composition.forest_delta`; at most ``delta``.
+    ``beta``: probability with which a record entered the sample of a tree. ``epsilon``: nats. ``delta``: of Waseda et
+    al. (2025, Corollary 1); None where their theorem does not apply. ``tight_delta``: of the same trees, by
+    `maxent.models.defenses.random_trees.composition.forest_delta`; at most ``delta``.
     """
 
     beta: float

@@ -7,8 +7,8 @@ from typing import Literal
 
 from maxent.models.parameters import number, parameter, whole
 
+# What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes.
 Vote = Literal["sums", "trees"]
-"""What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,15 +67,8 @@ def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[
     of their range. Of the stream of random numbers that a node's key is the seed of, the first chooses the attribute,
     the second the threshold, and the others are the keys of its children.
 
-    Parameters
-    ----------
-    space : Space
-    root : uint64
-        The key of the root.
-    depth : int
-        Splits on every path, unless nothing is left to test.
-    x : float64, shape (n, n_attributes)
-        The records: codes of values, and numbers.
+    ``root``: the key of the root. ``depth``: splits on every path, unless nothing is left to test. ``x`` of shape (n,
+    n_attributes): the records: codes of values, and numbers.
     """
     rows = np.arange(len(x))
     node = np.full(len(x), root)

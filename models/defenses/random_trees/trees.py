@@ -94,11 +94,6 @@ def random_trees(training: Training, asked: RandomTrees, domains: Domains | None
         published, and so tells nothing more. (They are not leaves with counts of 0: fewer than k people are in each
         leaf of such a part, not in all of them together.) A leaf at full depth whose counts are 0 is published when one
         beside it has others.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unsuitable parameter, and every attribute that is not within its stated range.
     """
     return draw(training, asked, domains).release()
 

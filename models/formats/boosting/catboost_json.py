@@ -26,6 +26,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.trees.thresholds import single_at_most
 
+# What the scores of a loss become; those of one class against the rest add up to no probabilities
 _LINKS: Mapping[str, Link] = {
     "Logloss": "logit",
     "CrossEntropy": "logit",
@@ -33,7 +34,6 @@ _LINKS: Mapping[str, Link] = {
     "MultiClass": "softmax",
     "MultiClassOneVsAll": "none",
 }
-"""What the scores of a loss become; those of one class against the rest add up to no probabilities."""
 
 _LOST = (
     "counts and labels of leaves: CatBoost stores scores",
@@ -44,9 +44,7 @@ _CTR = (
     "(train with one_hot_max_size, at least the number of categories)"
 )
 
-_STEEP = 30.0
-"""Score from which on second derivatives are too small to be of use."""
-
+_STEEP = 30.0  # score from which on second derivatives are too small to be of use
 _Tested = tuple[str, tuple[Branch, ...]]
 
 
@@ -140,8 +138,7 @@ class _Scores:
         return values[0] if self.size == 1 else dict(zip(self.classes, values, strict=True))
 
 
-_Read = tuple[Sequence[Node], dict[str, float]]
-"""The nodes of a tree, and the weights of its leaves."""
+_Read = tuple[Sequence[Node], dict[str, float]]  # the nodes of a tree, and the weights of its leaves
 
 
 def _oblivious(tree: Values, columns: Columns, scores: _Scores) -> _Read:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from maxent.models.formats.json_values import Values
 
+# Parameters that have to be as they are here, or not there, and what they say otherwise
 _PLAIN: Mapping[str, Sequence[tuple[str, object, str]]] = {
     "boosting_options": (
         ("boosting_type", "Plain", "values are of ordered boosting"),
@@ -27,7 +28,6 @@ _PLAIN: Mapping[str, Sequence[tuple[str, object, str]]] = {
         ("auto_class_weights", "None", "classes have weights"),
     ),
 }
-"""Parameters that have to be as they are here, or not there, and what they say otherwise."""
 
 
 def training_of(params: Values, loss: str, scale: float) -> tuple[float, float] | str:

@@ -15,17 +15,12 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray
 
+# The weights of two classes, from the records of the second, shape (n,), and those of both
 Weighing = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
-"""The weights of two classes, from the records of the second, shape (n,), and those of both."""
 
-_OFF = 1e-6
-"""By how much what is computed of each record may be off, as a share of its weight."""
-
-_MOST = 10**7
-"""Leaves of the first tree times records, up to which numbers of records are tried."""
-
-_TOGETHER = 1 << 20
-"""Numbers that are looked at together."""
+_OFF = 1e-6  # by how much what is computed of each record may be off, as a share of its weight
+_MOST = 10**7  # leaves of the first tree times records, up to which numbers of records are tried
+_TOGETHER = 1 << 20  # numbers that are looked at together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,17 +49,10 @@ def number_of_second(
 ) -> tuple[float, float] | None:
     """How many records are of the second class, and the score before the tree; None unless one number alone fits.
 
-    Parameters
-    ----------
-    tree : FirstTree
-    weights : callable
-        The weights of both classes, from the records of the second, shape (n,), and those of both.
-    averaged : bool
-        Whether the score is the logarithm of the odds of the second class among the records, else 0.
-    contained : bool
-        Whether the values of the tree contain that score.
-    weighed : bool
-        Whether the odds of that score are those of the weights of both classes.
+    ``weights``: the weights of both classes, from the records of the second, shape (n,), and those of both.
+    ``averaged``: whether the score is the logarithm of the odds of the second class among the records, else 0.
+    ``contained``: whether the values of the tree contain that score.
+    ``weighed``: whether the odds of that score are those of the weights of both classes.
     """
     n = float(tree.records.sum())
     if len(tree.records) < 2 or n * len(tree.records) > _MOST:

@@ -14,14 +14,7 @@ from maxent.models.files.text_files import read_text
 
 
 def read_rows(path: str | PathLike[str], header: tuple[str, ...], optional: str = "") -> dict[str, list[str]]:
-    """The cells of each column of a header, which a file may write in any order, and beside others.
-
-    Raises
-    ------
-    InvalidInput
-        For a file that cannot be read, lacks a column (but for the ``optional`` one, whose cells are empty then), or
-        has rows of another length.
-    """
+    """The cells of each column of a header, which a file may write in any order, and beside others."""
     source = shown_path(path)
     try:
         rows = [row for row in csv.reader(read_text(path).split("\n"), strict=True) if row]

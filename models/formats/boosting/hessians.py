@@ -19,17 +19,11 @@ from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.nodes import each, links_of
 from maxent.models.release import Node, Release, Tree
 
-_SMALLEST = 1e-16
-"""The least hessian of a record."""
+_SMALLEST = 1e-16  # the least hessian of a record
+_SHARED = 1e-5  # by how much a sum of equal hessians may be off, in parts of it
+_ROUNDING = 1e-4  # by how much a sum may be off, in parts of it, and besides: tools compute in single precision
 
-_SHARED = 1e-5
-"""By how much a sum of equal hessians may be off, in parts of it."""
-
-_ROUNDING = 1e-4
-"""By how much a sum may be off, in parts of it, and besides: tools compute in single precision."""
-
-SPARE = 3
-"""Numbers of leaves that have to follow from others, for records, or those of a class, to have had one weight."""
+SPARE = 3  # numbers of leaves that have to follow from others, for records, or those of a class, to have had one weight
 
 
 def weighed_alike(trees: Iterable[Sequence[Node]]) -> bool:
@@ -91,17 +85,10 @@ def agrees(
 ) -> bool:
     """Whether the sums of hessians at all leaves are those of a training table.
 
-    Parameters
-    ----------
-    release : Release
-        Of scores, with a base; `Tree.weight` is not looked at, as all trees were trained on the sum of those before.
-    covers : sequence of arrays, one per tree, shape (n_nodes,)
-        The sums that nodes state.
-    iterations : sequence of int, one per tree, not decreasing
-    training : TrainingColumns
-        With the target, classes may have weights of their own (``scale_pos_weight``), which the first root tells.
-    first : shape (n_classes,), optional
-        The scores before the first tree, where its values contain them.
+    ``release``: of scores, with a base; `Tree.weight` is not looked at, as all trees were trained on the sum of those
+    before. ``covers`` of shape (n_nodes,): the sums that nodes state. ``training``: with the target, classes may have
+    weights of their own (``scale_pos_weight``), which the first root tells. ``first`` of shape (n_classes,): the scores
+    before the first tree, where its values contain them.
     """
     boosting = release.boosting
     if boosting is None or boosting.link == "none":

@@ -26,26 +26,21 @@ from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.trees.thresholds import less_than
 
 VERSIONS = ("v3", "v4")
+# What goes to the default side of a test of numbers, by code: nothing, a missing number being 0; it and 0; or it
 MISSING_TYPES = ("None", "Zero", "NaN")
-"""What goes to the default side of a test of numbers, by code: nothing, a missing number being 0; it and 0; or it."""
 
+# What the scores of an objective become; those of one class against the rest add up to no probabilities
 _LINKS: Mapping[str, Link] = {"binary": "logit", "multiclass": "softmax", "multiclassova": "none"}
-"""What the scores of an objective become; those of one class against the rest add up to no probabilities."""
 
-_ZERO = float(np.float32(1e-35))
-"""Numbers up to this one, of either sign, are 0."""
-
+_ZERO = float(np.float32(1e-35))  # numbers up to this one, of either sign, are 0
 _LARGEST_CODE = 2**20
-_MOST_NAMED = 2**20
-"""Values that branches may name, beside one for each character of the file."""
-
+_MOST_NAMED = 2**20  # values that branches may name, beside one for each character of the file
 _LOST = (
     "counts and labels of leaves: LightGBM stores scores, and hessians, which are no numbers of records",
     "which splits competed",
 )
+# The names of what the caller may give: the learning rate, the L2 penalty and the weights of classes.
 PARAMETERS = ("rate", "lambda", "class_weight")
-"""The names of what the caller may give: the learning rate and the L2 penalty."""
-
 _ADVICE = "the table that LightGBM was trained with, whole"
 _SERIAL = {"tree_learner": {"serial", "feature"}, "device_type": {"cpu", "gpu"}, "boosting": {"gbdt", "dart"}}
 
@@ -111,13 +106,8 @@ def header(
 def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -> tuple[Column | None, ...]:
     """The columns of the input, None for those of which no type is known, and which no node can test.
 
-    Parameters
-    ----------
-    head : Header
-    categories : list of lists, or None
-        ``pandas_categorical``: the values of each column that was a category of pandas, in their order.
-    stated : sequence of int, optional
-        Columns that are said to be categorical.
+    ``categories``: ``pandas_categorical``: the values of each column that was a category of pandas, in their order.
+    ``stated``: columns that are said to be categorical.
     """
     lists = [] if categories is None else categories
     if not isinstance(lists, list) or not all(isinstance(values, list) for values in lists):
@@ -248,13 +238,7 @@ def converted(
     wanted: Wanted,
     reader: Reader,
 ) -> Converted:
-    """The release of trees, with sizes where `bag_of` has no doubt, or where leaves agree with a training table.
-
-    Raises
-    ------
-    InvalidInput
-        Where sizes are of all rows, and those of the training table reach the leaves in other numbers.
-    """
+    """The release of trees, with sizes where `bag_of` has no doubt, or where leaves agree with a training table."""
     several = head.per_iteration > 1
     classes = wanted.classes or tuple(map(str, range(head.per_iteration if several else 2)))
     if len(classes) != (head.per_iteration if several else 2):

@@ -28,8 +28,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Branch, Node
 
 _CODES = re.compile(r"[0-9]{1,8}(\|\|[0-9]{1,8})*")
-_INFINITE = 1e300
-"""Written in the place of larger thresholds."""
+_INFINITE = 1e300  # written in the place of larger thresholds
 
 
 @uncollected()

@@ -44,9 +44,7 @@ _HEADER = (
     *("decision_type", "missing_direction", "missing_type", "value", "weight", "count"),
 )
 _CODES = re.compile(r"[0-9]{1,7}(\|\|[0-9]{1,7})*")
-_INFINITE = 1e300
-"""Written in the place of larger thresholds."""
-
+_INFINITE = 1e300  # written in the place of larger thresholds
 _UNPROVEN = (
     "the objective: a table (train=, target=) that gives the weights of leaves, of all rows and without weights, or "
     "--param objective=binary, or multiclass with classes=, as the model has it; or booster.save_model('model.txt')"

@@ -32,8 +32,7 @@ from maxent.models.release import Branch, Node
 
 _CODES = re.compile(r"-?[0-9]{1,8}(:-?[0-9]{1,8})*")
 _PARAMETER = re.compile(r"\[([a-z_0-9]+): ?(.*)\]")
-_MOST_WORDS = 2**15
-"""Words of 32 bits of the largest bit set."""
+_MOST_WORDS = 2**15  # words of 32 bits of the largest bit set
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:

@@ -23,25 +23,18 @@ from maxent.models.release import Boosting, Link, Node
 
 Forest = Sequence[Sequence[Node]]
 
-_OFF = 1e-5
-"""By how much a sum of second derivatives may be off, as a share."""
+_OFF = 1e-5  # by how much a sum of second derivatives may be off, as a share
+_LARGEST = 1e6  # penalties, and factors of scores or their reciprocals, beyond which nothing is computed
+_PRINTED = 6  # digits with which parameters are printed
+_STEEP = 500.0  # score before the first tree that is none
 
-_LARGEST = 1e6
-"""Penalties, and factors of scores or their reciprocals, beyond which nothing is computed."""
-
-_PRINTED = 6
-"""Digits with which parameters are printed."""
-
-_STEEP = 500.0
-"""Score before the first tree that is none."""
-
+# Parameters that have to be 0, or not there, and what they are
 _PLAIN = {
     "max_delta_step": "a limit of steps",
     "path_smooth": "smoothing along paths",
     "linear_tree": "linear leaves",
     "use_quantized_grad": "gradients that were rounded",
 }
-"""Parameters that have to be 0, or not there, and what they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,22 +24,20 @@ from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.arguments import LARGEST_COUNT
 from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
 
-_LINKS: Mapping[str, Link] = {"sigmoid": "logit", "softmax": "softmax"}
-"""What a postprocessor makes of scores."""
-
+_LINKS: Mapping[str, Link] = {"sigmoid": "logit", "softmax": "softmax"}  # what a postprocessor makes of scores
 _MEAN = "identity_multiclass"
 _MOST_CODES = 2**20
 _ROUNDING = 1e-6
 _LOST = ("which splits competed",)
 _NAMES = "the names of the columns, which --features gives"
 
+# The largest number that passes a test, by its sign, and whether numbers are of single precision
 _BELOW: dict[tuple[str, bool], Callable[[float], float]] = {
     ("<", False): less_than,
     ("<=", False): float,
     ("<", True): single_less_than,
     ("<=", True): single_at_most,
 }
-"""The largest number that passes a test, by its sign, and whether numbers are of single precision."""
 
 _OPPOSITE = {">": "<=", ">=": "<"}
 

@@ -31,13 +31,7 @@ class Names:
 
 
 def read_names(file: Path) -> Names:
-    """Read a names file.
-
-    Raises
-    ------
-    InvalidInput
-        When its entries are none of such a file, or the classes are not listed.
-    """
+    """Read a names file."""
     source = shown_path(file)
     lines = [re.sub(r"(?<!\\)\|.*", "", line) for line in read_text(file).split("\n")]
     entries = [_plain_blanks(entry) for entry in _TOKEN.findall("\n".join(lines)) if entry.strip()]

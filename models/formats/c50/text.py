@@ -18,13 +18,10 @@ from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.missing.fractions import fractional_tree
-from maxent.models.formats.outline import Line, refuse
+from maxent.models.formats.outline import Leaf, Line, Split, are_whole, levels_in, parse_tree, parts_of, refuse
 from maxent.models.formats.proof import check_leaves
-from maxent.models.formats.r.rpart_levels import levels_in
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import TrainingColumns, read_training
-from maxent.models.formats.weka.nodes import are_whole, parts_of
-from maxent.models.formats.weka.tree_text import Leaf, Split, parse_tree
 from maxent.models.reading import Reader
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.thresholds import single_at_most
@@ -39,17 +36,11 @@ _CLASS = re.compile(r"\(([a-z]{1,2})\): class (.+?)\s*$", re.MULTILINE)
 _PREFIX = re.compile(r"(?::\.\.\.|:   |    )*")
 _SET = re.compile(r" in \{")
 _LEAF = re.compile(r".*\([0-9.]+(?:/[0-9.]+)?\)")
-_MARK = "\x01"
-"""Stands before the values of a set."""
-
+_MARK = "\x01"  # stands before the values of a set
 _CUTS = ("<=", ">")
 _OFF = 0.05
-_DIGITS = 7
-"""So many digits of a number in single precision are printed; fewer show that none is lacking."""
-
-_LONGEST = 1000
-"""Lines that a set may go on for."""
-
+_DIGITS = 7  # so many digits of a number in single precision are printed; fewer show that none is lacking
+_LONGEST = 1000  # lines that a set may go on for
 _ADVICE = "the table that C5.0 built the tree from, whole: not a sample of it, and without weights"
 _CRITERION = "the criterion, so that nothing follows from the choice of splits"
 _FRACTIONS = "counts and sizes of leaves below tests of values that cases lack: such cases are counted there in parts"

@@ -58,8 +58,8 @@ class Publication:
         return not self.suppressed and (not self.sampled or self.resampled is not None)
 
 
+# Statements of nodes that would say more of the records than their rounded numbers
 _UNROUNDED = ("error_rate", "rates", "distinct", "value", "hessian", "mean", "variance")
-"""Statements of nodes that would say more of the records than their rounded numbers."""
 
 
 class Tally(NamedTuple):
@@ -192,18 +192,9 @@ def check_sums(
 ) -> Tally:
     """Note inner nodes whose children's records do not sum to theirs; the tally of the root.
 
-    Parameters
-    ----------
-    problems : list of Problem
-        Where problems are noted.
-    nodes, places : sequences
-        The nodes of one tree, and how problems name them.
-    children : sequence of sequences
-        For each node the positions of its children, None for a removed leaf.
-    order : sequence of int
-        Positions of the nodes that the root reaches, parents before children.
-    publication : Publication
-        What the numbers are about.
+    ``problems``: where problems are noted. ``nodes``, ``places``: the nodes of one tree, and how problems name them.
+    ``children``: for each node the positions of its children, None for a removed leaf. ``order``: positions of the
+    nodes that the root reaches, parents before children. ``publication``: what the numbers are about.
     """
     tallies: dict[int, Tally] = {}
     nothing, exact = Tally(), not publication.suppressed

@@ -51,17 +51,7 @@ class _Noted(list[Problem]):
 def checked_release(document: object, source: str) -> Content:
     """The release that a decoded document describes.
 
-    Parameters
-    ----------
-    document : object
-        Decoded JSON.
-    source : str
-        What problems call the document.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of the document, or the first `MOST_PROBLEMS`.
+    ``document``: decoded JSON. ``source``: what problems call the document.
     """
     problems: list[Problem] = _Noted(source)
     draft = parse(document, problems)
@@ -85,20 +75,8 @@ def checked_release(document: object, source: str) -> Content:
 def check_by_tree(head: object, trees: Sequence[Tree], entry: Callable[[Tree], object], source: str) -> None:
     """Check what `checked_release` does, one tree after the other, so that of no other there is a copy in memory.
 
-    Parameters
-    ----------
-    head : object
-        The document without its trees.
-    trees : sequence of Tree
-    entry : callable
-        What a document has in the place of a tree.
-    source : str
-        What problems call the document.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of the document.
+    ``head``: the document without its trees. ``entry``: what a document has in the place of a tree. ``source``: what
+    problems call the document.
     """
     problems: list[Problem] = []
     parsed = parse_head(head, problems)

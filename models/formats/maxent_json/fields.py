@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
+from math import inf
 
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
-from maxent.models.release_content import FORMAT
-from maxent.models.text.arguments import ABSENT, LONGEST, is_whole, listing, listing_of, name, show, whole_number
+from maxent.models.release_content import FORMAT, Attribute
+from maxent.models.text.arguments import (
+    ABSENT,
+    LARGEST_COUNT,
+    LONGEST,
+    is_whole,
+    listing,
+    listing_of,
+    name,
+    show,
+    whole_number,
+)
 from maxent.models.text.hints import closest
 
 _MOST_UNKNOWN = 20
@@ -42,19 +54,23 @@ def is_text(value: object) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that nodes may use, as sets where a document may have very many."""
+
+    attributes: Mapping[str, Attribute]
+    all_attributes: bool  # false when some could not be read: a name may then be one of those
+    domains: Mapping[str, frozenset[str]]
+    classes: tuple[str, ...]
+    no_records: dict[str, int]  # 0 for each class
+
+
 class Fields:
     """The keys of one JSON object; reading a wrong one notes a problem and gives None (or the default).
 
-    Parameters
-    ----------
-    problems : list of Problem
-        Where problems are noted.
-    where : str
-        The place of the object, as problems name it.
-    raw : mapping
-        The decoded object.
-    known : tuple of str
-        Every key it may have; others are noted at once, and so are keys that the document repeats.
+    ``problems``: where problems are noted. ``where``: the place of the object, as problems name it. ``raw``: the
+    decoded object. ``known``: every key it may have; others are noted at once, and so are keys that the document
+    repeats.
     """
 
     __slots__ = ("problems", "raw", "where")
@@ -63,7 +79,7 @@ class Fields:
         self.problems, self.where, self.raw = problems, where, raw
         if not _as_set(known).issuperset(raw):
             self._note_unknown(known)
-        if isinstance(raw, RepeatedKeys):
+        if type(raw) is not dict:
             note_repeats(problems, where, raw)
 
     def _note_unknown(self, known: tuple[str, ...]) -> None:
@@ -119,6 +135,8 @@ class Fields:
         if key not in self.raw:
             return default
         value = self.raw[key]
+        if type(value) is int and low <= value <= LARGEST_COUNT:  # as nearly all
+            return value
         if is_whole(value, low):
             return int(value)  # type: ignore[call-overload, no-any-return]
         self.refuse(key, whole_number(low))
@@ -129,6 +147,8 @@ class Fields:
         if key not in self.raw:
             return None
         value = self.raw[key]
+        if type(value) is float and abs(value) < inf and accept(value):  # as nearly all
+            return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             try:
                 number = float(value)

@@ -13,19 +13,13 @@ from maxent.models.tables.frame import listed
 from maxent.models.text.arguments import name as shown
 from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
 
-_NAMED = 3
-"""Groups of names, and names of a group, that are spelled out."""
+_NAMED = 3  # groups of names, and names of a group, that are spelled out
 
 
 def check_names(release: Content, source: str, reader: Reader) -> None:
     """Refuse values, and classes, that differ only by blanks or Unicode form; note those that differ only by case.
 
     Where text is ``exact`` there is nothing to say.
-
-    Raises
-    ------
-    InvalidInput
-        Naming all of them.
     """
     if reader.reading.text == "exact":
         return
@@ -60,11 +54,6 @@ def cleaned_document(document: Mapping[str, object], source: str) -> dict[str, o
     """Return a decoded document with all names of values and classes cleaned; those of columns stay as they are.
 
     What is not as it should be stays as it is, to be refused by those who read it.
-
-    Raises
-    ------
-    InvalidInput
-        When two names of one kind become one: what a release says of each of them, it does not say of both together.
     """
     if foreign_problem(document):
         return dict(document)  # refused where it is read, without a word of what is in it

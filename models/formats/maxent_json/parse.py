@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, fields_of, foreign_problem, note_repeats
+from maxent.models.formats.maxent_json.fields import Fields, Names, fields_of, foreign_problem, note_repeats
 from maxent.models.formats.maxent_json.parse_answers import (
     RATE,
     WEIGHT,
@@ -21,7 +21,6 @@ from maxent.models.formats.maxent_json.parse_answers import (
     scored_class,
 )
 from maxent.models.formats.maxent_json.parse_branches import split
-from maxent.models.formats.maxent_json.parse_fast import Names, sound_node
 from maxent.models.formats.maxent_json.parse_target import read_moments, read_numbers, read_parts
 from maxent.models.formats.maxent_json.published.parse_release import read_publication
 from maxent.models.release_content import (
@@ -180,14 +179,10 @@ def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) 
     places: list[str] = []
     first: dict[str, int] = {}
     for number, item in enumerate(fields.items("nodes", "nodes"), 1):
-        node = sound_node(item, names)
-        if node is None:
-            identity = item.get("id") if isinstance(item, dict) else None
-            named = isinstance(identity, str) and identity
-            place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
-            node = _node(problems, place, item, names)
-        else:
-            place = f"{prefix}node {name(node.id)}"
+        identity = item.get("id") if isinstance(item, dict) else None
+        named = isinstance(identity, str) and identity
+        place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
+        node = _node(problems, place, item, names)
         if node.id and first.setdefault(node.id, number) != number:
             found = f"{show(node.id)} for nodes number {first[node.id]} and {number}"
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
@@ -250,11 +245,11 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
         attribute, branches = split(fields, names)
         moments = read_moments(fields)
         return Node(identity, attribute, branches, None, None, n, counts, rates, distinct, None, None, *moments)
-    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1)
+    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1) if "error_rate" in fields.raw else None
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    value = read_value(fields, "value", names)
-    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0)
+    value = read_value(fields, "value", names) if "value" in fields.raw else None
+    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0) if "hessian" in fields.raw else None
     label, moments = _label(fields, names.classes), read_moments(fields)
     part = fields.text("part_of") if "part_of" in fields.raw else None
     return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments, part)

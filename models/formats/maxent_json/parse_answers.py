@@ -11,8 +11,7 @@ from typing import Any, TypedDict, get_args
 import numpy as np
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, fields_of, note_repeats
-from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.formats.maxent_json.fields import Fields, Names, fields_of, note_repeats
 from maxent.models.nodes import Nodes, each, parts_of
 from maxent.models.release_content import Boosting, Content, Labels, Link, Node, Predicts, Tree
 from maxent.models.text.arguments import is_number, listing, listing_of, name, show
@@ -24,8 +23,7 @@ SCORE = "a finite number"
 
 _BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties", "weights")
 
-SINGLE = 1e-6
-"""By how much shares that were computed in single precision may miss a sum of 1."""
+SINGLE = 1e-6  # by how much shares that were computed in single precision may miss a sum of 1
 
 
 def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:

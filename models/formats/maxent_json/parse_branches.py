@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, fields_of
-from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.formats.maxent_json.fields import Fields, Names, fields_of
 from maxent.models.release_content import Attribute, Branch
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.text.arguments import listing, name
@@ -65,14 +64,13 @@ def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float |
     """``le`` and ``gt`` of a numeric branch; both None when either is wrong."""
     if "in" in fields.raw:
         fields.refuse("in", f"no such key, since {name(attribute.name)} is numeric (use le, gt)")
-    present = [key for key in ("le", "gt") if key in fields.raw]
-    bounds = {key: fields.real(key, "a finite number", lambda bound: bound == bound) for key in present}
-    if not present:
+    le, gt = fields.real("le", "a finite number", _any), fields.real("gt", "a finite number", _any)
+    stated = ("le" in fields.raw) + ("gt" in fields.raw)
+    if not stated:
         if not {"in", "missing"} & fields.raw.keys():
             fields.refuse("le, gt", f"at least one bound, since {name(attribute.name)} is numeric")
         return None, None
-    le, gt = bounds.get("le"), bounds.get("gt")
-    if None in bounds.values():
+    if (le is not None) + (gt is not None) < stated:
         return None, None
     if le is not None and gt is not None and not gt < le:
         fields.wrong("gt", f"a number below le ({le!r})", repr(gt))
@@ -80,8 +78,14 @@ def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float |
     return le, gt
 
 
+def _any(bound: float) -> bool:
+    return True
+
+
 def _missing(fields: Fields, attribute: Attribute, bounded: bool) -> bool | None:
     """Whether a numeric branch takes missing values; False, of a branch without bounds, that it takes every number."""
+    if "missing" not in fields.raw:
+        return None
     found = fields.flag("missing")
     if not bounded and fields.raw.keys() & {"le", "gt"}:
         return None  # the bounds are wrong: what it takes is not known

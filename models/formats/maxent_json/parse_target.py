@@ -13,8 +13,7 @@ from maxent.models.tables.columns.product_classes import MOST, joined_name, prod
 from maxent.models.text.arguments import is_number, listing, show
 
 _NUMBERS = "a number, or [least, largest] with null where there is none, for each class, in the order of classes"
-_ROUNDED = 1e-6
-"""By how much, relative to the numbers, a mean that was printed may lie outside of them."""
+_ROUNDED = 1e-6  # by how much, relative to the numbers, a mean that was printed may lie outside of them
 
 
 def read_numbers(fields: Fields, classes: Sequence[str]) -> tuple[Numbers, ...] | None:

@@ -20,20 +20,13 @@ from maxent.models.reading import Reader
 from maxent.models.release import FORMAT, Release
 from maxent.models.release_content import Content
 
+# Bytes of a document from which on reading it into arrays is faster than to read it carefully, as that loads more
 LARGE = 2**17
-"""Bytes of a document from which on reading it into arrays is faster than to read it carefully, as that loads more."""
 
 
 @uncollected()
 def read_release(path: str | os.PathLike[str], reader: Reader) -> Release:
-    """Read a `maxent/1` document from a file, and its names as asked.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read, is not strict JSON (no NaN, no repeated keys), or breaks a rule of the
-        format; with every problem of the document, each naming the node, the field, what was expected and found.
-    """
+    """Read a `maxent/1` document from a file, and its names as asked."""
     source = os.fspath(path)
     data = bytes_of(source)
     if reader.reading.text == "strip":
@@ -55,13 +48,7 @@ READER = ReleaseReader(
 
 @uncollected()
 def named_release(release: Release, source: str, reader: Reader) -> Release:
-    """Read the names in a release as asked.
-
-    Raises
-    ------
-    InvalidInput
-        When names of a kind differ only by blanks or by Unicode form; of ``source``.
-    """
+    """Read the names in a release as asked."""
     if reader.reading.text == "strip":
         release = parse_release(cleaned_document(release_to_document(release), source), source)
     check_names(release, source, reader)
@@ -71,29 +58,14 @@ def named_release(release: Release, source: str, reader: Reader) -> Release:
 def parse_release(document: object, source: str) -> Release:
     """Make a release of an already decoded document.
 
-    Parameters
-    ----------
-    document : object
-        Decoded JSON: dict, list, str, int, float, bool and None.
-    source : str
-        What problems call the document, such as its file name.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of the document.
+    ``document``: decoded JSON: dict, list, str, int, float, bool and None. ``source``: what problems call the document,
+    such as its file name.
     """
     return _released(checked_release(document, source))
 
 
 def validate_release(release: Release, source: str = "release") -> None:
-    """Check a release that was built in memory against every rule of the format.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of the release.
-    """
+    """Check a release that was built in memory against every rule of the format."""
     check_release(release, source)
 
 

@@ -51,13 +51,7 @@ class _Entries(list[object]):
 
 
 def check_release(release: Content, source: str) -> None:
-    """Check a release against every rule of the format, without a document of all of it in memory.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of the release.
-    """
+    """Check a release against every rule of the format, without a document of all of it in memory."""
     if not release.trees:
         checked_release(release_to_document(release), source)
         return
@@ -94,11 +88,6 @@ def save_release(release: Content, path: str | os.PathLike[str]) -> None:
 
     The release is validated first, and written under a temporary name that then replaces the file: whatever
     goes wrong, the file is as it was, and no other is left behind.
-
-    Raises
-    ------
-    InvalidInput
-        When the release breaks a rule of the format, or the file cannot be written.
     """
     source = os.fspath(path)
     check_release(release, source)

@@ -14,29 +14,17 @@ from maxent.models.release import Branch, Node, Tree
 
 _BETTER = "build the tree on rows without missing values, or a smaller one"
 
-Reached = tuple[tuple[int, float], ...]
-"""The nodes that a record reaches, each with its part."""
+Reached = tuple[tuple[int, float], ...]  # the nodes that a record reaches, each with its part
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A node of such a tree.
 
-    Attributes
-    ----------
-    id : str
-    attribute : str or None
-        None for a leaf.
-    branches : tuple of (Branch, int)
-        Each with the position of its child.
-    absent : tuple of str
-        Values that no branch takes: records with these end at the node.
-    stated : Node
-        What a leaf states, if all its records are whole.
-    shares : tuple of (float, float)
-        The least and largest number of records of each class; none where there are no records.
-    size : float
-        Records, in the measure by which a record without a value is parted.
+    ``attribute``: none for a leaf. ``branches``: each with the position of its child. ``absent``: values that no branch
+    takes: records with these end at the node. ``stated``: what a leaf states, if all its records are whole. ``shares``:
+    the least and largest number of records of each class; none where there are no records. ``size``: records, in the
+    measure by which a record without a value is parted.
     """
 
     id: str
@@ -53,19 +41,8 @@ def fractional_tree(
 ) -> tuple[Tree, bool]:
     """The tree, and whether some of its leaves have no class, as several are as likely.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        The first is the root.
-    may_lack : frozenset of str
-        Attributes of which records may lack the value.
-    weighted : bool
-        Whether the numbers of records are of weights, and nothing is to be stated.
-
-    Raises
-    ------
-    InvalidInput
-        When records without values have too many ways.
+    ``parts``: the first is the root. ``may_lack``: attributes of which records may lack the value. ``weighted``:
+    whether the numbers of records are of weights, and nothing is to be stated.
     """
     undecided = False
     above = {child: at for at, part in enumerate(parts) for _, child in part.branches}

@@ -18,15 +18,11 @@ from maxent.models.release import Branch, Node, Tree
 from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.trees.routing import interval_of
 
-_LEAST, _TIMES = 2000, 10
-"""Nodes that an unrolled tree may have: so many, and so many times those of the tool's tree."""
-
-_WORK = 20_000_000
-"""Values that may be looked at on all ways together."""
-
+_LEAST, _TIMES = 2000, 10  # nodes that an unrolled tree may have: so many, and so many times those of the tool's tree
+_WORK = 20_000_000  # values that may be looked at on all ways together
 State = TypeVar("State")
+# What is known of a value on the way from the root: one of some names, in an interval, or (None) missing
 _Known = frozenset[str] | tuple[float, float] | None
-"""What is known of a value on the way from the root: one of some names, in an interval, or (None) missing."""
 
 _Task = tuple[State, tuple[int, int] | None, Mapping[str, _Known], bool, bool]
 
@@ -58,26 +54,9 @@ def unrolled(
 ) -> Tree:
     """The tree of a start and of the steps from it.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the file.
-    start : State
-    step : callable
-        The question of a state, or the leaf that it is.
-    may_lack : frozenset of str
-        Attributes of which records may lack the value.
-    size : int
-        Nodes of the tool's tree.
-    better : str
-        The way to a better export.
-    origins : dict, optional
-        Takes the ids of leaves, and those that the tool has for them; then leaves say which they are parts of.
-
-    Raises
-    ------
-    InvalidInput
-        When there would be too many nodes.
+    ``source``: what problems call the file. ``step``: the question of a state, or the leaf that it is. ``may_lack``:
+    attributes of which records may lack the value. ``size``: nodes of the tool's tree. ``better``: the way to a better
+    export. ``origins``: takes the ids of leaves, and those that the tool has for them.
     """
     nodes: list[Node] = []
     drawn: dict[int, list[Branch]] = {}

@@ -94,13 +94,7 @@ class Columns:
         }
 
     def of(self, tensor: str) -> tuple[Column, ...]:
-        """The columns of a tensor.
-
-        Raises
-        ------
-        InvalidInput
-            Naming the operator that cannot be undone.
-        """
+        """The columns of a tensor."""
         makers = {output: each for each in self._document.operators for output in each.outputs}
         stack = [tensor]
         opened: set[str] = set()

@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.formats.onnx.protobuf import Malformed, fields, packed, signed
+from maxent.models.files.protobuf import Malformed, fields, packed, signed
 
 Tensor: TypeAlias = "npt.NDArray[Any]"
 Value: TypeAlias = "float | int | bytes | Tensor | FloatArray | IntArray | list[bytes] | None"
 
-FLOAT, INT32, INT64, STRING, DOUBLE = 1, 6, 7, 8, 11
-"""Types of the elements of tensors."""
-
+FLOAT, INT32, INT64, STRING, DOUBLE = 1, 6, 7, 8, 11  # types of the elements of tensors
 _KINDS: Mapping[int, str] = {FLOAT: "<f4", 2: "u1", 3: "i1", INT32: "<i4", INT64: "<i8", 9: "?", DOUBLE: "<f8"}
 
 
@@ -64,7 +62,7 @@ def read_document(data: bytes) -> Document:
         When they hold none.
     """
     producer, version, graphs = "", "", []
-    for number, content in fields(memoryview(data)):
+    for number, _, content in fields(memoryview(data)):
         if number == 2:
             producer = _text(content)
         elif number == 3:
@@ -74,7 +72,7 @@ def read_document(data: bytes) -> Document:
     if len(graphs) != 1:
         raise Malformed(f"{len(graphs)} graphs")
     operators, constants, inputs = [], {}, []
-    for number, content in fields(graphs[0]):
+    for number, _, content in fields(graphs[0]):
         if number == 1:
             operators.append(_operator(_bytes(content)))
         elif number == 5:
@@ -102,7 +100,7 @@ def _text(content: int | memoryview) -> str:
 def _operator(message: memoryview) -> Operator:
     name = domain = ""
     inputs, outputs, attributes = [], [], {}
-    for number, content in fields(message):
+    for number, _, content in fields(message):
         if number == 1:
             inputs.append(_text(content))
         elif number == 2:
@@ -122,7 +120,7 @@ def _attribute(message: memoryview) -> tuple[str, Value]:
     name, kind = "", 0
     single: dict[int, Value] = {}
     floats, wholes, strings = array("f"), array("q"), []
-    for number, content in fields(message):
+    for number, _, content in fields(message):
         if number == 1:
             name = _text(content)
         elif number == 20 and isinstance(content, int):
@@ -168,7 +166,7 @@ def _tensor(message: memoryview) -> tuple[str, Tensor]:
     shape: list[int] = []
     floats, wholes, doubles = array("f"), array("q"), array("d")
     strings: list[bytes] = []
-    for number, content in fields(message):
+    for number, _, content in fields(message):
         if number == 1:
             shape += [signed(content)] if isinstance(content, int) else packed(content)[:9].tolist()
             if len(shape) > 8:
@@ -221,11 +219,11 @@ def _shaped(content: Tensor, shape: list[int]) -> Tensor:
 def _input(message: memoryview) -> Input:
     """A tensor that a graph is given, of rows and columns."""
     name, kind, width = "", 0, None
-    for number, content in fields(message):
+    for number, _, content in fields(message):
         if number == 1:
             name = _text(content)
         elif number == 2:
-            for inner, of_type in fields(_bytes(content)):
+            for inner, _, of_type in fields(_bytes(content)):
                 if inner == 1:
                     kind, width = _tensor_type(_bytes(of_type))
     return Input(name, kind, width)
@@ -234,12 +232,12 @@ def _input(message: memoryview) -> Input:
 def _tensor_type(message: memoryview) -> tuple[int, int | None]:
     """The type of the elements, and the columns."""
     kind, sizes = 0, []
-    for number, content in fields(message):
+    for number, _, content in fields(message):
         if number == 1 and isinstance(content, int):
             kind = content
         elif number == 2:
-            for inner, dimension in fields(_bytes(content)):
+            for inner, _, dimension in fields(_bytes(content)):
                 if inner == 1:
-                    found = [size for n, size in fields(_bytes(dimension)) if n == 1]
+                    found = [size for n, _, size in fields(_bytes(dimension)) if n == 1]
                     sizes.append(found[0] if found and isinstance(found[0], int) else None)
     return kind, sizes[1] if len(sizes) == 2 else None

@@ -13,11 +13,11 @@ import numpy as np
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
+from maxent.models.files.protobuf import Malformed
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.onnx.columns import Columns
 from maxent.models.formats.onnx.document import Document, Operator, read_document
-from maxent.models.formats.onnx.protobuf import Malformed
 from maxent.models.formats.onnx.trees import Trees, trees_of
 from maxent.models.formats.proof import counts_in_leaves
 from maxent.models.formats.release_reader import Head, model_reader
@@ -27,11 +27,10 @@ from maxent.models.release import Attribute, Node, Release, Tree
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.text.arguments import listing
 
+# Operators after the trees that leave probabilities and labels what they are
 _AFTER = frozenset({"Identity", "ZipMap", "Cast", "Reshape", "Flatten"})
-"""Operators after the trees that leave probabilities and labels what they are."""
 
-_DIGITS = 6
-"""Decimals of a rate that single precision is sure to hold."""
+_DIGITS = 6  # decimals of a rate that single precision is sure to hold
 
 
 @uncollected()

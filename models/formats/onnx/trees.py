@@ -21,13 +21,13 @@ from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute, Boosting
 from maxent.models.trees.thresholds import less_than
 
+# Tests of numbers: whether those that pass are the low ones, and whether the value itself is among the high ones
 _MODES: Mapping[bytes, tuple[bool, bool]] = {
     b"BRANCH_LEQ": (True, False),
     b"BRANCH_LT": (True, True),
     b"BRANCH_GT": (False, False),
     b"BRANCH_GTE": (False, True),
 }
-"""Tests of numbers: whether those that pass are the low ones, and whether the value itself is among the high ones."""
 
 _LEAF = b"LEAF"
 
@@ -50,21 +50,8 @@ def trees_of(
 ) -> Trees:
     """The trees of an operator over the columns that it is given.
 
-    Parameters
-    ----------
-    source : str
-        What errors call the file.
-    operator : Operator
-    columns : sequence of Column
-    classes : tuple of str, optional
-        Names in place of those of the model.
-    gaps : set of str
-        Columns of the table that are known to have missing values.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no classifier, and tests that cannot be stated.
+    ``source``: what errors call the file. ``classes``: names in place of those of the model. ``gaps``: columns of the
+    table that are known to have missing values.
     """
     read = _Read(source, operator)
     names = read.classes(classes)

@@ -10,6 +10,7 @@ from maxent.models.formats.pmml.xml_document import Element, number_in
 from maxent.models.release import Boosting, Predicts
 from maxent.models.tables.frame import shorten
 
+# Elements that are models
 MODELS = (
     *("TreeModel", "MiningModel", "RegressionModel", "AnomalyDetectionModel", "AssociationModel", "BaselineModel"),
     *("BayesianNetworkModel", "ClusteringModel", "GaussianProcessModel", "GeneralRegressionModel", "NaiveBayesModel"),
@@ -23,14 +24,12 @@ MODELS = (
     ),
     *("TextModel", "TimeSeriesModel"),
 )
-"""Elements that are models."""
 
 _MEANS = {"average": False, "weightedAverage": True}
 _VOTES = {"majorityVote": False, "weightedMajorityVote": True}
 _SUMS = {"sum": False, "weightedSum": True, **_MEANS}
 CATBOOST = "CatBoost"
-_DEEPEST = 20
-"""Functions within each other in an output."""
+_DEEPEST = 20  # functions within each other in an output
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +53,7 @@ class Ensemble:
 
 
 def read_ensemble(model: Element, scope: Scope, application: str) -> Ensemble:
-    """The trees of the outermost model.
-
-    Raises
-    ------
-    InvalidInput
-        For a model that is no tree and no ensemble of trees, or that predicts no class.
-    """
+    """The trees of the outermost model."""
     if model.get("functionName") != "classification":
         expected = "classification, with a class at every leaf (of a regression: bin the target)"
         model.refuse("functionName", expected)

@@ -13,8 +13,7 @@ from maxent.models.tables.frame import shorten
 
 NUMBERS = ("double", "float", "integer")
 TYPES = (*NUMBERS, "string", "boolean")
-_DEEPEST = 30
-"""Fields that are derived of each other."""
+_DEEPEST = 30  # fields that are derived of each other
 
 
 @dataclass(eq=False)

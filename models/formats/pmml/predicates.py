@@ -17,11 +17,10 @@ from maxent.models.formats.pmml.xml_document import Element
 PREDICATES = ("True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate")
 _DEEPEST = 100
 
-Truth: TypeAlias = "bool | Special | None"
-"""None is unknown; `Special.INVALID` where the model gives no prediction."""
+Truth: TypeAlias = "bool | Special | None"  # none is unknown; `Special.INVALID` where the model gives no prediction
 
+# A category by its index, the upper bound of an interval of numbers, or None for a missing number
 Key: TypeAlias = "float | int | None"
-"""A category by its index, the upper bound of an interval of numbers, or None for a missing number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,13 +44,7 @@ Predicate: TypeAlias = "Test | Several | Truth"
 
 
 def predicate_of(element: Element, scope: Scope, depth: int = 0) -> Predicate:
-    """The predicate of an element.
-
-    Raises
-    ------
-    InvalidInput
-        For one that is no function of columns.
-    """
+    """The predicate of an element."""
     if depth > _DEEPEST:
         element.refuse("CompoundPredicate", f"at most {_DEEPEST} predicates within each other", "more")
     if element.name in ("True", "False"):

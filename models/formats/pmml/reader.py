@@ -20,8 +20,8 @@ from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
 from maxent.models.tables.frame import shorten
 
+# Whose forests draw each record so many times as a Poisson variable says: each tree another number of draws
 _SPARK = "JPMML-SparkML"
-"""Whose forests draw each record so many times as a Poisson variable says: each tree another number of draws."""
 
 
 @uncollected()

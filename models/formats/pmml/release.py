@@ -33,8 +33,8 @@ from maxent.models.tables.frame import shorten
 _ADVICE = "another table, rows with weights, or values that were changed before the model saw them would show so"
 _NEAR = 1e-6
 
+# Whether a leaf states what training rows of each class reach it
 Agrees: TypeAlias = "Callable[[Node, Sequence[int]], bool]"
-"""Whether a leaf states what training rows of each class reach it."""
 
 How: TypeAlias = Literal["counts", "rates", "scores", "values", "labels"]
 

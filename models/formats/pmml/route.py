@@ -19,8 +19,7 @@ class Numbers:
     missing: bool
 
 
-Reach: TypeAlias = "tuple[int, ...] | Numbers"
-"""What can come to a node: categories by their indices, or numbers."""
+Reach: TypeAlias = "tuple[int, ...] | Numbers"  # what can come to a node: categories by their indices, or numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,15 +26,15 @@ from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.release import Branch
 
 _MOST_NODES = 4
+# Nodes, and tests of values, per node of the document at most, and as many as a thousand nodes have
 _MOST_STEPS = 2_000
-"""Nodes, and tests of values, per node of the document at most, and as many as a thousand nodes have."""
 
 STRATEGIES = (
     *("none", "nullPrediction", "lastPrediction", "defaultChild"),
     *("weightedConfidence", "aggregateNodes"),
 )
+# Strategies that send a record with a missing value down several branches
 PARTED = ("weightedConfidence", "aggregateNodes")
-"""Strategies that send a record with a missing value down several branches."""
 
 Step = tuple[Predicate, Element]
 

@@ -16,11 +16,10 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.tables.frame import shorten
 
-DEEPEST = 2_000
-"""Elements within each other."""
+DEEPEST = 2_000  # elements within each other
 
+# Elements that say nothing of what a model does
 _SKIPPED = frozenset({"Extension", "ModelExplanation", "ModelStats", "ModelVerification", "Timestamp"})
-"""Elements that say nothing of what a model does."""
 
 
 @dataclass(slots=True, eq=False)
@@ -154,13 +153,7 @@ class _Handler:
 
 @uncollected()
 def parse_xml(data: bytes, source: str) -> Element:
-    """The root of a document.
-
-    Raises
-    ------
-    InvalidInput
-        When it is not well-formed, declares a document type, or is too deep.
-    """
+    """The root of a document."""
     parser = expat.ParserCreate()
     handler = _Handler(source, parser)
     parser.ordered_attributes = True

@@ -13,8 +13,7 @@ from itertools import islice
 from math import ceil, floor
 
 from maxent.models.errors import invalid
-from maxent.models.formats.outline import Line, below, refuse
-from maxent.models.formats.r.rpart_levels import levels_in
+from maxent.models.formats.outline import Line, below, levels_in, refuse
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.text.arguments import LARGEST_COUNT
 
@@ -23,9 +22,7 @@ _NUMBER = r"-?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?"
 _CUT = re.compile(rf"(<=|<|>=|>) ({_NUMBER})")
 _TAIL = re.compile(rf" \((n|w) = *({_NUMBER}), err = *({_NUMBER})%\) *")
 _OPPOSITE = {"<=": ">", "<": ">=", ">": "<=", ">=": "<"}
-_NAMES, _LABELS = 100, 1000
-"""How many columns a line may begin with, and how many labels it may end with."""
-
+_NAMES, _LABELS = 100, 1000  # how many columns a line may begin with, and how many labels it may end with
 _BETTER = "with train= and target=, which tell levels and labels"
 
 

@@ -19,9 +19,8 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
-from maxent.models.formats.r.rpart_levels import Coded
 from maxent.models.formats.r.rpart_reading import Drawn, converted
-from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Cut
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut
 from maxent.models.formats.release_reader import Head, model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader
@@ -33,8 +32,7 @@ from maxent.models.text.arguments import LARGEST_COUNT
 _FRAME = "frame.csv"
 _HEADER = re.compile(r'"?(?:node)?"?,"?var"?,"?n"?,"?wt"?,"?dev"?,"?yval"?,"?complexity"?,"?ncompete"?,"?nsurrogate"?')
 _SIDES = {"1": "L", "2": "-", "3": "R"}
-_DIGITS = 15
-"""As many as write.csv writes."""
+_DIGITS = 15  # as many as write.csv writes
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.outline import levels_in
 from maxent.models.formats.proof import check_leaves, counts_in_leaves
-from maxent.models.formats.r.rpart_levels import levels_in
 from maxent.models.formats.r.rpart_tree import (
     ABSENT,
     ADVICE,
@@ -50,14 +50,9 @@ _NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?"
 _START = re.compile(r" *([0-9]{1,10})\) ")
 _NUMBERS = re.compile(rf"(?= ([0-9]{{1,16}}) +({_NUMBER}) (?=\S))")
 _CUT = re.compile(rf"(.+)(<|>=) ?(-?{_NUMBER})")
-_READINGS = 1000
-"""How often two numbers may follow each other in a line."""
-
-_MANY_CLASSES = 5
-"""From so many classes on, rpart prints two digits of each share."""
-
-_ROUNDED_FROM = 1000
-"""No loss below is rounded with three digits, the fewest that anybody prints."""
+_READINGS = 1000  # how often two numbers may follow each other in a line
+_MANY_CLASSES = 5  # from so many classes on, rpart prints two digits of each share
+_ROUNDED_FROM = 1000  # no loss below is rounded with three digits, the fewest that anybody prints
 
 
 @dataclass(frozen=True, slots=True)

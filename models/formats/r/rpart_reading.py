@@ -15,12 +15,12 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.proof import counts_in_leaves
-from maxent.models.formats.r.rpart_levels import Coded
 from maxent.models.formats.r.rpart_tree import (
     ABSENT,
     ADVICE,
     CRITERION,
     SURROGATES,
+    Coded,
     Cut,
     Fitted,
     Grown,
@@ -34,9 +34,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Labels, Node, Release, Target
 from maxent.models.tables.frame import shorten
 
-_READINGS = 64
-"""Orders of the levels of all columns that are tried."""
-
+_READINGS = 64  # orders of the levels of all columns that are tried
 _PARTS = "counts and sizes of leaves below splits whose values records lack: surrogate splits part such records"
 _WEIGHTS = "counts, which are of case weights"
 
@@ -65,12 +63,6 @@ def converted(
     """The release of nodes by their numbers; ``lost`` says of thresholds what they lack, nothing where they are exact.
 
     ``numeric`` is the target of a regression, whose leaves predict their means.
-
-    Raises
-    ------
-    InvalidInput
-        For nodes that are no tree; without a training table that proves the order of levels; for a table that is not
-        that of the tree.
     """
     training = _with_all_levels(read_training(wanted, reader), drawn, wanted, reader)
     leaves = {number for number, node in drawn.items() if not node.splits}

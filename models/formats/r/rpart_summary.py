@@ -15,9 +15,8 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.r.rpart_levels import Coded
 from maxent.models.formats.r.rpart_reading import Drawn, converted
-from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Cut, Labelled, are_exact, classes_of
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut, Labelled, are_exact, classes_of
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.reading import Reader

@@ -24,8 +24,15 @@ CRITERION = "the criterion, so that nothing follows from the choice of splits"
 ABSENT = "where values go that no record of a node has: surrogate splits decide, and here they go with the majority"
 SURROGATES = "surrogate splits, by which rpart sends records without a value"
 REGRESSION = "a classification tree, of method class (of a regression give its frame.csv, and bins of the target)"
-LARGEST_NUMBER = 2**31 - 1
-"""The number of the last node at rpart's largest depth, 30."""
+LARGEST_NUMBER = 2**31 - 1  # the number of the last node at rpart's largest depth, 30
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A test of levels without their names: for each in the order of the factor ``L``, ``R`` or ``-`` for neither."""
+
+    name: str
+    sides: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +60,8 @@ Split = Cut | Sets
 class Fitted:
     """A node as rpart has it.
 
-    Attributes
-    ----------
-    n : int
-        Its records.
-    splits : tuple of Split
-        Its split, and the surrogates for it; none of a leaf.
-    lacking : bool
-        Whether some record lacks the value that is tested.
-    stated : Node
-        Its label, and what is stated of it as a leaf.
+    ``n``: its records. ``splits``: its split, and the surrogates for it; none of a leaf. ``lacking``: whether some
+    record lacks the value that is tested. ``stated``: its label, and what is stated of it as a leaf.
     """
 
     n: int
@@ -91,13 +90,7 @@ class Labelled:
 
 
 def check_family(source: str, sizes: Mapping[int, int], leaves: Collection[int]) -> None:
-    """Refuse nodes that are no whole tree, or of which records stop at an inner node.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a node without its parent, its children, or its records.
-    """
+    """Refuse nodes that are no whole tree, or of which records stop at an inner node."""
     if 1 not in sizes:
         raise invalid(source, "document", "nodes", "a root, node 1", "none")
     for number, n in sizes.items():
@@ -120,11 +113,6 @@ def tree_of(
     """The tree, with the ways of records without a value, and of those with one that no record of a node had.
 
     Where there are too many ways, and records lack no values, those with a new one go with the majority.
-
-    Raises
-    ------
-    InvalidInput
-        Where there are too many ways of records that lack values.
     """
     domains = _domains((split for node in fitted.values() for split in node.splits), training)
     try:
@@ -135,8 +123,8 @@ def tree_of(
         return _grown(source, fitted, domains, may_lack, by_surrogates=False)
 
 
+# The number of a node, and how many of its splits have been tried; one more where a record stays there
 _Place = tuple[int, int]
-"""The number of a node, and how many of its splits have been tried; one more where a record stays there."""
 
 
 def _grown(
@@ -202,13 +190,7 @@ def _domains(splits: Iterable[Split], training: TrainingColumns | None) -> dict[
 
 
 def refuse_gaps(source: str, tested: Iterable[str], training: TrainingColumns | None) -> None:
-    """Refuse a tree that tests columns of which the training table lacks cells.
-
-    Raises
-    ------
-    InvalidInput
-        With the columns.
-    """
+    """Refuse a tree that tests columns of which the training table lacks cells."""
     if training is not None and (gaps := [name for name in dict.fromkeys(tested) if name in training.gaps]):
         expected = (
             "no missing values in the columns of the tree: rpart sends such rows by surrogate splits, which are not "
@@ -220,19 +202,8 @@ def refuse_gaps(source: str, tested: Iterable[str], training: TrainingColumns | 
 def classes_of(source: str, nodes: Sequence[Labelled], known: Sequence[str], *, plain: bool) -> tuple[str, ...]:
     """The classes in the order of the shares, which R sorts as its locale does: labels have the largest shares.
 
-    Parameters
-    ----------
-    nodes : sequence of Labelled
-        At least one, all with as many shares.
-    known : sequence of str
-        The classes in the order of Python; none where they are not known.
-    plain : bool
-        Whether labels are classes with the largest share.
-
-    Raises
-    ------
-    InvalidInput
-        When two labels have the shares of one class, or the names of all classes are not known.
+    ``nodes``: at least one, all with as many shares. ``known``: the classes in the order of Python; none where they are
+    not known. ``plain``: whether labels are classes with the largest share.
     """
     width = len(nodes[0].shares)
     labels = list(dict.fromkeys(node.label for node in nodes))

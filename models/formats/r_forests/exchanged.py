@@ -16,18 +16,11 @@ from maxent.models.formats.proof import counts_in_leaves
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.release import Node, Release, Tree
 
-_MARGIN = 0.05
-"""By what share of the rows one reading has to be better than the other."""
+_MARGIN = 0.05  # by what share of the rows one reading has to be better than the other
 
 
 def with_true_classes(source: str, release: Release, training: TrainingColumns | None) -> Release:
-    """The release with the classes that were meant.
-
-    Raises
-    ------
-    InvalidInput
-        Without a training table and its target, or where both readings are as good.
-    """
+    """The release with the classes that were meant."""
     if training is None or not training.classes:
         expected = (
             "train= and target=: treeInfo of ranger up to 0.14.1 exchanges classes that first appear in the data in "

@@ -22,16 +22,10 @@ from maxent.models.tables.frame import shorten
 
 RANGER = ("nodeID", "leftChild", "rightChild", "splitvarName", "splitval", "terminal")
 RANDOM_FOREST = ("left daughter", "right daughter", "split var", "split point", "status", "prediction")
-_MANY = 10**15
-"""From here on a bit mask has more digits than write.csv writes."""
-
-_MOST_LEVELS = 53
-"""So many levels a factor may have in randomForest."""
-
+_MANY = 10**15  # from here on a bit mask has more digits than write.csv writes
+_MOST_LEVELS = 53  # so many levels a factor may have in randomForest
 _LIST = re.compile("[0-9]{1,3}(,[0-9]{1,3})*")
-Kind = Literal["number", "codes", "sets"]
-"""Tests of numbers, of the numbers of levels, or of sets of levels."""
-
+Kind = Literal["number", "codes", "sets"]  # tests of numbers, of the numbers of levels, or of sets of levels
 _CLASSES = "a forest of classification, whose leaves have classes (of a regression: bin the target, and fit it anew)"
 
 
@@ -122,13 +116,7 @@ def splits_of(tables: Sequence[Table], name: str, split: str) -> dict[str, list[
 
 
 def ranger_kinds(source: str, splits: Mapping[str, Sequence[str]], levels: Levels) -> dict[str, Kind]:
-    """Kind of the tests of each column: ranger lists levels of all factors, or takes the numbers of all levels.
-
-    Raises
-    ------
-    InvalidInput
-        Where one whole number may be a level, or a number.
-    """
+    """Kind of the tests of each column: ranger lists levels of all factors, or takes the numbers of all levels."""
     lists = any("," in split for of in splits.values() for split in of)
     numbers = any("." in split for name, of in splits.items() if levels.is_factor(name) for split in of)
     found: dict[str, Kind] = {}
@@ -149,13 +137,7 @@ def ranger_kinds(source: str, splits: Mapping[str, Sequence[str]], levels: Level
 
 
 def random_forest_kinds(source: str, splits: Mapping[str, Sequence[str]], levels: Levels) -> dict[str, Kind]:
-    """Kind of the tests of each column: bit masks of factors, numbers of the levels of ordered ones.
-
-    Raises
-    ------
-    InvalidInput
-        Where whole numbers may be bit masks, or numbers; or where columns have no names.
-    """
+    """Kind of the tests of each column: bit masks of factors, numbers of the levels of ordered ones."""
     found: dict[str, Kind] = {}
     for name, of in splits.items():
         factor = levels.is_factor(name)

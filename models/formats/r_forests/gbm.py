@@ -33,13 +33,7 @@ _SIDE = {"-1": 0, "1": 1, "0": 2}
 
 
 def read_lists(folder: Path) -> list[tuple[int, ...]] | None:
-    """For each split of a factor the side of each level, 0 left, 1 right, 2 missing; None where there is no file.
-
-    Raises
-    ------
-    InvalidInput
-        When the file has other content.
-    """
+    """For each split of a factor the side of each level, 0 left, 1 right, 2 missing; None where there is no file."""
     file = next((folder / name for name in _FILES if (folder / name).exists()), None)
     if file is None:
         return None
@@ -119,13 +113,7 @@ def _sides(
 
 
 def factors_of(source: str, tables: Sequence[Table], names: Sequence[str], levels: Levels) -> frozenset[str]:
-    """The columns that are factors.
-
-    Raises
-    ------
-    InvalidInput
-        Where whole numbers may be of lists, or numbers; or where a column has no name.
-    """
+    """The columns that are factors."""
     splits: dict[str, list[str]] = {}
     for table in tables:
         for at in range(len(table)):

@@ -64,13 +64,7 @@ class Levels:
         return len(orders[0]) if orders else None
 
     def of(self, place: str, name: str) -> tuple[str, ...]:
-        """The levels of a factor in their order.
-
-        Raises
-        ------
-        InvalidInput
-            Where they are not known, or languages sort them differently.
-        """
+        """The levels of a factor in their order."""
         if name in self.stated:
             return self.stated[name]
         if name in self.found:
@@ -106,13 +100,7 @@ class Levels:
 
 
 def read_levels(source: str, folder: Path, wanted: Wanted, training: TrainingColumns | None) -> Levels:
-    """The levels of a file beside the tables, if there is one, and what the caller says of others.
-
-    Raises
-    ------
-    InvalidInput
-        When the file cannot be read.
-    """
+    """The levels of a file beside the tables, if there is one, and what the caller says of others."""
     said = wanted.parameters.get("levels")
     if said not in (None, "sorted"):
         raise invalid("options", ARGUMENT, "parameters", "levels=sorted", f"levels={shorten(said)}")

@@ -19,11 +19,8 @@ from maxent.models.tables.frame import shorten
 
 ABSENT = ("", "NA")
 _TREES = re.compile(r"tree[-_.]?([0-9]{1,6})\.csv", re.IGNORECASE)
-_TOGETHER = 2**13
-"""Cells that are objects at the same time."""
-
-_DIGITS = 14
-"""So many digits of a number, one less than write.csv writes, show that none is lacking."""
+_TOGETHER = 2**13  # cells that are objects at the same time
+_DIGITS = 14  # so many digits of a number, one less than write.csv writes, show that none is lacking
 
 
 class _Cells:
@@ -108,13 +105,7 @@ def tree_files(names: Sequence[str]) -> list[str]:
 
 
 def read_tables(path: str | os.PathLike[str]) -> list[Table]:
-    """The tables of the trees in a file, or of the files of a folder.
-
-    Raises
-    ------
-    InvalidInput
-        When one cannot be read, has other columns than the first, or no row.
-    """
+    """The tables of the trees in a file, or of the files of a folder."""
     folder = Path(path)
     files = [folder / name for name in tree_files(os.listdir(folder))] if folder.is_dir() else [folder]
     numbers = [int(match[1]) for file in files if (match := _TREES.fullmatch(file.name)) is not None]

@@ -10,8 +10,7 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.formats.scikit_learn.splits import weighed
 
-_ROUNDING = 1e-6
-"""By how much a recovered count may be off a whole number."""
+_ROUNDING = 1e-6  # by how much a recovered count may be off a whole number
 
 
 def counts_without(model: Any, tree: Any) -> IntArray | None:
@@ -20,15 +19,7 @@ def counts_without(model: Any, tree: Any) -> IntArray | None:
     Weights that are stated are divided by. Balanced ones are n / (K n_c), with the n_c records of a class unknown: that
     the records of nodes add up is linear in these. Whatever is found has to be whole numbers at every node.
 
-    Parameters
-    ----------
-    model : classifier
-        With ``class_weight`` and ``classes_``; the tree was grown from all its rows, each once.
-    tree : sklearn.tree._tree.Tree
-
-    Returns
-    -------
-    int64, shape (n_nodes, n_classes), or None
+    ``model``: with ``class_weight`` and ``classes_``; the tree was grown from all its rows, each once.
     """
     weights, totals = weighed(tree), np.asarray(tree.n_node_samples, np.float64)
     if isinstance(model.class_weight, Mapping):

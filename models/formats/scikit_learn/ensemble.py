@@ -83,20 +83,8 @@ def is_ensemble(model: object) -> bool:
 def trees_of(source: str, model: Any, rows: int | None, *, weighted: bool = False) -> Ensemble:
     """The trees of a tree, or of a fitted forest or bag.
 
-    Parameters
-    ----------
-    source : str
-        What errors call the call.
-    model : DecisionTreeClassifier, forest or bag
-    rows : int, optional
-        How many rows ``fit`` was given.
-    weighted : bool
-        Whether the caller says with which whole weights a tree was fitted, so that it counts repeated records.
-
-    Raises
-    ------
-    InvalidInput
-        When it is none that can be published.
+    ``source``: what errors call the call. ``rows``: how many rows ``fit`` was given. ``weighted``: whether the caller
+    says with which whole weights a tree was fitted, so that it counts repeated records.
     """
     if not is_ensemble(model):
         check_model(source, model)

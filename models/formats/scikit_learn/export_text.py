@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import NoReturn
 
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.outline import Line, refuse
 from maxent.models.formats.proof import check_leaves
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.scikit_learn.columns import Feature
@@ -33,20 +33,8 @@ _ADVICE = "columns before a scaler, thresholds rounded for print, rows with weig
 _FITTED = "of a tree that was fitted on the table's own columns"
 _UNNAMED = re.compile(r"(?:feature_|[xX]\[)([0-9]{1,9})\]?")
 _LABEL_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?")
-_PRINTED = 1.0
-"""By how much printed weights may hide which is the largest."""
-
-_EXACT = 10
-"""Decimals with which no threshold that was printed is off by more than single precision is."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the text: its number, depth, and what follows the marks."""
-
-    number: int
-    depth: int
-    text: str
+_PRINTED = 1.0  # by how much printed weights may hide which is the largest
+_EXACT = 10  # decimals with which no threshold that was printed is off by more than single precision is
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
@@ -74,11 +62,6 @@ def drawn_release(
 
     ``export`` is how to draw it best, ``finer`` the option that prints more digits, and ``unweighted`` says why nodes
     have no weights although labels are decided by some.
-
-    Raises
-    ------
-    InvalidInput
-        Where names have no meaning that is sure, or the tree is not of the training table.
     """
     decimals = min((len(node.threshold.partition(".")[2]) for node in drawn if node.children), default=_EXACT)
     training = read_training(wanted, reader)
@@ -110,7 +93,7 @@ def drawn_release(
     return Converted(release, "scikit-learn", tuple(lost), exact)
 
 
-def _lines(source: str, text: str) -> Iterator[_Line]:
+def _lines(source: str, text: str) -> Iterator[Line]:
     """The lines of a tree; blank ones are skipped."""
     found = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -124,7 +107,7 @@ def _lines(source: str, text: str) -> Iterator[_Line]:
         if "truncated branch of depth" in match[2]:
             expected = "the whole tree: export_text without max_depth, or with a larger one"
             raise invalid(source, f"line {number}", "text", expected, shorten(match[2]))
-        yield _Line(number, match[1].count("|"), match[2])
+        yield Line(number, match[1].count("|"), match[2])
         found = True
     if not found:
         raise invalid(source, "document", "content", "a tree that export_text printed", "an empty file")
@@ -141,7 +124,7 @@ class Drawn:
     weights: tuple[float, ...] | None = None
 
 
-def _drawn(source: str, lines: Sequence[_Line]) -> list[Drawn]:
+def _drawn(source: str, lines: Sequence[Line]) -> list[Drawn]:
     """The nodes in depth-first order, as scikit-learn numbers those of a tree that it grows depth-first."""
     found: list[Drawn] = []
     # What is to come: a node at a depth, or (with its position) the second branch of one.
@@ -150,52 +133,48 @@ def _drawn(source: str, lines: Sequence[_Line]) -> list[Drawn]:
     while stack:
         depth, first = stack.pop()
         if at == len(lines):
-            _refuse(source, lines[-1], "both branches of every test, but this is the end of the file")
+            refuse(source, lines[-1], "both branches of every test, but this is the end of the file")
         line = lines[at]
         deeper = at + 1 < len(lines) and lines[at + 1].depth == line.depth + 1
         test = _TEST.fullmatch(line.text)
         if line.depth != depth:
-            _refuse(source, line, f"a line at depth {depth}")
+            refuse(source, line, f"a line at depth {depth}")
         if first is not None:
             before = found[first]
             same = test is not None and (test[1], test[2], test[3]) == (before.name, ">", before.threshold)
             if not same or not deeper:
-                _refuse(source, line, f"the other branch, {shorten(before.name)} > {before.threshold}")
+                refuse(source, line, f"the other branch, {shorten(before.name)} > {before.threshold}")
             before.children = (*before.children, len(found))
             stack.append((depth + 1, None))
         elif deeper:
             if test is None or test[2] != "<=":
-                _refuse(source, line, "a test with <=, as lines below it are deeper")
+                refuse(source, line, "a test with <=, as lines below it are deeper")
             found.append(Drawn(test[1], test[3], (len(found) + 1,)))
             stack += [(depth, len(found) - 1), (depth + 1, None)]
         else:
             found.append(_leaf(source, line))
         at += 1
     if at < len(lines):
-        _refuse(source, lines[at], "the end of the file, as the tree is complete")
+        refuse(source, lines[at], "the end of the file, as the tree is complete")
     return found
 
 
-def _leaf(source: str, line: _Line) -> Drawn:
+def _leaf(source: str, line: Line) -> Drawn:
     """A leaf with its label, its weights, or both."""
     match = _LEAF.fullmatch(line.text)
     if match is None or match[0] == "":
         if line.text.startswith("value: ["):
-            _refuse(source, line, "a classification tree, whose leaves have classes (of a regression: bin the target)")
-        _refuse(source, line, "a leaf with class: or weights:")
+            refuse(source, line, "a classification tree, whose leaves have classes (of a regression: bin the target)")
+        refuse(source, line, "a leaf with class: or weights:")
     weights = None
     if match[1] is not None:
         try:
             weights = tuple(float(part) for part in match[1].split(","))
         except ValueError:
-            _refuse(source, line, "weights that are numbers")
+            refuse(source, line, "weights that are numbers")
         if min(weights) < 0 or max(weights) > LARGEST_COUNT:
-            _refuse(source, line, "weights that are numbers of records")
+            refuse(source, line, "weights that are numbers of records")
     return Drawn(label=match[2], weights=weights)
-
-
-def _refuse(source: str, line: _Line, expected: str) -> NoReturn:
-    raise invalid(source, f"line {line.number}", "text", expected, shorten(line.text))
 
 
 def _features(

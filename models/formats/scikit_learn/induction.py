@@ -33,14 +33,9 @@ _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "lo
 class Fit:
     """The data that a tree was fitted on, as far as they are known.
 
-    Attributes
-    ----------
-    rows : int, optional
-        Rows that ``fit`` was given, those of weight 0 too; None: unknown.
-    weight : float64, shape (rows,), optional
-        How many records each row stood for; None: every row that is in the tree stood for one.
-    whole : bool, shape (n_features,), optional
-        Which features had no missing values; None: what the tree itself shows is all that is known.
+    ``rows``: rows that ``fit`` was given, those of weight 0 too; None: unknown. ``weight`` of shape (rows,): how many
+    records each row stood for; None: every row that is in the tree stood for one. ``whole`` of shape (n_features,):
+    which features had no missing values; None: what the tree itself shows is all that is known.
     """
 
     rows: int | None = None
@@ -51,21 +46,8 @@ class Fit:
 def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
     """Check the caller's statements about the data against the fitted tree.
 
-    Parameters
-    ----------
-    source : str
-        What errors call the call.
-    model : DecisionTreeClassifier
-        Fitted.
-    X : array-like, shape (n_rows, n_features), optional
-        What ``fit`` was given.
-    sample_weight : array-like, shape (n_rows,), optional
-        What ``fit`` was given.
-
-    Raises
-    ------
-    InvalidInput
-        When the tree was not fitted on these rows, or with these weights.
+    ``source``: what errors call the call. ``model``: fitted. ``X`` of shape (n_rows, n_features): what ``fit`` was
+    given. ``sample_weight`` of shape (n_rows,): what ``fit`` was given.
     """
     weight = None if sample_weight is None else _weights(source, model, sample_weight)
     if X is None:
@@ -123,13 +105,7 @@ def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: Floa
 def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: Fit) -> Induction:
     """The induction of a fitted tree; without impurity where the format cannot state all of it.
 
-    Parameters
-    ----------
-    model : DecisionTreeClassifier
-    coding : sequence of Feature
-        What each column of its input means.
-    fit : Fit
-        What is known of its data.
+    ``coding``: what each column of its input means. ``fit``: what is known of its data.
     """
     impurity = _IMPURITIES.get(model.criterion) if isinstance(model.criterion, str) else None
     encoding = _encoding(coding)

@@ -14,13 +14,7 @@ _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
 
 
 def check_model(source: str, model: object) -> None:
-    """Refuse a model that is no tree, naming the way out.
-
-    Raises
-    ------
-    InvalidInput
-        Of ``source``, when the model is no single, fitted classification tree.
-    """
+    """Refuse a model that is no tree, naming the way out."""
     from sklearn.base import is_regressor
     from sklearn.exceptions import NotFittedError
     from sklearn.tree import DecisionTreeClassifier
@@ -50,13 +44,7 @@ def searched(model: Any) -> Any:
 
 
 def no_release(value: object) -> InvalidInput:
-    """Refuse what is given in place of a release, with what makes one of a model.
-
-    Returns
-    -------
-    InvalidInput
-        To be raised.
-    """
+    """Refuse what is given in place of a release, with what makes one of a model."""
     expected = "a Release, or the path of a maxent/1 document"
     if is_model(value) and not isinstance(value, type):
         expected = f"a release, which maxent.from_sklearn makes of {_TREE}{way_out(value)}"

@@ -19,11 +19,10 @@ from maxent.models.release import Attribute, Target
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 
+# Criteria under which the value of a node is the mean of its records
 MEANS = ("squared_error", "friedman_mse", "poisson")
-"""Criteria under which the value of a node is the mean of its records."""
 
-VARIANCES = ("squared_error", "friedman_mse")
-"""Those under which its impurity is their variance."""
+VARIANCES = ("squared_error", "friedman_mse")  # those under which its impurity is their variance
 
 
 def is_regression(model: object) -> bool:
@@ -39,13 +38,7 @@ def is_regression(model: object) -> bool:
 
 
 def regression_of(source: str, model: Any) -> Ensemble:
-    """The trees of a regression.
-
-    Raises
-    ------
-    InvalidInput
-        For several targets, trees of some of the records, weights, and values that are no means.
-    """
+    """The trees of a regression."""
     trees = [(model, None)] if hasattr(model, "tree_") else list(_members(model))
     if model.n_outputs_ != 1 if hasattr(model, "n_outputs_") else False:
         raise invalid(source, "model", "outputs", "one target", str(model.n_outputs_))
@@ -75,13 +68,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
 
 
 def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
-    """Refuse bins, or values, outside of which leaves have means: they are not those of the target.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the least and the largest mean.
-    """
+    """Refuse bins, or values, outside of which leaves have means: they are not those of the target."""
     low, high = (ends for ends in zip(*(target.numbers or ()), strict=True))
     trees = [member.tree.tree_ for member in ensemble.members if member.tree is not None]
     means = np.concatenate([tree.value[tree.children_left < 0, 0, 0] for tree in trees])

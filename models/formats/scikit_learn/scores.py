@@ -30,8 +30,8 @@ from maxent.models.formats.scikit_learn.splits import Splits, weighed
 from maxent.models.release import Boosting, Link
 from maxent.models.tables.frame import shorten
 
+# By how much the records of a class may be off a whole number, as the scores before the first tree tell them
 _WHOLE = 1e-6
-"""By how much the records of a class may be off a whole number, as the scores before the first tree tell them."""
 
 
 def is_boosted(model: object) -> bool:
@@ -191,13 +191,7 @@ def histogram_columns(model: Any) -> IntArray:
 
 
 def histogram_coding(source: str, model: Any, coding: Sequence[Feature]) -> list[Feature]:
-    """The columns of histogram boosting, which takes missing values and categories as they are.
-
-    Raises
-    ------
-    InvalidInput
-        When names of categories are given that are not as many as the model has, or would be the same.
-    """
+    """The columns of histogram boosting, which takes missing values and categories as they are."""
     found = [feature if feature.values is not None else replace(feature, missing=True) for feature in coding]
     if getattr(model, "is_categorical_", None) is None:
         return found

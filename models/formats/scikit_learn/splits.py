@@ -11,26 +11,16 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.thresholds import single_at_most
 
-_DIGITS = 7
-"""Decimal digits that single precision tells apart."""
+_DIGITS = 7  # decimal digits that single precision tells apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splits:
     """The tests of a fitted tree, all arrays of shape (n_nodes,).
 
-    Attributes
-    ----------
-    left, right : int64
-        Numbers of the children, -1 of a leaf.
-    feature : int64
-        The column that an inner node tests.
-    threshold : float64
-        The largest double that goes left; infinite where every number does.
-    missing_left : bool
-        Whether what is missing, or not known, goes left.
-    codes : mapping of node to codes
-        Codes of categories that go left, of nodes that test sets of them.
+    ``left``, ``right``: numbers of the children, -1 of a leaf. ``feature``: the column that an inner node tests.
+    ``threshold``: the largest double that goes left; infinite where every number does. ``missing_left``: whether what
+    is missing, or not known, goes left. ``codes``: codes of categories that go left, of nodes that test sets of them.
     """
 
     left: IntArray

@@ -104,13 +104,6 @@ def from_sklearn(
         what surely was enough: with ``min_weight_fraction_leaf``, fractions and weights it may be more than what the
         model was asked for.
 
-    Raises
-    ------
-    InvalidInput
-        When the model is not of this kind or not fitted, when it was fitted not on ``X`` or not with ``sample_weight``,
-        when names do not match it, when a threshold does not fit the encoding described, or when the scores before the
-        first tree of a boosted model depend on the row.
-
     Notes
     -----
     A tree that was fitted with other weights than ``sample_weight``, with monotonic constraints or, in a bag, on a part

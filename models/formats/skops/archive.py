@@ -21,20 +21,14 @@ from maxent.models.files.json_files import bytes_of, json_object
 SCHEMA = "schema.json"
 
 _MOST_TIMES = 20
+# Bytes that may be in an archive, for each byte of it and beside these: a bomb has more, compressed models have 7
 _MOST_MORE = 2**20
-"""Bytes that may be in an archive, for each byte of it and beside these: a bomb has more, compressed models have 7."""
 
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError)
 
 
 class Archive:
-    """The members of a skops file.
-
-    Raises
-    ------
-    InvalidInput
-        Always for what cannot be read, naming the member.
-    """
+    """The members of a skops file."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.source = source = shown_path(path)

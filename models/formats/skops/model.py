@@ -34,11 +34,10 @@ from maxent.models.release import Release
 from maxent.models.tables.frame import missing_columns, shorten
 from maxent.models.text.hints import close_to
 
-_MOST_CELLS = 2**20
-"""Nodes times classes, or columns, that a file may state, beside one for each byte of it."""
+_MOST_CELLS = 2**20  # nodes times classes, or columns, that a file may state, beside one for each byte of it
 
+# Errors of models whose attributes are not those of a model
 _WRONG = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Errors of models whose attributes are not those of a model."""
 
 
 _ADVICE = "the table that the model was fitted on, whole; with sample weights of 0, without their rows"

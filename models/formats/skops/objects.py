@@ -17,6 +17,7 @@ from maxent.models.formats.packing import check_tree
 from maxent.models.formats.skops.archive import Archive
 from maxent.models.formats.skops.trusted import class_of, is_left_out
 
+# Types of the keys of dictionaries; those of NumPy are taken for the ones of Python that they equal
 _KEYS: Mapping[str, Callable[[str], Any]] = {
     "str": str,
     "int": int,
@@ -24,13 +25,12 @@ _KEYS: Mapping[str, Callable[[str], Any]] = {
     "bool": lambda text: text == "True",
     "NoneType": lambda text: None,
 }
-"""Types of the keys of dictionaries; those of NumPy are taken for the ones of Python that they equal."""
 
 _TYPES: Mapping[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "object": object}
 
 
+# Fields of a node of a tree that say how many records it has, and what they weigh
 _WEIGHED = ("n_node_samples", "weighted_n_node_samples")
-"""Fields of a node of a tree that say how many records it has, and what they weigh."""
 
 
 class LeftOut:
@@ -250,12 +250,6 @@ def _pass_through(transformer: Any) -> None:
 
 
 def check_links(source: str, left: IntArray, right: IntArray) -> None:
-    """Refuse nodes that are not a tree in which each is below one other, the first excepted.
-
-    Raises
-    ------
-    InvalidInput
-        Of ``source``.
-    """
+    """Refuse nodes that are not a tree in which each is below one other, the first excepted."""
     at = np.flatnonzero(left >= 0)
     check_tree(source, np.concatenate([at, at]), np.concatenate([left[at], right[at]]), range(len(left)))

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 def table_of(training: TrainingColumns, names: Sequence[str], texts: Mapping[str, object]) -> DataFrame:
     """Columns of a training table.
 
-    Parameters
-    ----------
-    training : TrainingColumns
-    names : sequence of str
-    texts : mapping of column to value
-        Columns that are text also where they hold numbers, with what stands for a missing value.
+    ``texts``: columns that are text also where they hold numbers, with what stands for a missing value.
     """
     from pandas import DataFrame, Series
 

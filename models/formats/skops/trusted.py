@@ -10,6 +10,7 @@ from importlib import import_module
 
 _MODELS = "sklearn.ensemble._hist_gradient_boosting"
 
+# Classes by module
 TRUSTED = {
     "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),
     "sklearn.dummy": ("DummyClassifier",),
@@ -36,8 +37,8 @@ TRUSTED = {
         *("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
     ),
 }
-"""Classes by module."""
 
+# Models that are known, and refused as what they are
 REGRESSORS = {
     "sklearn.ensemble._bagging": ("BaggingRegressor",),
     "sklearn.ensemble._forest": ("ExtraTreesRegressor", "RandomForestRegressor"),
@@ -45,8 +46,8 @@ REGRESSORS = {
     f"{_MODELS}.gradient_boosting": ("HistGradientBoostingRegressor",),
     "sklearn.ensemble._weight_boosting": ("AdaBoostRegressor",),
 }
-"""Models that are known, and refused as what they are."""
 
+# Starts of the modules of objects and functions that a model keeps from its training, and that are left out
 EMPTY = (
     "sklearn._loss.",
     "sklearn.ensemble._gb_losses.",
@@ -57,7 +58,6 @@ EMPTY = (
     "numpy.random.",
     "functools.",
 )
-"""Starts of the modules of objects and functions that a model keeps from its training, and that are left out."""
 
 
 def class_of(module: object, name: object) -> type | None:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from os import PathLike
 
-from maxent.models.errors import InvalidInput, invalid
+from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.text_files import read_text
 from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.outline import Line, refuse
 from maxent.models.formats.pmml.ensembles import Ensemble, Member
 from maxent.models.formats.pmml.fields import Scope
 from maxent.models.formats.pmml.inputs import Input
@@ -33,13 +34,15 @@ _RIGHT = re.compile(rf"Else {_FEATURE}(?:> {_NUMBER}|not in {_CODES})\)")
 _LEAF = re.compile(rf"Predict: {_NUMBER}")
 _WAY_OUT = "save the model, or the whole pipeline, into a folder: model.save(path)"
 _LARGEST_CODE = 100_000
+_START = Line(1, 0, "")
 
 
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
     source = shown_path(path)
-    lines = [(number, line.strip()) for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
-    head = _HEAD.fullmatch(lines[0][1]) if lines else None
+    text = enumerate(read_text(path).split("\n"), 1)
+    lines = [Line(number, 0, line.strip()) for number, line in text if line.strip()]
+    head = _HEAD.fullmatch(lines[0].text) if lines else None
     if head is None:
         raise invalid(source, "line 1", "text", "the name of a model of trees of Spark", "other text")
     if head[2] == "Regression":
@@ -49,7 +52,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         raise invalid(source, "line 1", "model", expected, "a forest with labels only")
     scored = head[1] == "GBT"
     trees = _trees(source, lines[1:], several=scored)
-    n = _n_classes(source, lines[0][1], trees, scored=scored)
+    n = _n_classes(source, lines[0].text, trees, scored=scored)
     classes = tuple(map(str, range(n)))
     training = read_training(wanted, reader)
     scope = Scope()
@@ -76,23 +79,23 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
 _Tree = tuple[dict[int, Node], float]
 
 
-def _trees(source: str, lines: Sequence[tuple[int, str]], *, several: bool) -> list[_Tree]:
+def _trees(source: str, lines: Sequence[Line], *, several: bool) -> list[_Tree]:
     """The trees, and their weights."""
     if not several:
         return [(_nodes(source, lines), 1.0)]
-    starts = [i for i, (_, text) in enumerate(lines) if text.startswith("Tree ")]
+    starts = [i for i, line in enumerate(lines) if line.text.startswith("Tree ")]
     if not starts or starts[0] != 0:
-        raise _other(source, lines[0] if lines else (1, ""), "Tree 0 (weight 1.0):")
+        refuse(source, lines[0] if lines else _START, "Tree 0 (weight 1.0):")
     found = []
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
-        match = _TREE.fullmatch(lines[start][1])
+        match = _TREE.fullmatch(lines[start].text)
         if match is None or int(match[1]) != number:
-            raise _other(source, lines[start], f"Tree {number} (weight 1.0):")
+            refuse(source, lines[start], f"Tree {number} (weight 1.0):")
         found.append((_nodes(source, lines[start + 1 : end]), _number(source, lines[start], match[2])))
     return found
 
 
-def _nodes(source: str, lines: Sequence[tuple[int, str]]) -> dict[int, Node]:
+def _nodes(source: str, lines: Sequence[Line]) -> dict[int, Node]:
     """The nodes of a tree, in the order of the text."""
     splits: dict[int, Split] = {}
     texts: dict[int, str] = {}
@@ -105,49 +108,49 @@ def _nodes(source: str, lines: Sequence[tuple[int, str]]) -> dict[int, Node]:
     while stack:
         above = stack.pop()
         if at == len(lines):
-            raise _other(source, lines[-1] if lines else (1, ""), "both branches of every test")
+            refuse(source, lines[-1] if lines else _START, "both branches of every test")
         if above is not None and above in turned:
-            match = _RIGHT.fullmatch(lines[at][1])
+            match = _RIGHT.fullmatch(lines[at].text)
             if match is None or match.group(1, 2, 3) != _LEFT.fullmatch(texts[above]).group(1, 2, 3):  # type: ignore[union-attr]
-                raise _other(source, lines[at], f"the other branch of {shorten(texts[above])}")
+                refuse(source, lines[at], f"the other branch of {shorten(texts[above])}")
             at += 1
             if at == len(lines):
-                raise _other(source, lines[-1], "both branches of every test")
+                refuse(source, lines[-1], "both branches of every test")
         line = lines[at]
         node, number, at = number, number + 1, at + 1
         if above is not None:
             below[above].append(node)
             turned.add(above)
-        leaf, test = _LEAF.fullmatch(line[1]), _LEFT.fullmatch(line[1])
+        leaf, test = _LEAF.fullmatch(line.text), _LEFT.fullmatch(line.text)
         if leaf is not None:
             leaves[node] = repr(_number(source, line, leaf[1]))
         elif test is not None:
-            splits[node], texts[node], below[node] = _split(source, line, test), line[1], []
+            splits[node], texts[node], below[node] = _split(source, line, test), line.text, []
             stack += [node, node]
         else:
-            raise _other(source, line, "If (feature 0 <= 0.5), or Predict: 0.0")
+            refuse(source, line, "If (feature 0 <= 0.5), or Predict: 0.0")
     if at < len(lines):
-        raise _other(source, lines[at], "the end of the tree, as it is complete")
+        refuse(source, lines[at], "the end of the tree, as it is complete")
     inner = {node: Node((pair[0], pair[1]), splits[node], ()) for node, pair in below.items()}
     return inner | {node: Node(None, None, ("score", value)) for node, value in leaves.items()}
 
 
-def _split(source: str, line: tuple[int, str], test: re.Match[str]) -> Split:
+def _split(source: str, line: Line, test: re.Match[str]) -> Split:
     if test[2] is not None:
         return Split(int(test[1]), threshold=_number(source, line, test[2]))
     codes = [_number(source, line, code) for code in test[3].split(",") if code]
     if not codes or any(code != int(code) or not 0 <= code < _LARGEST_CODE for code in codes):
-        raise _other(source, line, "codes of categories")
+        refuse(source, line, "codes of categories")
     return Split(int(test[1]), left=tuple(codes))
 
 
-def _number(source: str, line: tuple[int, str], text: str) -> float:
+def _number(source: str, line: Line, text: str) -> float:
     try:
         found = float(text)
     except ValueError:
         found = float("inf")
     if abs(found) == float("inf"):
-        raise _other(source, line, "a finite number")
+        refuse(source, line, "a finite number")
     return found
 
 
@@ -169,10 +172,6 @@ def _n_classes(source: str, head: str, trees: Sequence[_Tree], *, scored: bool) 
     if not 2 <= n <= _LARGEST_CODE or largest >= n:
         raise invalid(source, "line 1", "numClasses", f"more than {largest}", str(n))
     return n
-
-
-def _other(source: str, line: tuple[int, str], expected: str) -> InvalidInput:
-    return invalid(source, f"line {line[0]}", "text", expected, shorten(line[1]))
 
 
 READER = model_reader(

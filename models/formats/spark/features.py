@@ -24,15 +24,13 @@ from maxent.models.release import Attribute
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.tables.frame import shorten
 
+# A column that a stage makes: of numbers, of vectors, or why it is not known
 Made: TypeAlias = "Expr | list[Expr] | str"
-"""A column that a stage makes: of numbers, of vectors, or why it is not known."""
 
-MOST = 100_000
-"""Features, and categories of one."""
+MOST = 100_000  # features, and categories of one
 
 
-Make: TypeAlias = "Callable[[Features, Stage], Sequence[Made]]"
-"""The columns that a stage makes."""
+Make: TypeAlias = "Callable[[Features, Stage], Sequence[Made]]"  # the columns that a stage makes
 
 
 class Features:
@@ -43,8 +41,8 @@ class Features:
         self._made: dict[str, Made] = {}
         self._columns: dict[str, Column] = {}
         self.attributes: dict[str, Attribute] = {}
+        # The column that each indexer reads, and its labels, by the column that it makes
         self.labels: dict[str, tuple[str, tuple[str, ...]]] = {}
-        """The column that each indexer reads, and its labels, by the column that it makes."""
 
     def take(self, folder: Path, about: Values, make: Make | None) -> None:
         """Take a stage to the others; one that is not known makes columns that cannot be asked for."""

@@ -16,21 +16,14 @@ from maxent.models.tables.frame import shorten
 _SPARK = "org.apache.spark.ml."
 _MOST_FILES = 10_000
 _NESTED = 3
-_EXPANSION = 40
-"""Values in a file, for each of its bytes at most, and a thousand more."""
+_EXPANSION = 40  # values in a file, for each of its bytes at most, and a thousand more
 
+# The columns of a table; those of structures have both names, with a point, but for nodes and splits
 Rows = dict[str, list[Any]]
-"""The columns of a table; those of structures have both names, with a point, but for nodes and splits."""
 
 
 def metadata(folder: Path) -> Values:
-    """The metadata of a folder, whose ``class`` is of Spark's.
-
-    Raises
-    ------
-    InvalidInput
-        When there are none.
-    """
+    """The metadata of a folder, whose ``class`` is of Spark's."""
     files = list(_files(folder / "metadata", ""))
     if len(files) != 1:
         raise invalid(str(folder), "metadata", "files", "one", str(len(files)))
@@ -77,13 +70,7 @@ def _files(folder: Path, suffix: str) -> Iterator[Path]:
 
 
 def table(folder: Path) -> Rows:
-    """The rows of a table in Parquet.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none, or a file is damaged, or larger when it is unpacked than a model is.
-    """
+    """The rows of a table in Parquet."""
     files = list(_files(folder, ".parquet"))
     if not files:
         raise invalid(str(folder), "folder", "files", "Parquet files", "none")
@@ -132,13 +119,7 @@ def _part(source: str) -> Rows:
 
 
 def column(rows: Rows, name: str, types: tuple[type, ...], source: str) -> Sequence[Any]:
-    """A column whose values are all of a type.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none, or one is of another type.
-    """
+    """A column whose values are all of a type."""
     found = rows.get(name)
     if found is None or not all(isinstance(value, types) and not isinstance(value, bool) for value in found):
         raise invalid(source, "table", name, f"a column of {' or '.join(each.__name__ for each in types)}", "others")

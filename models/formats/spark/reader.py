@@ -191,13 +191,7 @@ def _scope(
 def alone(
     scope: Scope, splits: Sequence[Split], wanted: Wanted, training: TrainingColumns | None, source: str
 ) -> Mapping[str, Attribute]:
-    """Features without a pipeline: columns by their places, codes for categories.
-
-    Raises
-    ------
-    InvalidInput
-        When the training table shows other columns, or categories whose names are not in the model.
-    """
+    """Features without a pipeline: columns by their places, codes for categories."""
     attributes: dict[str, Attribute] = {}
     sizes: dict[int, int] = {}
     others: set[int] = set()

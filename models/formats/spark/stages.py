@@ -234,6 +234,7 @@ def _coded(known: Mapping[float, float], other: Value) -> Callable[[Sequence[Val
     return rule
 
 
+# Those that are known, by the names of their classes
 STAGES: dict[str, Make] = {
     "StringIndexerModel": _indexer,
     "VectorAssembler": _assembler,
@@ -252,4 +253,3 @@ STAGES: dict[str, Make] = {
     "ImputerModel": _imputer,
     "VectorIndexerModel": _vector_indexer,
 }
-"""Those that are known, by the names of their classes."""

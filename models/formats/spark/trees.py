@@ -11,12 +11,11 @@ from maxent.models.errors import invalid
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.spark.folder import Rows, column
 
-_MOST = 1 << 26
-"""The largest number of a feature, and of categories."""
+_MOST = 1 << 26  # the largest number of a feature, and of categories
 
 
+# The statements of a node: attributes of its element, and elements within it
 Stated: TypeAlias = "tuple[tuple[str, ...], tuple[Element, ...]]"
-"""The statements of a node: attributes of its element, and elements within it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +53,7 @@ class Node:
 
 
 def tree(source: str, nodes: Mapping[int, Node], root: int, kind: str) -> Element:
-    """A tree of nodes by their numbers, as a TreeModel.
-
-    Raises
-    ------
-    InvalidInput
-        Where a node has no child of its own.
-    """
+    """A tree of nodes by their numbers, as a TreeModel."""
     order, stack, seen = [], [root], set()
     while stack:
         number = stack.pop()
@@ -89,13 +82,7 @@ def splits_in(nodes: Sequence[Node]) -> list[Split]:
 def nodes_of(
     rows: Rows, source: str, state: Callable[[int], tuple[tuple[str, ...], tuple[Element, ...]]]
 ) -> list[Node]:
-    """The nodes of a table of them, one for each row; ``state`` makes the statements of a row.
-
-    Raises
-    ------
-    InvalidInput
-        When a column is not there, or a test is none.
-    """
+    """The nodes of a table of them, one for each row; ``state`` makes the statements of a row."""
     ids = column(rows, "id", (int,), source)
     lefts, rights = column(rows, "leftChild", (int,), source), column(rows, "rightChild", (int,), source)
     features, sizes = column(rows, "featureIndex", (int,), source), column(rows, "numCategories", (int,), source)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Collection
 
 from maxent.models.errors import invalid
-from maxent.models.formats.outline import Line
-from maxent.models.formats.weka.tree_text import Leaf, Split, is_test, leaf_of
+from maxent.models.formats.outline import Leaf, Line, Split, is_test, leaf_of
 from maxent.models.tables.frame import shorten
 
+# The classifiers by what their graphs are called
 KINDS = {"J48Tree": "J48", "RandomTree": "RandomTree", "Tree": "REPTree"}
-"""The classifiers by what their graphs are called."""
 
 START = re.compile(r"digraph (J48Tree|RandomTree|Tree) \{\s*\n(?:edge \[style=bold\]\s*\n)?(N[0-9a-f]+) \[label=")
 _LINE = re.compile(r'(N[0-9a-f]{1,16})(?:->(N[0-9a-f]{1,16}))? \[label="((?:[^"\\]|\\.)*)" ?(shape=box)?.*\]')
@@ -19,13 +18,7 @@ _EDGE = re.compile(r"(<=|>=|!=|<|>|=) (.*)")
 
 
 def parse_graph(source: str, text: str, classes: Collection[str]) -> tuple[str, list[Leaf | Split]]:
-    """The kind of tree, and its nodes in depth-first order.
-
-    Raises
-    ------
-    InvalidInput
-        For a line that is none of such a graph, or a graph that is no tree.
-    """
+    """The kind of tree, and its nodes in depth-first order."""
     start = START.match(text)
     if start is None:
         raise invalid(source, "document", "content", "a graph that Weka drew of a tree", "other text")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from maxent.models.formats.outline import Line
+from maxent.models.formats.outline import Leaf, Line, Split, lines_of
 from maxent.models.formats.release_reader import Head
 from maxent.models.formats.training_columns import TrainingColumns
 from maxent.models.formats.weka.dot import START
-from maxent.models.formats.weka.tree_text import Leaf, Split, lines_of
 
 TITLES = {
     "J48 pruned tree": "J48",
@@ -19,9 +18,7 @@ TITLES = {
     "CART Decision Tree": "SimpleCart",
     "Id3": "Id3",
 }
-_UNRULED = ("SimpleCart", "Id3")
-"""Those whose titles have no rule below them."""
-
+_UNRULED = ("SimpleCart", "Id3")  # those whose titles have no rule below them
 _RULE = re.compile(r"[-=]{4,}\s*")
 _MATRIX = re.compile(r"^[ 0-9.]+\| +[a-z]+ = (.+)$", re.MULTILINE)
 _CUTS = ("<=", "<", ">", ">=")

@@ -12,13 +12,12 @@ from maxent.models.files.text_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.missing.fractions import fractional_tree
+from maxent.models.formats.outline import Leaf, Split, are_whole, nodes_of, parse_tree, parts_of
 from maxent.models.formats.proof import check_leaves
 from maxent.models.formats.release_reader import model_reader
 from maxent.models.formats.training_columns import read_training
 from maxent.models.formats.weka.dot import START, parse_graph
-from maxent.models.formats.weka.nodes import are_whole, nodes_of, parts_of
 from maxent.models.formats.weka.printed import TITLES, drawn, is_exact, is_weka, printed_classes, with_sets
-from maxent.models.formats.weka.tree_text import Leaf, Split, parse_tree
 from maxent.models.reading import Reader
 from maxent.models.release import Tree
 from maxent.models.tables.frame import shorten

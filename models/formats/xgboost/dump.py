@@ -33,8 +33,8 @@ from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Link, Node
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 
+# Names of what the caller may give: beside those of a model what a dump lacks, and how many trees grew in parallel
 DUMP_PARAMETERS = (*PARAMETERS, "objective", "base_score", "parallel")
-"""Names of what the caller may give: beside those of a model what a dump lacks, and how many trees grew in parallel."""
 
 MOST_CODES = 2**20
 _LARGEST = float(np.finfo(np.float32).max)
@@ -63,18 +63,11 @@ class Row:
     cover: float | None = None
 
 
-Rows = Mapping[int, Row]
-"""The nodes of a tree by their numbers."""
+Rows = Mapping[int, Row]  # the nodes of a tree by their numbers
 
 
 def read_dump(source: str, trees: Sequence[Rows], wanted: Wanted, reader: Reader) -> Converted:
-    """The release of a dump.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no tree, and where nothing says, or proves, how scores become predictions.
-    """
+    """The release of a dump."""
     if not trees:
         raise invalid(source, "document", "trees", "at least one tree", "none")
     names = _names(source, trees, wanted)

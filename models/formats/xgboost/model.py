@@ -21,6 +21,7 @@ from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Relea
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 from maxent.models.trees.thresholds import single_less_than
 
+# What the scores of an objective become
 LINKS: Mapping[str, Link] = {
     "binary:logistic": "logit",
     "binary:logitraw": "none",
@@ -28,10 +29,9 @@ LINKS: Mapping[str, Link] = {
     "multi:softmax": "softmax",
     "multi:softprob": "softmax",
 }
-"""What the scores of an objective become."""
 
+# The names of what the caller may give: the learning rate, and the L2 and L1 penalties
 PARAMETERS = ("rate", "lambda", "alpha")
-"""The names of what the caller may give: the learning rate, and the L2 and L1 penalties."""
 
 _LOST = (
     "counts, sizes and labels of leaves: XGBoost stores scores, and sums of hessians, which are no numbers of records",
@@ -137,14 +137,7 @@ def categorical(
 
 
 def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) -> Converted:
-    """The release of a model.
-
-    Raises
-    ------
-    InvalidInput
-        For parameters that are no numbers; where a table has names of categories of which the model has codes, and the
-        sums of hessians do not prove the order of the names.
-    """
+    """The release of a model."""
     problems: list[Problem] = []
     rate, l2, l1 = (wanted.number(name, problems) for name in PARAMETERS)
     if problems:

@@ -34,8 +34,8 @@ from maxent.models.formats.xgboost.training import Weights, training_of
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Node
 
+# What trains where the estimator of scikit-learn, which XGBoost 1 writes into its files, states nothing
 _DEFAULTS = {"learning_rate": 0.3, "reg_lambda": 1.0}
-"""What trains where the estimator of scikit-learn, which XGBoost 1 writes into its files, states nothing."""
 
 
 @uncollected()
@@ -45,13 +45,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
 
 
 def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader: Reader) -> Converted:
-    """Convert the document of a model, in whichever notation its file has it.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no such model, or no classifier.
-    """
+    """Convert the document of a model, in whichever notation its file has it."""
     document = Values(source, "document", content)
     learner = document.child("learner")
     objective = learner.child("objective").text("name")

@@ -14,20 +14,11 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
 
-_OFF = 1e-6
-"""Relative error of sums in single precision."""
-
-_DIGITS = 5
-"""Digits of the numbers that people choose."""
-
-_APART = 1e-3
-"""Relative distance of numbers that the equations have to tell apart."""
-
-_LARGEST = 1e30
-"""Weights and sums from which on nothing is computed."""
-
-_FEWEST = 3
-"""Equations that prove two numbers: one more than there are unknowns."""
+_OFF = 1e-6  # relative error of sums in single precision
+_DIGITS = 5  # digits of the numbers that people choose
+_APART = 1e-3  # relative distance of numbers that the equations have to tell apart
+_LARGEST = 1e30  # weights and sums from which on nothing is computed
+_FEWEST = 3  # equations that prove two numbers: one more than there are unknowns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +34,8 @@ class Weights:
 def training_of(trees: Iterable[Weights | None], rate: float | None, l2: float | None) -> tuple[float, float] | None:
     """The learning rate and the L2 penalty of all trees; None where their weights do not prove them.
 
-    Parameters
-    ----------
-    trees : iterable of Weights, or None
-        None of a tree whose weights are not there: then nothing is proved.
-    rate, l2 : float or None
-        Those that are known, which only have to agree.
+    ``trees``: none of a tree whose weights are not there: then nothing is proved. ``rate``, ``l2``: those that are
+    known, which only have to agree.
     """
     every = list(trees)
     found = [_equations(tree) for tree in every if tree is not None]

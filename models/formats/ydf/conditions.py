@@ -18,13 +18,7 @@ _NA, _HIGHER, _TRUE, _VECTOR, _BITMAP, _DISCRETIZED = 1, 2, 3, 4, 5, 6
 
 
 def branches_of(test: Message, columns: Sequence[Column], below: tuple[str, str]) -> tuple[str, tuple[Branch, ...]]:
-    """The attribute that a test is of, and its branches.
-
-    Raises
-    ------
-    InvalidInput
-        For tests of several columns (oblique), of sets and of sequences.
-    """
+    """The attribute that a test is of, and its branches."""
     number, condition = test.whole(2), test.message(3)
     column = columns[number] if 0 <= number < len(columns) else None
     if column is None or column.attribute is None:

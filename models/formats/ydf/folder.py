@@ -31,16 +31,14 @@ from maxent.models.text.arguments import LARGEST_COUNT
 
 _SPECIFICATION = "data_spec.pb"
 _CLASSIFICATION = 1
+# What the scores of a loss become: binomial, multinomial, focal
 _LINKS: dict[int, Link] = {1: "logit", 3: "softmax", 6: "logit"}
-"""What the scores of a loss become: binomial, multinomial, focal."""
 
+# How nodes are written, and what their files say of it: the kind of compression
 _BLOBS = {"BLOB_SEQUENCE": 0, "BLOB_SEQUENCE_GZIP": 1}
-"""How nodes are written, and what their files say of it: the kind of compression."""
 
 _MOST_SHARDS = 10_000
-_MOST_LARGER = 10
-"""How many times larger than the file what is compressed in it may be."""
-
+_MOST_LARGER = 10  # how many times larger than the file what is compressed in it may be
 _LOST = ("which splits competed",)
 _UNCOUNTED = "counts and sizes: of all records, of a bootstrap or of a part, as a table (train=, target=) shows"
 

@@ -17,9 +17,7 @@ from maxent.models.text.hints import HINTED, closest
 from maxent.models.text.spelling import NUMBER, cleaned, told_apart
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?|[0-9]{1,4}([./])[0-9]{1,2}\1[0-9]{2,4}")
-_EXACT = 2**53
-"""Below it every whole number is a double."""
-
+_EXACT = 2**53  # below it every whole number is a double
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 
 
@@ -35,15 +33,9 @@ def categorical(
 ) -> IntArray:
     """Read a column as values of a domain, compared as text.
 
-    Parameters
-    ----------
-    problems : list of Problem
-        Cells outside the domain are appended, unless it has `OTHER`; so are missing ones, unless the domain has an
-        empty value or `MISSING`, when the column is not ``optional``.
-    key : str
-        Where a release declares the domain.
-    expected : str, optional
-        What a value has to be, as problems say it; by default one of the domain.
+    ``problems``: cells outside the domain are appended, unless it has `OTHER`; so are missing ones, unless the domain
+    has an empty value or `MISSING`, when the column is not ``optional``. ``key``: where a release declares the domain.
+    ``expected``: what a value has to be, as problems say it; by default one of the domain.
 
     Returns
     -------

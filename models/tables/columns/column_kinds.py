@@ -16,13 +16,13 @@ _PERCENTAGE = re.compile(rf"{NUMBER.pattern}%\s*")
 
 _DECIMAL_COMMA = re.compile(r"(?=[^,]*,)" + NUMBER.pattern.replace(r"\.", ","))
 
+# Texts that are numbers to people, what they are called, and what makes numbers of them
 _KINDS = (
     (DATE, "dates", "for ranges of them, write them as numbers, such as the year"),
     (_PERCENTAGE, "percentages", "for ranges of them, write them without the sign"),
     (GROUPED, "numbers with commas for thousands", "for ranges of them, write them without"),
     (_DECIMAL_COMMA, "numbers whose decimals follow a comma", "for ranges of them, write them with a point"),
 )
-"""Texts that are numbers to people, what they are called, and what makes numbers of them."""
 
 
 def holds_numbers(column: Column) -> bool:

@@ -13,12 +13,7 @@ def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
     So ``count`` is ``maxent_count`` beside an attribute ``count``, and stays ``count`` beside all others. Attributes
     keep their names.
 
-    Parameters
-    ----------
-    ours : sequence of str
-        Different ones, none of which begins with the prefix.
-    theirs : collection of str
-        The names of attributes.
+    ``ours``: different ones, none of which begins with the prefix. ``theirs``: the names of attributes.
     """
     taken = frozenset(theirs)
 

@@ -14,32 +14,17 @@ from maxent.models.tables.columns.spellings import note_united
 from maxent.models.tables.frame import Column, Frame, shorten
 from maxent.models.text.spelling import cleaned
 
-MISSING = "(missing)"
-"""The value of a domain that stands for cells without one."""
-
-OTHER = "(other)"
-"""The value of a domain that stands for all values that it does not name."""
-
-_NAMED = 3
-"""Spellings that one note names."""
+MISSING = "(missing)"  # the value of a domain that stands for cells without one
+OTHER = "(other)"  # the value of a domain that stands for all values that it does not name
+_NAMED = 3  # spellings that one note names
 
 
 def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
     """Read the cells of a frame, each different one once.
 
-    Parameters
-    ----------
-    frame : Frame
-        As it is stored.
-    reader : Reader
-        Says which cells are missing, and what becomes of text.
-    declared : mapping of column to values, optional
-        Values that a release or a domain names: none of them means that a value is missing, however it is spelled.
-
-    Returns
-    -------
-    Frame
-        All missing cells have the code -1.
+    ``frame``: as it is stored. ``reader``: says which cells are missing, and what becomes of text. ``declared``: values
+    that a release or a domain names: none of them means that a value is missing, however it is spelled. The result: all
+    missing cells have the code -1.
     """
     known = declared or {}
     columns = {name: _understood(frame, name, reader, frozenset(known.get(name, ()))) for name in frame.columns}

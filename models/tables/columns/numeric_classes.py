@@ -15,18 +15,11 @@ from maxent.models.tables.columns.cell_values import numbers
 from maxent.models.tables.columns.product_classes import with_product
 from maxent.models.tables.frame import Frame, shorten, shorten_list
 
-MOST = 1000
-"""Classes of a numeric target."""
+MOST = 1000  # classes of a numeric target
 
 
 def numeric_target(source: str, name: str, bins: Sequence[float] | None, values: Sequence[float] | None) -> Target:
-    """The target of a regression: its numbers in bins, or a class for each value that it can have.
-
-    Raises
-    ------
-    InvalidInput
-        Unless one of both is given.
-    """
+    """The target of a regression: its numbers in bins, or a class for each value that it can have."""
     if (bins is None) == (values is None):
         found = "neither" if bins is None else "both"
         raise invalid(source, "argument", "bins", "edges of bins, or the values that the target can have", found)
@@ -38,19 +31,8 @@ def numeric_target(source: str, name: str, bins: Sequence[float] | None, values:
 def in_bins(name: str, edges: Sequence[float], source: str) -> Target:
     """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``.
 
-    Parameters
-    ----------
-    name : str
-        Of the target.
-    edges : sequence of numbers
-        Increasing; the outer ones may be infinite.
-    source : str
-        What problems call the call.
-
-    Raises
-    ------
-    InvalidInput
-        For fewer than three edges, and where they do not increase.
+    ``name``: of the target. ``edges``: increasing; the outer ones may be infinite. ``source``: what problems call the
+    call.
     """
     cuts = np.asarray(edges, np.float64) if np.ndim(edges) == 1 else np.empty(0)
     if not 3 <= len(cuts) <= MOST + 1 or not (np.diff(cuts) > 0).all():
@@ -62,13 +44,7 @@ def in_bins(name: str, edges: Sequence[float], source: str) -> Target:
 
 
 def distinct(name: str, values: Sequence[float], source: str) -> Target:
-    """A numeric target with a class for each of its values.
-
-    Raises
-    ------
-    InvalidInput
-        For fewer than two values, very many, and where they are no different finite numbers.
-    """
+    """A numeric target with a class for each of its values."""
     each = np.unique(np.asarray(values, np.float64)) if np.ndim(values) == 1 else np.empty(0)
     if not 2 <= len(each) <= MOST or not np.isfinite(each).all():
         expected = f"2 to {MOST} finite numbers, which the target can be (more need bins)"

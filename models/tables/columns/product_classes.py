@@ -20,12 +20,8 @@ from maxent.models.release_content import Target
 from maxent.models.tables.columns.cell_values import codes_in
 from maxent.models.tables.frame import Column, Frame, shorten
 
-BETWEEN = " & "
-"""Stands between the names of which the name of a combination is made."""
-
-MOST = 64
-"""Product classes that a target, or what is said of several targets together, has at most."""
-
+BETWEEN = " & "  # stands between the names of which the name of a combination is made
+MOST = 64  # product classes that a target, or what is said of several targets together, has at most
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -44,13 +40,7 @@ def product_classes(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def product_target(source: str, parts: Sequence[Target]) -> Target:
-    """The target whose classes are the combinations of those of several targets.
-
-    Raises
-    ------
-    InvalidInput
-        Of ``source``, when there are more than `MOST`.
-    """
+    """The target whose classes are the combinations of those of several targets."""
     size = prod(len(part.classes) for part in parts)
     if size > MOST:
         expected = f"sensitive columns with at most {MOST} combinations of classes; take one at a time"
@@ -69,18 +59,8 @@ def part_codes(target: Target, part: int) -> npt.NDArray[np.int64]:
 def marginal(values: npt.NDArray[_Number], target: Target, part: int) -> npt.NDArray[_Number]:
     """Sums over the product classes that have the same class of one part.
 
-    Parameters
-    ----------
-    values : shape (..., n_classes)
-        Numbers of the product classes.
-    target : Target
-        With several parts.
-    part : int
-        Which of them.
-
-    Returns
-    -------
-    array of the same type, shape (..., n_classes of the part)
+    ``values`` of shape (..., n_classes): numbers of the product classes. ``target``: with several parts. ``part``:
+    which of them.
     """
     sizes = [len(each.classes) for each in target.of]
     apart = values.reshape(*values.shape[:-1], *sizes)
@@ -114,13 +94,7 @@ def _classes(column: Column, part: Target) -> list[str]:
 
 
 def named_targets(source: str, target: object) -> tuple[str, ...]:
-    """The columns that a target names: a string, or a list of two or more.
-
-    Raises
-    ------
-    InvalidInput
-        Of ``source``, for anything else, and for a column that is named twice.
-    """
+    """The columns that a target names: a string, or a list of two or more."""
     if isinstance(target, str):
         return (target,)
     expected = "the name of a column, or a list of the names of several"

@@ -11,13 +11,12 @@ from maxent.models.reading import USUAL, Reader
 from maxent.models.tables.frame import Frame, listed, shorten
 from maxent.models.text.spelling import NUMBER, cleaned, folded, spelled_alike, told_apart
 
+# What is expected of values that differ only in how they are spelled
 ONLY_SPELLING = (
     "values that differ by more than blanks or Unicode form (text='strip' reads them as one, text='exact' as different)"
 )
-"""What is expected of values that differ only in how they are spelled."""
 
-_NAMED = 3
-"""Values that one note names."""
+_NAMED = 3  # values that one note names
 
 
 def spelling_problems(frame: Frame, name: str) -> list[Problem]:

@@ -108,13 +108,7 @@ class Opened:
 def open_table(
     files: Sequence[FilePath], source: str, release: Release, count: str | None, reader: Reader, *, target: bool
 ) -> Opened:
-    """Open the files of a table, with the column of the target if asked for.
-
-    Raises
-    ------
-    InvalidInput
-        When a file cannot be read as a table, or lacks a column that another has.
-    """
+    """Open the files of a table, with the column of the target if asked for."""
     problems: list[Problem] = []
     taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
     if count is not None and (not isinstance(count, str) or count in taken):
@@ -142,13 +136,7 @@ def coded(
     *,
     target: bool,
 ) -> Coded:
-    """The meaning of the cells of a table, from the distinct cells of its pieces.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, as `maxent.models.tables.qi_table.read_qi`.
-    """
+    """The meaning of the cells of a table, from the distinct cells of its pieces."""
     wanted, tables = opened.wanted, opened.tables
     rows = np.bincount([piece.file for piece in pieces], [each.rows for each in found], len(tables)).astype(np.int64)
     ends = tuple(np.cumsum(rows).tolist())

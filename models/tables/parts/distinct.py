@@ -24,8 +24,7 @@ from maxent.models.tables.sources.arrow_arrays import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WAITING = 1 << 17
-"""Distinct cells of batches that are at least merged together."""
+_WAITING = 1 << 17  # distinct cells of batches that are at least merged together
 
 
 @dataclass(frozen=True, slots=True)

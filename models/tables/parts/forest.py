@@ -18,11 +18,8 @@ from maxent.models.arrays import IntArray
 from maxent.models.tables.parts.descent import LOST, Descent, Small
 from maxent.models.trees.places import Places
 
-BLOCK = 1 << 14
-"""Rows that go down a tree together: few enough for what they need to stay near the processor."""
-
-LOOK = 4
-"""Steps after which rows that are in leaves are left out of the others."""
+BLOCK = 1 << 14  # rows that go down a tree together: few enough for what they need to stay near the processor
+LOOK = 4  # steps after which rows that are in leaves are left out of the others
 
 
 @dataclass(frozen=True, slots=True, eq=False)

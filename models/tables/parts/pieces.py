@@ -16,8 +16,7 @@ from maxent.models.tables.table_files import TableFile, open_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGEST, SMALLEST = 1 << 21, 1 << 17
-"""Rows of a piece, where a file can be divided."""
+LARGEST, SMALLEST = 1 << 21, 1 << 17  # rows of a piece, where a file can be divided
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,7 @@ from maxent.models.tables.parts.descent import LOST
 from maxent.models.tables.parts.forest import Steps
 from maxent.models.tables.parts.runs import Packing
 
-_FITS = 2**62
-"""Numbers below it are whole in an int64, with room to add."""
-
+_FITS = 2**62  # numbers below it are whole in an int64, with room to add
 Columns = list[npt.NDArray[Any]]
 
 

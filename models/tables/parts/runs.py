@@ -21,11 +21,8 @@ from maxent.models.tables.parts.coding import Codes
 from maxent.models.tables.parts.descent import LOST, Descent
 from maxent.models.tables.parts.kept import Kept, KeptRows
 
-AT_ONCE = 1 << 16
-"""Rows that are routed together."""
-
-_FITS = 2**62
-"""Numbers below it are whole in an int64, with room to add."""
+AT_ONCE = 1 << 16  # rows that are routed together
+_FITS = 2**62  # numbers below it are whole in an int64, with room to add
 
 
 @dataclass(frozen=True, slots=True)

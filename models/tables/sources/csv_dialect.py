@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+# What may separate cells, by what options call it; the mark itself is understood, too
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-"""What may separate cells, by what options call it; the mark itself is understood, too."""
 
+# A line before the header that says what separates cells, as Excel reads it
 STATED = re.compile(rb'"?[sS][eE][pP]=([,;\t|])"?(?:\r\n|\n|\r|\Z)')
-"""A line before the header that says what separates cells, as Excel reads it."""
 
-LOOKED_AT = 100
-"""Rows that are looked at, the header among them."""
+LOOKED_AT = 100  # rows that are looked at, the header among them
 
 
 def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
@@ -21,10 +20,7 @@ def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
     That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows
     that are looked at into the same number of cells, more than one.
 
-    Parameters
-    ----------
-    widths : callable
-        The numbers of cells of the header and of the first rows, for a mark; none where they cannot be told.
+    ``widths``: the numbers of cells of the header and of the first rows, for a mark; none where they cannot be told.
     """
     if [*widths(",")[:1]] != [1]:
         return ","

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 Opener = Callable[[], BinaryIO]
 
 UTF_8 = "utf-8"
+# What most programs of Western Europe write that write no UTF-8; Latin-1 has the same letters in the same places
 WESTERN = "cp1252"
-"""What most programs of Western Europe write that write no UTF-8; Latin-1 has the same letters in the same places."""
 
+# Byte-order marks
 _MARKS = {
     b"\xef\xbb\xbf": UTF_8,
     b"\xff\xfe\0\0": "utf-32-le",  # before UTF-16, whose mark it begins with
@@ -31,40 +32,31 @@ _MARKS = {
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
-"""Byte-order marks."""
 
+# Encodings that are recognised besides
 _OTHERS = (
     *("cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859_2", "koi8_r", "mac_roman"),
     *("cp850", "cp932", "euc_jp", "gb18030", "big5", "cp949"),
 )
-"""Encodings that are recognised besides."""
 
-_BLOCK = 1 << 16
-"""Bytes that are decoded, and bytes of different words that are looked at."""
+_BLOCK = 1 << 16  # bytes that are decoded, and bytes of different words that are looked at
+_ENOUGH = 3  # different words, at least, that tell another encoding than `WESTERN`
+_SCANNED = 1 << 24  # bytes in which these words are looked for, from the first byte that is not ASCII
 
-_ENOUGH = 3
-"""Different words, at least, that tell another encoding than `WESTERN`."""
-
-_SCANNED = 1 << 24
-"""Bytes in which these words are looked for, from the first byte that is not ASCII."""
-
+# Marks between words, none of which is a part of a letter in any encoding of `_OTHERS`
 _BETWEEN = (b"\n", b"\r", b"\t", b" ", b'"', b",", b";")
-"""Marks between words, none of which is a part of a letter in any encoding of `_OTHERS`."""
 
 _WORD = re.compile(b"[^" + b"".join(_BETWEEN) + b"]+")
 
+# Letters of languages of Western Europe, South and North: those of other regions, read as Western, mix the two.
+# Icelandic has letters of neither, where Turkish has its own.
 _REGIONS = tuple(map(frozenset, ("äöüßàâæçèéêëîïôœùûÿáíñóúãõìò", "äöüßåæøéšžáíóôú")))
-"""Letters of languages of Western Europe, South and North: those of other regions, read as Western, mix the two.
-
-Icelandic has letters of neither, where Turkish has its own.
-"""
 
 _QUOTES = "\u201c\u201d\u201e\u201a\u2018\u2019\xab\xbb\u2039\u203a\xbf\xa1\u2026\u2013\u2014\u20ac\xa3"
+# Marks that stand around words, and in them, of those that are not ASCII
 _WITHIN = "\u2019\u2018\xb4\xb7\u2013\u2014\xa0\xad\xaa\xba\xb0\xb2\xb3\xb9\u2122\xae\xa9"
-"""Marks that stand around words, and in them, of those that are not ASCII."""
 
-_LETTERS = 8
-"""Letters that one note names."""
+_LETTERS = 8  # letters that one note names
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +92,8 @@ def recognised(source: str, opener: Opener, wrong: InvalidInput) -> Encoding:
     North. Otherwise it is the one that charset-normalizer finds, unless it finds another one as likely, the letters
     could be Western, too, or there are fewer than `_ENOUGH` words.
 
-    Parameters
-    ----------
-    source : str
-        The file, as messages call it.
-    opener : callable
-        Opens its bytes, from the first.
-    wrong : InvalidInput
-        Says which byte is none of UTF-8.
-
-    Raises
-    ------
-    InvalidInput
-        When the encoding cannot be told.
+    ``source``: the file, as messages call it. ``opener``: opens its bytes, from the first. ``wrong``: says which byte
+    is none of UTF-8.
     """
     sample = b"\n".join(_words(opener))
     western = [WESTERN] if _are_words(sample, WESTERN) else []
@@ -207,13 +188,7 @@ def _script(letter: str) -> str:
 
 
 def decoded(source: str, data: bytes, reader: Reader) -> str:
-    """Text that is there as a whole, in the encoding that a CSV file has; notes which, as it does.
-
-    Raises
-    ------
-    InvalidInput
-        When it is no text, or in an encoding that cannot be told.
-    """
+    """Text that is there as a whole, in the encoding that a CSV file has; notes which, as it does."""
     opener = partial(io.BytesIO, data)
     encoding = stated(data[:4], reader.reading.csv_encoding)
     with in_utf8(source, opener, encoding)() as file:

@@ -24,20 +24,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST_LINE = 1 << 20
-_CHUNK = 8 * _LONGEST_LINE
-"""Bytes that are checked at once: no line of as many has as few characters as it may have."""
-
-_MOST_COLUMNS = 2**17
-"""Columns of a table: each takes far more memory than a byte, even without a name."""
-
+_CHUNK = 8 * _LONGEST_LINE  # bytes that are checked at once: no line of as many has as few characters as it may have
+_MOST_COLUMNS = 2**17  # columns of a table: each takes far more memory than a byte, even without a name
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or Excel workbook (name it .xlsx)",
     b"\xd0\xcf\x11\xe0": "an Excel workbook of old (save it as .xlsx)",
     b"\x1f\x8b": "a gzip archive (name it .csv.gz)",
     b"PAR1": "a Parquet file (name it .parquet)",
 }
+# What may stand before the header: blank lines, and byte-order marks, of which Arrow skips one by itself
 _BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n]++)*+")
-"""What may stand before the header: blank lines, and byte-order marks, of which Arrow skips one by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +89,7 @@ class CsvFile:
         return dict.fromkeys(self.header, pa.string())
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that have as many cells as the header: the first column of each name, in this order.
-
-        Raises
-        ------
-        InvalidInput
-            When a row is too long, or a quote is never closed.
-        """
+        """Yield the rows that have as many cells as the header: the first column of each name, in this order."""
         import pyarrow as pa
         from pyarrow import csv as reader
 
@@ -139,17 +129,8 @@ class CsvFile:
     def lines(self, rows: int, wanted: IntArray) -> tuple[IntArray, list[Problem]]:
         """Return the lines that some of the rows start on, and the rows that `batches` left out.
 
-        Parameters
-        ----------
-        rows : int
-            How many rows there were in the batches.
-        wanted : int64, shape (n_wanted,)
-            Some of them, from 0, ascending.
-
-        Raises
-        ------
-        InvalidInput
-            When quotes are used in a way that is not CSV's.
+        ``rows``: how many rows there were in the batches. ``wanted`` of shape (n_wanted,): some of them, from 0,
+        ascending.
         """
         if self.paired and self.ends == rows:
             return wanted + self.blank + 2, []
@@ -190,11 +171,6 @@ def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
 
     What separates cells is what ``reading`` names, else what a line before the header names, else what is recognised.
     The encoding is that of a byte-order mark, else what ``reading`` names, else UTF-8, else what is recognised.
-
-    Raises
-    ------
-    InvalidInput
-        When it is no text, in an encoding that cannot be told, or has no header.
     """
     with opener() as file:
         first = file.read(4)

@@ -26,27 +26,13 @@ from maxent.models.tables.sources.memory import too_large
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 1 << 20
-"""Rows that a sheet can have."""
-
-_BATCH = 1 << 14
-"""Rows that are read at once."""
-
-_CELLS = 1 << 20
-"""Cells that are read at once."""
-
-_HELD = 5
-"""Bytes that are held for a byte of XML that is no sheet: shared texts above all."""
-
-_WHOLE = 2.0**53
-"""Up to which numbers without decimals are written without a point."""
-
-_PLACE = 8
-"""Bytes of a cell as it is read."""
-
-_LOOKED_AT = 100
-"""Rows whose formats are looked at."""
-
+_ROWS = 1 << 20  # rows that a sheet can have
+_BATCH = 1 << 14  # rows that are read at once
+_CELLS = 1 << 20  # cells that are read at once
+_HELD = 5  # bytes that are held for a byte of XML that is no sheet: shared texts above all
+_WHOLE = 2.0**53  # up to which numbers without decimals are written without a point
+_PLACE = 8  # bytes of a cell as it is read
+_LOOKED_AT = 100  # rows whose formats are looked at
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 
 Cells = tuple[Any, ...]
@@ -56,18 +42,8 @@ Cells = tuple[Any, ...]
 class ExcelFile:
     """A sheet of a workbook.
 
-    Attributes
-    ----------
-    source : str
-        Its name.
-    open : callable
-        Opens its bytes, from the first.
-    sheet : str
-        The name of the sheet.
-    reader : Reader
-        Takes notes.
-    header : tuple of str
-        The cells of the first row that is not blank; they may repeat.
+    ``source``: its name. ``open``: opens its bytes, from the first. ``sheet``: the name of the sheet. ``reader``: takes
+    notes. ``header``: the cells of the first row that is not blank; they may repeat.
     """
 
     source: str
@@ -91,13 +67,7 @@ class ExcelFile:
         return dict.fromkeys(self.header, pa.string())
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that have no more cells than the header: the first column of each name, in this order.
-
-        Raises
-        ------
-        InvalidInput
-            When a formula has no result, or the rows are too many.
-        """
+        """Yield the rows that have no more cells than the header: the first column of each name, in this order."""
         import pyarrow as pa
 
         self._lines.clear()
@@ -147,8 +117,6 @@ def open_excel(source: str, opener: Callable[[], BinaryIO], reader: Reader) -> E
 
     Raises
     ------
-    InvalidInput
-        When it is no workbook, has no such sheet, or takes more memory than it may.
     MissingExtra
         When openpyxl is not installed.
     """

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.text.sizes import size_text
 
+# Bytes that every cell takes at least, as a code, and every row, for its place and what it stands for
 _CELL, _ROW = 8, 16
-"""Bytes that every cell takes at least, as a code, and every row, for its place and what it stands for."""
 
 
 def cells_size(rows: int, columns: int) -> int:
@@ -20,14 +20,7 @@ def cells_size(rows: int, columns: int) -> int:
 class Memory:
     """Memory that reading a table has taken so far.
 
-    Attributes
-    ----------
-    source : str
-        The table, as messages call it.
-    most : int
-        Bytes that it may take.
-    taken : int
-        Bytes that it has taken.
+    ``source``: the table, as messages call it. ``most``: bytes that it may take. ``taken``: bytes that it has taken.
     """
 
     source: str
@@ -35,13 +28,7 @@ class Memory:
     taken: int = 0
 
     def take(self, size: int) -> None:
-        """Count bytes that are kept.
-
-        Raises
-        ------
-        InvalidInput
-            When they are too many.
-        """
+        """Count bytes that are kept."""
         self.taken += size
         if self.taken > self.most:
             raise too_large(self.source, self.most, "more")

@@ -18,17 +18,14 @@ from maxent.models.text.sizes import size_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 1 << 17
-"""Rows of a batch of a few columns."""
+_ROWS = 1 << 17  # rows of a batch of a few columns
+_CELLS = 1 << 21  # cells of a batch of many
 
-_CELLS = 1 << 21
-"""Cells of a batch of many."""
-
+# Rows of a batch when a column is stored by what differs from row to row, so that long texts may need few bytes
 _EXPANDED_ROWS = 1 << 8
-"""Rows of a batch when a column is stored by what differs from row to row, so that long texts may need few bytes."""
 
+# Encodings in which every text is spelled out once, and from which Arrow takes texts as a dictionary
 _IN_PLACE = frozenset({"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BIT_PACKED"})
-"""Encodings in which every text is spelled out once, and from which Arrow takes texts as a dictionary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +87,6 @@ class ParquetFile:
         """Yield the rows: the first column of each name, in this order, as numbers or as text in dictionaries.
 
         ``groups`` are the row groups to read, by default all.
-
-        Raises
-        ------
-        InvalidInput
-            When the file is damaged or would take too much memory, a column holds lists or the like, or a cell nothing
-            that can be read as text.
         """
         import pyarrow as pa
         from pyarrow import parquet
@@ -127,13 +118,7 @@ class ParquetFile:
 
 
 def open_parquet(source: str, opener: Callable[[], BinaryIO], max_memory: int) -> ParquetFile:
-    """Read the footer of a Parquet file; reading its cells will refuse to take more than ``max_memory`` bytes.
-
-    Raises
-    ------
-    InvalidInput
-        When it is no Parquet file.
-    """
+    """Read the footer of a Parquet file; reading its cells will refuse to take more than ``max_memory`` bytes."""
     from pyarrow import parquet
 
     with opener() as data, _refusals(source):

@@ -24,9 +24,7 @@ from maxent.models.tables.sources.arrow_arrays import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PLAIN = "text, numbers or other plain values"
-"""What cells can be."""
-
+PLAIN = "text, numbers or other plain values"  # what cells can be
 _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
@@ -54,19 +52,8 @@ def is_time(stored: pa.DataType) -> bool:
 def plain_array(array: Any, source: str, name: str, start: int) -> Any:
     """Return a batch of a column as an array of its `plain_type`.
 
-    Parameters
-    ----------
-    array : pyarrow.Array, shape (n_rows,)
-        Of a type that has a plain one.
-    source, name : str
-        The file and the column, for messages.
-    start : int
-        Rows of the file before this batch.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a row whose text is no UTF-8, whose date is after the year 9999, whose time zone is unknown, and so on.
+    ``array`` of shape (n_rows,): of a type that has a plain one. ``source``, ``name``: the file and the column, for
+    messages. ``start``: rows of the file before this batch.
     """
     import pyarrow as pa
 

@@ -25,35 +25,22 @@ from maxent.models.files.input_files import (
 from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.sources.memory import too_large
 
-LARGE_BYTES = 50_000_000
-"""A file of more bytes, unpacked, is not kept in memory."""
-
+LARGE_BYTES = 50_000_000  # a file of more bytes, unpacked, is not kept in memory
 _EXPECTED = "a CSV, Parquet or Excel file that can be read"
 Format = Literal["csv", "parquet", "excel"]
+# Suffixes of tables that are no CSV
 FORMATS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}
-"""Suffixes of tables that are no CSV."""
 
 _FIRST: dict[bytes, Format] = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
-_GZIP_RATIO = 1032
-"""The most bytes that a byte of gzip can stand for."""
+_GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
 
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
     """A file that is to be read as a table.
 
-    Attributes
-    ----------
-    source : str
-        What messages call it.
-    open_stored : callable
-        Opens its bytes, from the first.
-    size : int
-        How many there are.
-    format : {"csv", "parquet", "excel"}
-        What they are, unpacked.
-    packed : bool
-        Whether they are in a gzip archive.
+    ``source``: what messages call it. ``open_stored``: opens its bytes, from the first. ``size``: how many there are.
+    ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
     """
 
     source: str
@@ -93,8 +80,6 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
 
     Raises
     ------
-    InvalidInput
-        For a JSON document, which a release is, or a result.
     OSError
         When it cannot be read, or is no regular file.
     TooLarge
@@ -113,13 +98,7 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
 
 
 def matching_files(pattern: str | Address) -> tuple[FilePath, ...]:
-    """Return the files that match a pattern, in the order of their names.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none, they have several formats, or their store cannot be read.
-    """
+    """Return the files that match a pattern, in the order of their names."""
     files: tuple[FilePath, ...]
     if isinstance(pattern, Address):
         with readable(pattern, 0):

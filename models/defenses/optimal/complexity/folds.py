@@ -36,8 +36,7 @@ from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import predict_columns, predict_proba_columns
 from maxent.models.trees.restate import restate
 
-Grow = Callable[[Training], Release]
-"""Grows a tree from records, its leaves with their counts."""
+Grow = Callable[[Training], Release]  # grows a tree from records, its leaves with their counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +66,9 @@ def validated(
 ) -> Validated:
     """The complexity that is best for people whom the tree was not made from.
 
-    Parameters
-    ----------
-    training : Training
-    grow : callable
-    limits : Limits
-        With ``complexity_folds``.
-    remove, publish, hierarchies, rounded
-        As for `maxent.models.defenses.optimal.subtree.optimal_subtree`. Predictions are made from rounded counts.
-    seed : int
-        Of the folds, which are stratified by the class, and of rounding by chance.
-    progress : callable, optional
-
-    Raises
-    ------
-    InvalidInput
-        For fewer records than folds. Limits that nothing keeps raise nothing: the search says so.
+    ``limits``: with ``complexity_folds``. ``remove``, ``publish``, ``hierarchies``, ``rounded``: as for
+    `maxent.models.defenses.optimal.subtree.optimal_subtree`. Predictions are made from rounded counts. ``seed``: of the
+    folds, which are stratified by the class, and of rounding by chance.
     """
     folds = limits.complexity_folds or 0
     if len(training) < folds:

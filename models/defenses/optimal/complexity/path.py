@@ -21,11 +21,8 @@ from maxent.models.defenses.optimal.best import best, leaves_of, tree_of
 from maxent.models.defenses.optimal.places import Candidates, priced
 from maxent.models.defenses.optimal.removed import answered
 
-TRIED = 20
-"""Complexities that are compared, at most."""
-
-ROUNDING = 1e-9
-"""Share of what trees are worth by which they differ for rounding alone."""
+TRIED = 20  # complexities that are compared, at most
+ROUNDING = 1e-9  # share of what trees are worth by which they differ for rounding alone
 
 
 @dataclass(frozen=True, slots=True)

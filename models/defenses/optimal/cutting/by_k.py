@@ -15,8 +15,7 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.trees.places import Places
 
-CHANCE = 0.05
-"""The probability that any removed leaf has so many people of another class by chance."""
+CHANCE = 0.05  # the probability that any removed leaf has so many people of another class by chance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,8 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray
 
+# From people of each class, shape (n_classes, ...), to what they are worth as a leaf, -inf where it may not be
 Worth = Callable[[FloatArray], FloatArray]
-"""From people of each class, shape (n_classes, ...), to what they are worth as a leaf, -inf where it may not be."""
 
 LEAF = -1
 
@@ -31,16 +31,8 @@ class Two:
 def best_two(held: FloatArray, total: FloatArray, worth: Worth, *, splits_below: bool = True) -> Two:
     """The best tree of depth two at most.
 
-    Parameters
-    ----------
-    held : shape (n_classes, n_splits, n_splits)
-        People that go the first way of both of two splits.
-    total : shape (n_classes,)
-        All people.
-    worth : callable
-        Of leaves.
-    splits_below : bool
-        Whether branches may be split.
+    ``held`` of shape (n_classes, n_splits, n_splits): people that go the first way of both of two splits. ``total`` of
+    shape (n_classes,): all people. ``worth``: of leaves. ``splits_below``: whether branches may be split.
     """
     alone = Two(float(worth(total[:, None])[0]))
     n = held.shape[1]

@@ -20,8 +20,7 @@ from maxent.models.release import Defense, Induction, Release, Tree
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
 
-DEPTH = 4
-"""Splits above the deepest leaf unless asked for."""
+DEPTH = 4  # splits above the deepest leaf unless asked for
 
 
 def optimal_tree(
@@ -36,28 +35,10 @@ def optimal_tree(
     Splits are binary: one category against the others, or a cut of numbers, of which the cuts between quantiles are
     compared where there are many.
 
-    Parameters
-    ----------
-    training : Training
-    limits : Limits
-        Without limits on sums.
-    max_depth : int, optional
-        Splits above the deepest leaf; default `DEPTH`. Up to `PROVED` the tree is proved to be the best; deeper ones
-        take their splits from optimal trees that look ahead.
-    progress : callable, optional
-    publish : {"labels", "rates", "counts"}
-        What leaves are to state in the end: decisions that cost something are made from it.
-
-    Returns
-    -------
-    Searched
-        ``most`` is 1, or 0 for impurities and costs, where nothing is proved. With a complexity both are less or more
-        what the leaves cost.
-
-    Raises
-    ------
-    InvalidInput
-        When not even the tree without a split keeps the limits.
+    ``limits``: without limits on sums. ``max_depth``: splits above the deepest leaf; default `DEPTH`. Up to `PROVED`
+    the tree is proved to be the best; deeper ones take their splits from optimal trees that look ahead. ``publish``:
+    what leaves are to state in the end: decisions that cost something are made from it. The result: ``most`` is 1, or 0
+    for impurities and costs, where nothing is proved. With a complexity both are less or more what the leaves cost.
     """
     depth = DEPTH if max_depth is None else max_depth
     classes = training.target.classes

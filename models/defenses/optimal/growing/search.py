@@ -20,14 +20,9 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.optimal.growing.depth_two import LEAF, Two, Worth, best_two
 from maxent.models.defenses.optimal.growing.splits import Records
 
-PROVED = 4
-"""Splits above the deepest leaf, at most, of trees that are proved to be optimal."""
-
-AHEAD = 3
-"""Splits that others look ahead."""
-
-Progress = Callable[[int, int], None]
-"""Called with how many of the first splits are done, and how many there are."""
+PROVED = 4  # splits above the deepest leaf, at most, of trees that are proved to be optimal
+AHEAD = 3  # splits that others look ahead
+Progress = Callable[[int, int], None]  # called with how many of the first splits are done, and how many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +38,8 @@ class Grown:
 class Search:
     """Looks for optimal trees.
 
-    Attributes
-    ----------
-    worth : callable
-        Of leaves, see `maxent.models.defenses.optimal.growing.depth_two.Worth`.
-    most : callable
-        The same without limits: what the people of a record are worth at most.
-    least : int
-        People that every leaf needs, at least 1.
+    ``worth``: of leaves, see `maxent.models.defenses.optimal.growing.depth_two.Worth`. ``most``: the same without
+    limits: what the people of a record are worth at most. ``least``: people that every leaf needs, at least 1.
     """
 
     worth: Worth

@@ -15,8 +15,7 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.release import Attribute, Branch
 from maxent.models.tables.training import Training
 
-CUTS = 32
-"""Cuts of a numeric attribute, at most: between quantiles where there are more values."""
+CUTS = 32  # cuts of a numeric attribute, at most: between quantiles where there are more values
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,7 @@ def contracted(nodes: Sequence[Node], groups: Collection[str]) -> tuple[Node, ..
     A group stays a split of its own where a leaf below it was removed: what is predicted there is what the rest of the
     group says.
 
-    Parameters
-    ----------
-    nodes : sequence of Node
-        The tree, each node after the one above it.
-    groups : collection of str
-        The ids of nodes that stand for groups.
+    ``nodes``: the tree, each node after the one above it. ``groups``: the ids of nodes that stand for groups.
     """
     split: dict[str, tuple[Branch, ...]] = {}
     made: list[Node] = []

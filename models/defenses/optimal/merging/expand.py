@@ -37,27 +37,9 @@ def opened(
     joined to. Splits in two stay as they are, and so do those below which the same attribute is tested again, and those
     of which less than two branches would be left.
 
-    Parameters
-    ----------
-    release : Release
-        One tree, whose leaves state their counts.
-    hierarchies : mapping of attribute to hierarchy
-        As `maxent.models.tables.hierarchies.read_hierarchy` takes them.
-    training : Training
-        The records that the leaves count.
-    least : int
-        At least 1.
-
-    Returns
-    -------
-    Release, mapping of str to int
-        And of how many branches with records each group is, by the id of its node.
-
-    Raises
-    ------
-    InvalidInput
-        For a hierarchy of an attribute that has no categories, or that lacks a value; and as
-        `maxent.models.defenses.optimal.places.counts_below`.
+    ``release``: one tree, whose leaves state their counts. ``hierarchies``: as
+    `maxent.models.tables.hierarchies.read_hierarchy` takes them. ``training``: the records that the leaves count.
+    ``least``: at least 1. Returned is also of how many branches with records each group is, by the id of its node.
     """
     read = {name: read_hierarchy(source, name) for name, source in hierarchies.items()}
     domains = {a.name: a.values for a in release.attributes if a.values is not None}

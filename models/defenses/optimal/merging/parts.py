@@ -29,16 +29,8 @@ def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarch
     What has fewer is joined, in the smallest group that has enough: to the branch of the most records there, or, where
     no part of the group has enough alone, all of it becomes one part.
 
-    Parameters
-    ----------
-    held : sequence of sequences of str
-        The values of each branch.
-    n : sequence of int
-        Its records.
-    hierarchy : Hierarchy
-        It has all these values.
-    least : int
-        At least 1.
+    ``held``: the values of each branch. ``n``: its records. ``hierarchy``: it has all these values. ``least``: at least
+    1.
     """
     row = {value: i for i, value in enumerate(hierarchy.values)}
     rows = [[row[value] for value in values] for values in held]

@@ -8,8 +8,7 @@ from maxent.models.formats.maxent_json.fields import Fields, fields_of
 from maxent.models.release_content import Defense
 from maxent.models.rounding.rounded import ROUNDING_METHODS, Rounded
 
-UNREAD = -1
-"""In place of a key that is there but wrong: what it changes about the numbers of nodes is not known."""
+UNREAD = -1  # in place of a key that is there but wrong: what it changes about the numbers of nodes is not known
 
 
 def read_publication(document: Fields) -> tuple[float, int, Defense | None, int | None, Rounded | None]:

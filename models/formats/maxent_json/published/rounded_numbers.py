@@ -16,8 +16,7 @@ from maxent.models.rounding.rounded import Rounded
 from maxent.models.sparse_counts import check_size
 from maxent.models.text.arguments import name, show
 
-Disagreement = tuple[int, str, str, str]
-"""A node, its field, what was expected there, and what was found."""
+Disagreement = tuple[int, str, str, str]  # a node, its field, what was expected there, and what was found
 
 
 def note_disagreements(
@@ -50,21 +49,8 @@ def disagreements(
 ) -> Iterator[Disagreement]:
     """Numbers that are no multiples of the base, and those that no records can have that are rounded like this.
 
-    Parameters
-    ----------
-    said : Statements
-        Of the nodes.
-    publication : Publication
-        Of numbers that are rounded.
-    branch_ends, child : arrays
-        Links as `maxent.models.columns.Columns` has them.
-    levels : sequence of arrays
-        The nodes of each depth, the roots first.
-
-    Raises
-    ------
-    InvalidInput
-        For more nodes and classes than fit into memory.
+    ``said``: of the nodes. ``publication``: of numbers that are rounded. ``branch_ends``, ``child``: links as
+    `maxent.models.columns.Columns` has them. ``levels``: the nodes of each depth, the roots first.
     """
     rounded, classes = publication.rounded, publication.classes
     if rounded is None:

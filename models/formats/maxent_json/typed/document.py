@@ -17,9 +17,8 @@ import msgspec
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import json_object, uncollected
 from maxent.models.formats.maxent_json.check_counts import Publication
-from maxent.models.formats.maxent_json.fields import Fields
+from maxent.models.formats.maxent_json.fields import Fields, Names
 from maxent.models.formats.maxent_json.parse import parse_head, parse_tree_head
-from maxent.models.formats.maxent_json.parse_fast import Names
 from maxent.models.formats.maxent_json.typed.nodes import (
     Batch,
     Codes,
@@ -31,20 +30,14 @@ from maxent.models.formats.maxent_json.typed.nodes import (
     linked,
     plain_node,
 )
-from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_numbers, sound_parts
-from maxent.models.formats.maxent_json.typed.splits import levels_of, sound_splits
+from maxent.models.formats.maxent_json.typed.numbers import sound_answers, sound_parts
+from maxent.models.formats.maxent_json.typed.sound import are_sound
 from maxent.models.nodes import Nodes
 from maxent.models.release_content import Content, Tree
 
-BATCH = 2**11
-"""Nodes that are objects at the same time: few enough for the caches of a processor."""
-
-PIECE = 2**18
-"""Bytes of about as many nodes."""
-
-LARGE = 2**24
-"""Bytes of the nodes of a tree from which on they are decoded in pieces."""
-
+BATCH = 2**11  # nodes that are objects at the same time: few enough for the caches of a processor
+PIECE = 2**18  # bytes of about as many nodes
+LARGE = 2**24  # bytes of the nodes of a tree from which on they are decoded in pieces
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -62,8 +55,7 @@ class _Tree(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
         return _stated({"induction": self.induction, "weight": self.weight, "class": self.of_class})
 
 
-_Head = tuple[tuple[str, bytes], ...]
-"""Keys, and the text of what stands there."""
+_Head = tuple[tuple[str, bytes], ...]  # keys, and the text of what stands there
 
 
 def _stated(found: Mapping[str, msgspec.Raw]) -> _Head:
@@ -93,8 +85,8 @@ _DOCUMENT = msgspec.json.Decoder(_Document)
 _NODES = msgspec.json.Decoder(list[WrittenNode])
 _Nodes = msgspec.json.Decoder[list[PlainNode]] | msgspec.json.Decoder[list[WrittenNode]]
 
+# Where a node begins, as most are written; elsewhere only counts do, those of a class of this name
 _START = re.compile(rb'\{"id":')
-"""Where a node begins, as most are written; elsewhere only counts do, those of a class of this name."""
 
 
 @uncollected()
@@ -103,10 +95,7 @@ def read_typed(data: bytes) -> Content | None:
 
     Whatever it reads, `maxent.models.formats.maxent_json.check_tree.checked_release` reads as an equal release.
 
-    Parameters
-    ----------
-    data : bytes
-        A file: JSON in UTF-8, with or without a byte order mark.
+    ``data``: a file: JSON in UTF-8, with or without a byte order mark.
     """
     try:
         return _release(data)
@@ -132,16 +121,13 @@ def _release(data: bytes) -> Content:
     except msgspec.ValidationError:
         read = _read(document.trees, codes, _NODES)
     nodes = linked(content, names, read)
-    starts = read.tree_ends[:-1]
-    levels = levels_of(nodes, starts)
-    publication = Publication.of(content)
-    if not (levels and sound_splits(nodes) and sound_numbers(nodes, read.tree_ends, levels, publication)):
+    if not are_sound(nodes, read.tree_ends, Publication.of(content)):
         raise Doubtful
     keys = len(stated) + 1 + sum(len(head) + 1 for head in heads) + read.keys
     colons = sum(text.count(b":") for head in (stated, *heads) for _, text in head)
     if data.count(b":") != keys + colons:
         # Each id but those of roots is written twice, at its node and at the branch that leads there.
-        roots = [nodes.ids[start] for start in starts.tolist()]
+        roots = [nodes.ids[start] for start in read.tree_ends[:-1].tolist()]
         colons += read.colons + 2 * _colons(nodes.ids) - _colons(roots)
         escaped = b"\\u003a" in data or b"\\u003A" in data
         if escaped or data.count(b":") != keys + colons:

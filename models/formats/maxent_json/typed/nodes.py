@@ -1,4 +1,4 @@
-"""Nodes as they are written in a document, and the arrays of them: what is wrong with a node by itself is refused."""
+"""Nodes as they are written in a document, and the arrays of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
-from maxent.models.formats.maxent_json.parse_fast import Names
+from maxent.models.formats.maxent_json.fields import Names
 from maxent.models.release_content import Content
 from maxent.models.text.arguments import LARGEST_COUNT
 
-FEW = 8
-"""Classes up to which counts are quicker read into a field for each than into a dictionary."""
-
+FEW = 8  # classes up to which counts are quicker read into a field for each than into a dictionary
 _ESCAPED = frozenset('"\\')  # no field may have them in its name, nor what is not printable
 
 _NAN = float("nan")
@@ -89,7 +87,6 @@ class Codes:
     attributes: Mapping[str, int]
     classes: Mapping[str, int]
     values: tuple[Mapping[str, int] | None, ...]
-    missing: tuple[bool, ...]
     colons_of_attributes: IntArray
     colons_of_classes: IntArray
     colons_of_values: tuple[IntArray, ...]
@@ -110,7 +107,6 @@ class Codes:
             numbered(titles) | {"": NOTHING},
             numbered(content.target.classes) | {"": NOTHING},
             tuple(None if domain is None else numbered(domain) for domain in domains),
-            tuple(attribute.missing for attribute in content.attributes),
             colons(titles),
             colons(content.target.classes),
             tuple(colons(domain or ()) for domain in domains),
@@ -185,7 +181,7 @@ def _counts(held: Sequence[Any], codes: Codes) -> tuple[IntArray, IntArray, IntA
 
 
 def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list[int], codes: Codes) -> Batch:
-    """Nodes as columns, when nothing is wrong with any of them by itself."""
+    """Nodes as columns."""
     size = len(nodes)
     attribute = _codes([node.attribute for node in nodes], codes.attributes, size)
     full: Sequence[WrittenNode] = cast("Sequence[WrittenNode]", nodes) if isinstance(nodes[0], WrittenNode) else ()
@@ -213,19 +209,10 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
     n_values = _lengths(lists)
     tested = np.repeat(attribute, n_branches)
     values, colons = _values(lists, n_values, tested, codes)
-    inner, rated, labelled, scored = attribute != NOTHING, ~np.isnan(rate), label != NOTHING, ~np.isnan(value)
-    wrong = ((n_branches > 0) != inner) | (inner & (labelled | rated | scored)) | (rated & ~labelled)
-    if any(parts):
-        numbers = rated | scored | counted | (n != NOTHING) | (distinct != NOTHING)
-        wrong |= np.array(parts, bool) & (inner | numbers)
-    categorical = np.array([domain is not None for domain in codes.values], bool)[tested]
-    lowest, highest, told = ~np.isnan(gt), ~np.isnan(le), missing != NOTHING
-    bounded = lowest | highest
-    untested = np.where(categorical, bounded | told | (n_values == 0), ~(bounded | told) | (n_values > 0)) | (gt >= le)
-    # Missing values are of attributes that have some, and false is all numbers: beside bounds it says nothing.
-    untested |= ((missing == 1) & ~np.array(codes.missing, bool)[tested]) | ((missing == 0) & bounded)
-    if wrong.any() or untested.any() or (count_class == NOTHING).any():
+    if (count_class == NOTHING).any():
         raise Doubtful
+    inner, rated, labelled, scored = attribute != NOTHING, ~np.isnan(rate), label != NOTHING, ~np.isnan(value)
+    lowest, highest, told = ~np.isnan(gt), ~np.isnan(le), missing != NOTHING
     keys = (size, 2 * inner.sum(), labelled.sum(), rated.sum(), (n != NOTHING).sum(), counted.sum(), stated)
     more = (scored.sum(), (distinct != NOTHING).sum(), sum(map(bool, parts)))
     keys_below = (len(branches), (n_values > 0).sum(), lowest.sum(), highest.sum(), told.sum())

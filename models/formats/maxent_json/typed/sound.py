@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from maxent.models.arrays import BoolArray, IntArray, run_ends
+from maxent.models.arrays import IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.errors import Problem
 from maxent.models.formats.maxent_json.check_counts import Publication
@@ -24,13 +24,7 @@ from maxent.models.text.arguments import LARGEST_COUNT
 def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[str, object]]) -> bool:
     """Whether every rule of the format is surely kept.
 
-    Parameters
-    ----------
-    release : Content
-    head : mapping
-        The document of it without its trees.
-    heads : sequence of dict
-        The documents of the trees without their nodes.
+    ``head``: the document of it without its trees. ``heads``: the documents of the trees without their nodes.
     """
     trees = [tree.nodes.columns for tree in release.trees if isinstance(tree.nodes, Nodes)]
     if len(trees) < len(release.trees) or not all(_is_plain(nodes, release) for nodes in trees):
@@ -46,29 +40,32 @@ def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[
     if problems:
         return False
     nodes, ends = _joined(trees)
-    levels = levels_of(nodes, ends[:-1])
-    publication = Publication.of(content)
-    return (
-        bool(levels)
-        and sound_splits(nodes)
-        and sound_numbers(nodes, ends, levels, publication)
-        and sound_answers(replace(content, trees=release.trees), nodes)
+    return are_sound(nodes, ends, Publication.of(content)) and sound_answers(
+        replace(content, trees=release.trees), nodes
     )
 
 
+def are_sound(nodes: Columns, tree_ends: IntArray, publication: Publication) -> bool:
+    """Whether nodes of all trees, which end at ``tree_ends``, surely keep every rule by themselves and together."""
+    if not _is_each_sound(nodes):
+        return False
+    levels = levels_of(nodes, tree_ends[:-1])
+    return bool(levels) and sound_splits(nodes) and sound_numbers(nodes, tree_ends, levels, publication)
+
+
 def _is_plain(nodes: Columns, release: Content) -> bool:
-    """Whether nodes state nothing that is seldom, and each is sound by itself."""
+    """Whether nodes state nothing that is seldom, of the attributes and classes of their release."""
     seldom = (nodes.scores, nodes.hessian, nodes.mean, nodes.variance)
     if any(each is not None for each in seldom) or nodes.statements.shares or nodes.parts:
         return False
     mine = [(attribute.name, attribute.type, attribute.values, attribute.missing) for attribute in nodes.attributes]
     if mine != [(a.name, a.type, a.values, a.missing) for a in release.attributes]:
         return False
-    return tuple(nodes.classes) == release.target.classes and all(nodes.ids) and _is_each_sound(nodes)
+    return tuple(nodes.classes) == release.target.classes and all(nodes.ids)
 
 
 def _is_each_sound(nodes: Columns) -> bool:
-    """Whether nothing is wrong with any node by itself, as `typed.nodes.batch_of` sees it in a document."""
+    """Whether nothing is wrong with any node by itself, whatever the others are."""
     said = nodes.statements
     inner, n_values = nodes.attribute != NOTHING, np.diff(nodes.value_ends)
     labelled, rated, scored = said.label != NOTHING, ~np.isnan(said.rate), ~np.isnan(nodes.value)
@@ -81,19 +78,9 @@ def _is_each_sound(nodes: Columns) -> bool:
     bounded, told = ~np.isnan(nodes.gt) | ~np.isnan(nodes.le), nodes.missing != NOTHING
     untested = np.where(categorical, bounded | told | (n_values == 0), ~(bounded | told) | (n_values > 0))
     untested |= (nodes.gt >= nodes.le) | np.isinf(nodes.gt) | np.isinf(nodes.le)
-    untested |= ((nodes.missing == 1) & ~gaps) | ((nodes.missing == 0) & bounded) | _repeats(nodes, n_values)
+    untested |= ((nodes.missing == 1) & ~gaps) | ((nodes.missing == 0) & bounded)
     counts = (said.count <= 0) | (said.count > LARGEST_COUNT)
     return not (wrong.any() or untested.any() or counts.any())
-
-
-def _repeats(nodes: Columns, n_values: IntArray) -> BoolArray:
-    """Which branches name a value twice; shape (n_branches,)."""
-    owner = np.repeat(np.arange(len(n_values)), n_values)
-    order = np.lexsort((nodes.values, owner))
-    owner, values = owner[order], nodes.values[order]
-    found = np.zeros(len(n_values), bool)
-    found[owner[1:][(owner[1:] == owner[:-1]) & (values[1:] == values[:-1])]] = True
-    return found
 
 
 def _joined(trees: Sequence[Columns]) -> tuple[Columns, IntArray]:

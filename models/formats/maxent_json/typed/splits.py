@@ -14,25 +14,15 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import NOTHING, Columns
 
-DEEPEST = 5_000
-"""Levels of trees that are looked at level by level."""
-
-MOST_CELLS = 200_000_000
-"""Nodes times values that are looked at in all."""
-
-BLOCK = 4_000_000
-"""Nodes times values that are looked at together."""
+DEEPEST = 5_000  # levels of trees that are looked at level by level
+MOST_CELLS = 200_000_000  # nodes times values that are looked at in all
+BLOCK = 4_000_000  # nodes times values that are looked at together
 
 
 def levels_of(nodes: Columns, starts: IntArray) -> tuple[IntArray, ...]:
     """The nodes of each depth, the roots first; none when nodes are no trees, or trees that are very deep.
 
-    Parameters
-    ----------
-    nodes : Columns
-        Of all trees.
-    starts : shape (n_trees,)
-        The position of each root.
+    ``nodes``: of all trees. ``starts`` of shape (n_trees,): the position of each root.
     """
     parents = np.ones(len(nodes), np.int64)
     parents[starts] = 0
@@ -64,10 +54,7 @@ class _Above:
     def branches(self, place: IntArray, attribute: int) -> Iterator[tuple[IntArray, IntArray]]:
         """The branches of an attribute on the ways from some nodes up to their roots, step by step.
 
-        Yields
-        ------
-        rows, branch
-            Which of the nodes a step is of, and the branch.
+        Yields which of the nodes a step is of, and the branch.
         """
         rows, up = np.arange(len(place)), self.leads[place]
         while len(rows := rows[up != NOTHING]):

@@ -23,12 +23,8 @@ from maxent.models.formats.pmml.expressions.pieces import (
 from maxent.models.formats.pmml.expressions.types import as_number, in_text, typed
 from maxent.models.formats.pmml.xml_document import Element
 
-_DEEPEST = 60
-"""Expressions within each other."""
-
-_MOST = 20_000
-"""Expressions that one derived field may be made of, functions that it calls included."""
-
+_DEEPEST = 60  # expressions within each other
+_MOST = 20_000  # expressions that one derived field may be made of, functions that it calls included
 _EXPRESSIONS = (
     *("FieldRef", "Constant", "Apply", "NormContinuous", "NormDiscrete", "Discretize", "MapValues"),
     *("Aggregate", "Lag", "TextIndex"),

@@ -10,8 +10,8 @@ from maxent.models.formats.pmml.expressions.comparisons import COMPARISONS, any_
 from maxent.models.formats.pmml.expressions.pieces import Expr, Line, Piece, Special, Unknown, Value, combine, sides
 from maxent.models.formats.pmml.expressions.types import as_number, truth
 
+# Part of the steepest slope that is the least with which a sum of what rises and what falls is known to do either
 _LEAST = 1e-6
-"""Part of the steepest slope that is the least with which a sum of what rises and what falls is known to do either."""
 
 
 def apply(name: str, arguments: Sequence[Expr]) -> Expr:
@@ -236,9 +236,9 @@ def _if(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
 
 
 _MANY = 10_000
-_NESTED = 50
-"""Arguments of functions whose outcomes are built on each other."""
+_NESTED = 50  # arguments of functions whose outcomes are built on each other
 
+# The least and the most number of arguments of each function, and what it does
 _FUNCTIONS: dict[str, tuple[tuple[int, int], Rule]] = {
     "+": ((2, _NESTED), _strict(_added(1.0))),
     "sum": ((2, _NESTED), _strict(_added(1.0))),
@@ -270,4 +270,3 @@ _FUNCTIONS: dict[str, tuple[tuple[int, int], Rule]] = {
     "not": ((1, 1), _strict(_negated)),
     "if": ((2, 3), _if),
 }
-"""The least and the most number of arguments of each function, and what it does."""

@@ -9,8 +9,8 @@ from maxent.models.formats.pmml.expressions.pieces import Line, Value, sides
 from maxent.models.formats.pmml.expressions.types import as_number
 from maxent.models.formats.pmml.xml_document import Element
 
+# The lower bound and whether it is inside, the upper bound and whether it is
 Bounds: TypeAlias = "tuple[float, bool, float, bool]"
-"""The lower bound and whether it is inside, the upper bound and whether it is."""
 
 
 def bounds_of(interval: Element) -> Bounds:

@@ -37,8 +37,7 @@ class Line:
         return self.low >= 0
 
 
-Value: TypeAlias = "float | str | bool | Special | Line | None"
-"""None is a missing value."""
+Value: TypeAlias = "float | str | bool | Special | Line | None"  # none is a missing value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,11 +77,10 @@ def constant(value: Value) -> Expr:
     return Expr(None, (value,))
 
 
-Piece: TypeAlias = "tuple[float, Value]"
-"""The upper bound of an interval, and the value on it."""
+Piece: TypeAlias = "tuple[float, Value]"  # the upper bound of an interval, and the value on it
 
+# Arguments on an interval, low and high, to what becomes of them there: pieces of it, in order
 Rule: TypeAlias = "Callable[[Sequence[Value], float, float], Iterable[Piece]]"
-"""Arguments on an interval, low and high, to what becomes of them there: pieces of it, in order."""
 
 
 class Unknown(Exception):

@@ -14,11 +14,8 @@ from maxent.models.arrays import BoolArray, IntArray
 class Ids(Sequence[str]):
     """N1, N2... of inner nodes and L1, L2... of leaves, each made when it is asked for.
 
-    Parameters
-    ----------
-    leaf : bool, shape (n_nodes,)
-    number : int64, shape (n_nodes,), optional
-        By default 1, 2... among leaves, and among inner nodes.
+    ``leaf`` of shape (n_nodes,). ``number`` of shape (n_nodes,): by default 1, 2... among leaves, and among inner
+    nodes.
     """
 
     __slots__ = ("_leaf", "_number")
@@ -46,12 +43,8 @@ class Ids(Sequence[str]):
 class DepthFirst:
     """The order of the nodes of a tree of two branches each.
 
-    Attributes
-    ----------
-    order : int64, shape (n_nodes,)
-        The number that the tool has for each node.
-    inner, right : int64, shape (n_inner,)
-        Positions of inner nodes, increasing, and of their second children; the first ones come right after their nodes.
+    ``order`` of shape (n_nodes,): the number that the tool has for each node. ``inner``, ``right`` of shape (n_inner,):
+    positions of inner nodes, increasing, and of their second children; the first ones come right after their nodes.
     """
 
     order: IntArray

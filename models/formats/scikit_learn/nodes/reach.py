@@ -8,8 +8,7 @@ import numpy as np
 
 from maxent.models.arrays import IntArray, run_ends
 
-Sides = list[tuple[int, int]]
-"""The values that the two branches of nodes take; none of a branch that no value reaches."""
+Sides = list[tuple[int, int]]  # the values that the two branches of nodes take; none of a branch that no value reaches
 
 
 def ends_of(size: int, inner: Sequence[int], right: Sequence[int]) -> list[int]:
@@ -25,16 +24,9 @@ def reached(
 ) -> Sides:
     """What each branch takes of the values that reach its node, after the tests of the same attribute above.
 
-    Parameters
-    ----------
-    everything : int
-        All values of the attribute, as bits.
-    nodes, right : iterable of int
-        Positions of the nodes that test it, increasing, and of their second children.
-    chosen : iterable of int
-        The values that each sends to its first child, whether they reach it or not.
-    end : sequence of int
-        Of all nodes, see `ends_of`.
+    ``everything``: all values of the attribute, as bits. ``nodes``, ``right``: positions of the nodes that test it,
+    increasing, and of their second children. ``chosen``: the values that each sends to its first child, whether they
+    reach it or not. ``end``: of all nodes, see `ends_of`.
     """
     found: Sides = []
     above: list[tuple[int, int, int, int]] = []

@@ -28,23 +28,9 @@ def bare(
 ) -> tuple[Columns, DepthFirst]:
     """The nodes of a fitted tree in depth-first order, without anything that they state.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the model.
-    splits : Splits
-        Of which thresholds are in the codes of ``coding``.
-    coding : sequence of Feature
-        What each column of the input means.
-    attributes : sequence of Attribute
-        Those of ``coding``, and perhaps others.
-    classes : sequence of str
-        Those of the ensemble.
-
-    Raises
-    ------
-    InvalidInput
-        When a threshold does not fit the encoding described.
+    ``source``: what problems call the model. ``splits``: of which thresholds are in the codes of ``coding``.
+    ``coding``: what each column of the input means. ``attributes``: those of ``coding``, and perhaps others.
+    ``classes``: those of the ensemble.
     """
     order = depth_first(splits.left, splits.right)
     tests = tests_of(source, splits, order, coding, [attribute.name for attribute in attributes])
@@ -97,15 +83,8 @@ def nodes_of(
 ) -> Nodes:
     """The nodes of a tree, in the attributes of ``coding``, which has the columns that the tree was given.
 
-    Parameters
-    ----------
-    member : Member
-    coding, attributes, classes
-        See `bare`.
-    publish, inner_counts
-        What the nodes state, see `maxent.models.trees.draft.freeze`; scores are stated in any case.
-    draws : bool
-        Whether counts are of draws.
+    ``coding``, ``attributes``, ``classes``: see `bare`. ``publish``, ``inner_counts``: what the nodes state, see
+    `maxent.models.trees.draft.freeze`; scores are stated in any case. ``draws``: whether counts are of draws.
     """
     nodes, order = bare("from_sklearn", member.splits, coding, attributes, classes)
     leaf = nodes.attribute == NOTHING

@@ -22,13 +22,8 @@ from maxent.models.tables.frame import shorten
 class Tests:
     """The tests of the inner nodes of a tree, two branches each, as `maxent.models.columns.Columns` has them.
 
-    Attributes
-    ----------
-    attribute : int64, shape (n_inner,)
-    le, gt : float64, shape (n_inner, 2)
-    missing : int64, shape (n_inner, 2)
-    value_ends : int64, shape (2 n_inner + 1,)
-    values : int64, shape (n_values,)
+    ``attribute`` of shape (n_inner,). ``le``, ``gt`` of shape (n_inner, 2). ``missing`` of shape (n_inner, 2).
+    ``value_ends`` of shape (2 n_inner + 1,). ``values`` of shape (n_values,).
     """
 
     attribute: IntArray
@@ -42,23 +37,8 @@ class Tests:
 def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Feature], names: Sequence[str]) -> Tests:
     """The tests of a tree.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the model.
-    splits : Splits
-        Of which thresholds are in the codes of ``coding``.
-    order : DepthFirst
-        Of the same tree.
-    coding : sequence of Feature
-        What each column of the input means.
-    names : sequence of str
-        The attributes.
-
-    Raises
-    ------
-    InvalidInput
-        When a threshold does not fit the encoding described.
+    ``source``: what problems call the model. ``splits``: of which thresholds are in the codes of ``coding``. ``order``:
+    of the same tree. ``coding``: what each column of the input means. ``names``: the attributes.
     """
     at = order.order[order.inner]
     tested, threshold, to_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]

@@ -25,8 +25,7 @@ from maxent.models.formats.scikit_learn.pipelines.table import Pipe, Values, col
 from maxent.models.release import Attribute, Branch
 from maxent.models.tables.columns.missing_values import MISSING, OTHER
 
-MOST_NAMED = 2_000
-"""Different numbers of a column up to which each may become a value of its own."""
+MOST_NAMED = 2_000  # different numbers of a column up to which each may become a value of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,13 +109,7 @@ Undone = Numeric | Named
 
 
 def undone(pipe: Pipe, tests: set[Test], columns: Sequence[Values], *, single: bool) -> dict[int, Undone]:
-    """The attribute of each column of the table that the model's input is made of.
-
-    Raises
-    ------
-    InvalidInput
-        For numbers that are divided into more than two ranges and are too many to be named.
-    """
+    """The attribute of each column of the table that the model's input is made of."""
     every = {traced.source for traced in pipe.traces.columns}
     by_source = tests_by_source(pipe, tests)
     made = {j: made_of(pipe, j, columns[t.source], single=single) for j, t in enumerate(pipe.traces.columns)}

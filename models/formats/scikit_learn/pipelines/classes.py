@@ -19,18 +19,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _ALL = "(X and y as fit was given them, row by row)"
-_ENOUGH = 3
-"""Trees that are looked at: classes in another order are others in nearly every leaf."""
+_ENOUGH = 3  # trees that are looked at: classes in another order are others in nearly every leaf
 
 
 def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.typing.NDArray[np.object_]:
-    """The class of each record by its name in the release, shape (n_rows,).
-
-    Raises
-    ------
-    InvalidInput
-        For a class that the model does not know, and for missing ones.
-    """
+    """The class of each record by its name in the release, shape (n_rows,)."""
     known = [each.item() if hasattr(each, "item") else each for each in model.classes_]
     names = dict(zip(known, map(str, model.classes_) if classes is None else map(str, classes), strict=True))
     found = []
@@ -45,19 +38,8 @@ def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.
 def check_classes(release: Release, table: DataFrame, labels: Sequence[str]) -> None:
     """Refuse classes that are not those of the rows, as leaves tell that count all records alike, or score them.
 
-    Parameters
-    ----------
-    release : Release
-        Of a model that is there.
-    table : DataFrame
-        What its ``fit`` was given.
-    labels : sequence of str, shape (n_rows,)
-        The class of each record, by its name.
-
-    Raises
-    ------
-    InvalidInput
-        Naming a leaf that other classes reach than ``fit`` was given.
+    ``release``: of a model that is there. ``table``: what its ``fit`` was given. ``labels`` of shape (n_rows,): the
+    class of each record, by its name.
     """
     boosting = release.boosting
     if release.resampled is not None or release.target.numbers is not None:
@@ -120,8 +102,8 @@ def _check_scores(tree: Tree, boosting: Boosting, found: FloatArray, classes: Se
         raise invalid("y", f"node {tree.nodes.columns.ids[at]} of a tree", "classes", expected, f"{own[at]:g}")
 
 
+# By how much numbers of records may be off, and by what share of those of a leaf: sums are in single precision
 _OFF, _ROUNDED = 0.5, 1e-5
-"""By how much numbers of records may be off, and by what share of those of a leaf: sums are in single precision."""
 
 
 def _share(base: float | Mapping[str, float], classes: Sequence[str], of: str) -> float:

@@ -18,11 +18,10 @@ from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute, Branch, Encoding, Induction, Tree
 from maxent.models.tables.columns.missing_values import MISSING
 
-GAP = 2.0**-23
-"""Numbers closer than this are taken for one by a split of scikit-learn, see `split_choice.FEATURE_GAP`."""
+GAP = 2.0**-23  # numbers closer than this are taken for one by a split of scikit-learn, see `split_choice.FEATURE_GAP`
 
+# A test of a model's input, and whether what is missing there goes left; None where the model does not say
 Asked = tuple[Test, bool | None]
-"""A test of a model's input, and whether what is missing there goes left; None where the model does not say."""
 
 
 def input_name(j: int) -> str:
@@ -64,19 +63,7 @@ def tests_of(trees: Sequence[Nodes]) -> set[Test]:
 def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Nodes:
     """The nodes of a tree, in depth-first order, with their tests in columns of the table.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the model.
-    nodes : Nodes
-    undone : mapping of column of the model's input to Undone
-    attributes : sequence of Attribute
-        Those of ``undone``, and perhaps others.
-
-    Raises
-    ------
-    InvalidInput
-        For a split that no value of the table divides.
+    ``source``: what problems call the model. ``attributes``: those of ``undone``, and perhaps others.
     """
     held = nodes.columns
     inner = held.inner

@@ -15,11 +15,11 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray
 
+# What is lost of each column of a tree that several columns share
 SHARED = "that splits were better than others: they were compared for all sensitive columns together"
-"""What is lost of each column of a tree that several columns share."""
 
+# Stands for the criterion of one output: none by which its own classes tell which split was best
 _TOGETHER = "the mean over all outputs"
-"""Stands for the criterion of one output: none by which its own classes tell which split was best."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +52,7 @@ def is_shared(model: Any) -> bool:
 def outputs_of(model: Any) -> Iterator[Any]:
     """A model for each column of a fitted one: what `maxent.from_sklearn` takes, or a pipeline that ends in it.
 
-    Parameters
-    ----------
-    model : DecisionTreeClassifier, forest, MultiOutputClassifier, or a pipeline that ends in one
-        Of several outputs.
+    ``model``: of several outputs.
     """
     steps = getattr(model, "steps", None)
     if steps:

@@ -14,12 +14,11 @@ from maxent.models.tables.columns.missing_values import MISSING
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.thresholds import single_at_most
 
+# A column of the model's input, and the threshold up to which it goes left, or its codes that do, as text
 Test = tuple[int, float | frozenset[str]]
-"""A column of the model's input, and the threshold up to which it goes left, or its codes that do, as text."""
 
 
-Threshold = tuple[int, float]
-"""A `Test` with a threshold."""
+Threshold = tuple[int, float]  # a `Test` with a threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +49,7 @@ def goes_left(numbers: FloatArray, test: Test, missing_left: bool | None) -> Boo
 
 
 def made_of(pipe: Pipe, j: int, values: Values, *, single: bool) -> Made:
-    """What is made of the values of a column of the table in a column of the model's input.
-
-    Raises
-    ------
-    InvalidInput
-        When equal values become different numbers, such as two kinds of missing ones.
-    """
+    """What is made of the values of a column of the table in a column of the model's input."""
     column = in_precision(pipe.column(j), single)
     missing = float(column[values.missing]) if values.missing >= 0 else np.nan
     numbers = column[values.rows]
@@ -92,14 +85,7 @@ def cuts_of(
     Of numbers that nobody in the table has, those go left that the pipeline sends there, too: each threshold is the
     largest double that goes to its side.
 
-    Parameters
-    ----------
-    pipe : Pipe
-    tests : mapping of Test to Made
-        All of them are intervals, see `is_interval`.
-    columns : mapping of column of the table to Values
-    single : bool
-        Whether the model compares in single precision.
+    ``tests``: all of them are intervals, see `is_interval`. ``single``: whether the model compares in single precision.
     """
     found: dict[Threshold, Cut] = {}
     open_: list[tuple[Threshold, bool, float, float]] = []
@@ -130,8 +116,7 @@ def cuts_of(
     return found | _searched(pipe, open_, single)
 
 
-_FAR = 1e6
-"""How many times as far from 0 as all numbers of a table a threshold is looked for that divides none of them."""
+_FAR = 1e6  # how many times as far from 0 as all numbers of a table a threshold is looked for that divides none of them
 
 
 def _bracket(pipe: Pipe, test: Threshold, made: Made, values: Values, single: bool) -> tuple[bool, float, float] | None:
@@ -198,8 +183,8 @@ def _searched(pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]],
     return {test: Cut(x, up) for (test, up, _, _), x in zip(tests, found, strict=True)}
 
 
+# The most parts that an interval is divided into with one call of the steps, and rows of such a call
 _PARTS, _ROWS = 128, 20_000
-"""The most parts that an interval is divided into with one call of the steps, and rows of such a call."""
 
 
 def _padded(values: FloatArray, size: int) -> FloatArray:

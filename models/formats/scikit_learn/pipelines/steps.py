@@ -20,14 +20,9 @@ from maxent.models.tables.frame import shorten
 class Traced:
     """A column between two steps.
 
-    Attributes
-    ----------
-    source : int
-        The column of the table that it is made of.
-    same : bool
-        Whether values are in it as they are in the table, wherever the table has one.
-    ranges : bool
-        Whether it is made of all numbers by their size; else of single values, such as those that an encoder knows.
+    ``source``: the column of the table that it is made of. ``same``: whether values are in it as they are in the table,
+    wherever the table has one. ``ranges``: whether it is made of all numbers by their size; else of single values, such
+    as those that an encoder knows.
     """
 
     source: int
@@ -77,18 +72,7 @@ class _Tracer:
 def trace(source: str, steps: Sequence[tuple[str, Any]], width: int) -> Traces:
     """Follow the columns of a table through the steps before a model.
 
-    Parameters
-    ----------
-    source : str
-        What problems call the model.
-    steps : sequence of (name, fitted transformer)
-    width : int
-        Columns of the table that the first step is given.
-
-    Raises
-    ------
-    InvalidInput
-        For a step that cannot be undone, with the reason and the way out.
+    ``source``: what problems call the model. ``width``: columns of the table that the first step is given.
     """
     tracer = _Tracer(source)
     columns = [Traced(i) for i in range(width)]
@@ -217,6 +201,7 @@ def _united(tracer: _Tracer, step: Any, columns: Sequence[Traced], where: str) -
 
 _Kind = Callable[[_Tracer, Any, Sequence[Traced], str], Iterator[Traced]]
 
+# Name of a class of scikit-learn -> the columns after it. Selectors are known by their ``get_support``.
 _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Binarizer"), _each),
     **dict.fromkeys(("QuantileTransformer", "PowerTransformer"), _each),
@@ -230,10 +215,10 @@ _KINDS: Mapping[str, _Kind] = {
     "ColumnTransformer": _divided,
     "FeatureUnion": _united,
 }
-"""Name of a class of scikit-learn -> the columns after it. Selectors are known by their ``get_support``."""
 
 _OTHERS = "values of several columns make one of its columns: leave it out, a tree does not need it, and fit again"
 
+# Name of a class of scikit-learn -> why it cannot be undone, and the way out
 _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "NMF"), _OTHERS),
     **dict.fromkeys(("Normalizer", "PolynomialFeatures", "LinearDiscriminantAnalysis"), _OTHERS),
@@ -246,4 +231,3 @@ _REFUSED: Mapping[str, str] = {
         "or OrdinalEncoder, and fit again"
     ),
 }
-"""Name of a class of scikit-learn -> why it cannot be undone, and the way out."""

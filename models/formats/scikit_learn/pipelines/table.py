@@ -26,19 +26,9 @@ if TYPE_CHECKING:
 class Values:
     """The values of a column of the table, each with a row that has it.
 
-    Attributes
-    ----------
-    name : str
-    texts : tuple of str
-        The values as tables of people have them.
-    rows : int64, shape (n_values,)
-        A row with each.
-    missing : int
-        A row without a value, -1 for none.
-    codes : int64, shape (n_rows,)
-        Indices into ``texts``, -1 for a missing value.
-    numbers : float64, shape (n_values,), optional
-        The values of a column of numbers, increasing; None for other columns.
+    ``texts``: the values as tables of people have them. ``rows`` of shape (n_values,): a row with each. ``missing``: a
+    row without a value, -1 for none. ``codes`` of shape (n_rows,): indices into ``texts``, -1 for a missing value.
+    ``numbers`` of shape (n_values,): the values of a column of numbers, increasing; None for other columns.
     """
 
     name: str
@@ -93,15 +83,8 @@ def _by_size(text: str) -> tuple[float, str]:
 class Pipe:
     """The steps before a model, fitted, and the table that they were fitted on.
 
-    Attributes
-    ----------
-    source : str
-        What problems call the model.
-    steps : sequence of fitted transformers
-    table : DataFrame
-        With the columns of the first step's input only, in its order.
-    traces : Traces
-        The column of the table that each column of the model's input comes from.
+    ``source``: what problems call the model. ``table``: with the columns of the first step's input only, in its order.
+    ``traces``: the column of the table that each column of the model's input comes from.
     """
 
     source: str
@@ -121,13 +104,7 @@ class Pipe:
 
     @cached_property
     def input(self) -> Any:
-        """The model's input for the table itself.
-
-        Raises
-        ------
-        InvalidInput
-            When the steps refuse the table, or make other columns of it than they say.
-        """
+        """The model's input for the table itself."""
         try:
             found = self(self.table)
         except (TypeError, ValueError) as error:

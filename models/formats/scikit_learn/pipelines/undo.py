@@ -48,28 +48,12 @@ def release_of(
 ) -> Release:
     """A fitted model, or a pipeline that ends in one, as a release whose splits are in columns of the table.
 
-    Parameters
-    ----------
-    model : fitted model of scikit-learn
-        As `maxent.from_sklearn` takes it, or a ``Pipeline`` (nested ones, too) that ends in one.
-    table : DataFrame
-        What ``fit`` was given, with its strings, categories, numbers and missing values. More columns may be there.
-    target : str
-        The name of the sensitive attribute.
-    classes : sequence of str, optional
-        Names of ``model.classes_``, in that order.
-    qi : sequence of str, optional
-        The quasi-identifiers, columns of the table; all other attributes are private. By default all are public.
-    bins, values : sequence of numbers, optional
-        Of a regression, as of `maxent.from_sklearn`.
-    read : callable, optional
-        In place of `maxent.from_sklearn` where the last step is no model of scikit-learn: makes a release over the
-        columns ``features`` of its input, each a number.
-
-    Raises
-    ------
-    InvalidInput
-        For a step that cannot be undone, a model that cannot be published, and a table that is not that of the model.
+    ``model``: as `maxent.from_sklearn` takes it, or a ``Pipeline`` (nested ones, too) that ends in one. ``table``: what
+    ``fit`` was given, with its strings, categories, numbers and missing values. More columns may be there. ``target``:
+    the name of the sensitive attribute. ``classes``: names of ``model.classes_``, in that order. ``qi``: the
+    quasi-identifiers, columns of the table; all other attributes are private. By default all are public. ``bins``,
+    ``values``: of a regression, as of `maxent.from_sklearn`. ``read``: in place of `maxent.from_sklearn` where the last
+    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number.
     """
     steps, final = _flat(model)
     said = {"classes": classes, "bins": bins, "values": values}
