@@ -23,6 +23,7 @@ from scipy import sparse
 from maxent.models.arrays import INVERTIBLE, TINY, FloatArray, IntArray
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.conjugate_gradients import Conjugate, cg
 from maxent.solvers.dual.likely_rows import LikelyEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, minimise
 
@@ -213,19 +214,13 @@ def _newton(
 ) -> FloatArray:
     """Solve Newton's system nearly, by conjugate gradients in the inner product of the masses."""
     linear, matrix, transposed = problem.linear, problem.linear.matrix, problem.transposed
-    change, left = np.zeros(len(masses)), right
-    direction, size = left, float(masses @ left**2)
-    wanted = float(np.clip(np.sqrt(size / max(1.0, float(masses.sum()))), *ACCURACY)) ** 2 * size
-    for _ in range(PRODUCTS):
-        if size <= wanted or clock.stop() is not None:
-            break
-        product = direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
-        along = size / float(masses @ (direction * product))
-        change = change + along * direction
-        left = left - along * product
-        before, size = size, float(masses @ left**2)
-        direction = left + size / before * direction
-    return change
+
+    def product(direction: FloatArray) -> FloatArray:
+        return direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
+
+    system = Conjugate(product, right, dot=lambda a, b: float(masses @ (a * b)))
+    accuracy = float(np.clip(np.sqrt(system.size / max(1.0, float(masses.sum()))), *ACCURACY))
+    return cg(system, accuracy, PRODUCTS, lambda: clock.stop() is not None)
 
 
 def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.clock import SOON, Clock
+from maxent.solvers.dual.conjugate_gradients import Conjugate, cg
 from maxent.solvers.newton.quadratic_model import Problem, State
 
 INSIDE = 1e-11
@@ -62,18 +63,8 @@ def _decomposed(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) 
 def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """The same by conjugate gradients, nearly, or as far as there is time."""
     scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), TINY))
-    weights, left = np.zeros(len(c)), wanted * scale
-    direction, now = left.copy(), float(left @ left)
-    enough = CLOSE**2 * now
-    for _ in range(PRODUCTS):
-        if now <= enough or clock.late() > SOON:
-            break
-        product = scale * (c @ (m * ((scale * direction) @ c)))
-        length = now / max(float(direction @ product), TINY)
-        weights, left = weights + length * direction, left - length * product
-        before, now = now, float(left @ left)
-        direction = left + now / before * direction
-    scaled: FloatArray = scale * weights
+    system = Conjugate(lambda direction: scale * (c @ (m * ((scale * direction) @ c))), wanted * scale)
+    scaled: FloatArray = scale * cg(system, CLOSE, PRODUCTS, lambda: clock.late() > SOON)
     return scaled
 
 
