@@ -1,4 +1,15 @@
-"""When to stop: a time limit, and Ctrl-C, which whatever takes long asks about."""
+"""Control of long work: when to stop, the best solution so far, and an early notice that a solve takes minutes.
+
+The threads: the main thread waits and work runs in a second one. `in_time` starts that thread (named `WORK`) if a time
+limit or a listener is there, and looks at the clock every `POLL` seconds. Work itself asks `Clock.stop` between its
+iterations, or calls `Clock.check`, which raises `OutOfTime`. Ctrl-C sets a flag of the clock, nothing else. Work that
+does not end `GRACE` seconds after the time limit is left behind: its thread goes on, and Python waits for it at its end
+(`end_left_behind`). What it has found by then is where it put it with `keep`; the one who waits made that place with
+`keeping`. Both share a context, which is copied to the thread; so do `hearing`, `foretell` and `watched`, which tell a
+listener once that a solve takes long. Libraries that hold Python's lock, or may crash, run in a process of their own
+(`maxent.solvers.apart`), which is killed; copies of this process (`maxent.solvers.copies`) hear of an interruption by a
+file, see `Clock.shared`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +21,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn, TypeVar
 
+from maxent.models.arrays import FloatArray
 from maxent.models.files.scratch import scratch
 from maxent.solvers.solution import Stop
 
@@ -245,3 +258,102 @@ def end_process(status: int) -> NoReturn:
         with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it
             stream.flush()
     os._exit(status)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A point with its multipliers, see `maxent.solvers.solution.Solution`, and by how much it misses the program."""
+
+    point: FloatArray
+    multipliers: FloatArray | None
+    missed: float
+
+
+SoFar = list[Kept]
+"""The best point, or none."""
+
+_PLACE: ContextVar[SoFar | None] = ContextVar("place", default=None)
+
+
+@contextmanager
+def keeping() -> Iterator[SoFar]:
+    """A place for what is kept meanwhile."""
+    place: SoFar = []
+    token = _PLACE.set(place)
+    try:
+        yield place
+    finally:
+        _PLACE.reset(token)
+
+
+def keep(point: FloatArray, multipliers: FloatArray | None, missed: float) -> None:
+    """Keep a point of the program that is solved, unless one that misses it less is kept already; any unit will do."""
+    place = _PLACE.get()
+    if place is not None and not (place and place[0].missed < missed):
+        place[:] = [Kept(point, multipliers, missed)]
+
+
+LONG = 60.0
+"""Seconds that are worth a word."""
+
+PATIENCE = 20.0
+"""Seconds after which what nobody foretold is worth one."""
+
+
+@dataclass(slots=True)
+class _Listener:
+    hear: Callable[[str], None]
+    told: bool = False
+
+
+_LISTENER: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def hearing(hear: Callable[[str], None]) -> Iterator[None]:
+    """Let a function hear, once, that what is solved meanwhile takes long."""
+    token = _LISTENER.set(_Listener(hear))
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def foretell(seconds: float, what: str, shorter: str, clock: Clock) -> None:
+    """Say that solving will take so many seconds, if that is long and the clock will not end it soon.
+
+    ``what`` there is to solve, and what would be ``shorter``, are words without a capital.
+    """
+    if seconds < LONG:
+        return
+    minutes = round(seconds / 60)
+    time = "a minute" if minutes == 1 else f"{minutes} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
+    _tell(f"solving will take about {time}: {what}; {shorter}", clock)
+
+
+@contextmanager
+def watched(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> Iterator[None]:
+    """Say that what goes on meanwhile takes long, once it does; ``what`` says then how far it came."""
+    if _LISTENER.get() is None:
+        yield
+        return
+
+    def late() -> None:
+        _tell(f"{doing} has taken {PATIENCE:.0f} s, and may take minutes: {what()}; {shorter}", clock)
+
+    timer = threading.Timer(PATIENCE, copy_context().run, (late,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell(text: str, clock: Clock) -> None:
+    """Let the listener hear a text, unless it heard one, or the clock ends the work soon."""
+    listener, left = _LISTENER.get(), clock.left()
+    if listener is None or listener.told or (left is not None and left < LONG):
+        return
+    listener.told = True
+    listener.hear(text)

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from multiprocessing.connection import Connection
@@ -205,16 +205,25 @@ def _next(turn: Synchronized[int], calls: int, patience: float | None = None) ->
 def _answering(turn: Synchronized[int], pipe: Connection) -> None:
     """Make calls that another process has: a function with a list of arguments, and again."""
     while True:
-        function, calls = pipe.recv()
-        while (number := _next(turn, len(calls))) is not None:
-            i, arguments = calls[number]
-            found, failed = None, None
-            try:
-                found = function(*arguments)
-            except Exception as error:
-                failed = error
-            pipe.send((i, found, failed))
-        pipe.send(None)
+        make_calls(turn, *pipe.recv(), pipe)
+
+
+def make_calls(
+    turn: Synchronized[int],
+    function: Callable[..., Any],
+    calls: Sequence[tuple[int, tuple[Any, ...]]],
+    pipe: Connection,
+) -> None:
+    """In a copy: make calls that no other one has begun; send number, result and error of each, and None at the end."""
+    while (number := _next(turn, len(calls))) is not None:
+        i, arguments = calls[number]
+        found, failed = None, None
+        try:
+            found = function(*arguments)
+        except Exception as error:
+            failed = error
+        pipe.send((i, found, failed))
+    pipe.send(None)
 
 
 def serve(parent: int) -> None:

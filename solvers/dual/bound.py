@@ -22,13 +22,12 @@ from scipy import sparse
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, keep
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.most_likely import most_likely
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.relaxation import Relaxation, likely, relax
-from maxent.solvers.so_far import keep
 
 ROUNDS = 20
 """How often violated rows get further tangents, at most."""

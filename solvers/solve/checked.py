@@ -14,11 +14,9 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.apart import may_be_ended
 from maxent.solvers.backend import Backend, Keeps, Options
-from maxent.solvers.clock import in_time
+from maxent.solvers.clock import in_time, keeping, watched
 from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.forecast import watched
-from maxent.solvers.so_far import keeping
 from maxent.solvers.solution import Solution, Stop
 
 EDGE = 1e-5

@@ -12,16 +12,24 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import LAST, POLL, Clock
-from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, received, serve, started
+from maxent.solvers.copies import (
+    WorkerLost,
+    can_fork,
+    deaf,
+    ended,
+    kill,
+    make_calls,
+    processes_for,
+    received,
+    serve,
+    started,
+)
 from maxent.solvers.solution import Stop
 from maxent.solvers.threads import cores, one_thread
-
-if TYPE_CHECKING:
-    from multiprocessing.sharedctypes import Synchronized
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -135,15 +143,15 @@ def forked(
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
     busy = more is not None
-    workers = started(max(1, min(jobs - busy, len(calls))), partial(_answer, list(calls.items()), turn))
+    workers = started(max(1, min(jobs - busy, len(calls))), partial(make_calls, turn, _made, _as_arguments(calls)))
     running = set(workers)
     try:
         meanwhile()
-        left = list(more().items()) if more is not None else []
+        left = _as_arguments(more()) if more is not None else []
 
         def join(number: int) -> None:
             """Copies that make the calls that are left."""
-            new = started(min(number, len(left) - later.value), partial(_answer, left, later), beside=workers)
+            new = started(min(number, len(left) - later.value), partial(make_calls, later, _made, left), beside=workers)
             workers.update(new)
             running.update(new)
 
@@ -182,25 +190,20 @@ def load_for_bounds() -> None:
     import maxent.solvers.bounds.gap  # noqa: F401
 
 
-def _answer(calls: Sequence[tuple[int, Callable[[], Y]]], turn: Synchronized[int], pipe: Connection) -> None:
-    """Make calls, each that no other copy has begun, until there are no more."""
-    while True:
-        with turn:
-            number, turn.value = turn.value, turn.value + 1
-        if number >= len(calls):
-            break
-        i, call = calls[number]
-        answer: tuple[int, Y | None, Exception | None]
-        try:
-            answer = i, call(), None
-        except Exception as error:
-            answer = i, None, error
-        pipe.send(answer)
-    pipe.send(None)
+def _as_arguments(calls: Calls[Y]) -> list[tuple[int, tuple[Callable[[], Y]]]]:
+    """Calls as arguments of `_made`."""
+    return [(i, (call,)) for i, call in calls.items()]
+
+
+def _made(call: Callable[[], Y]) -> Y:
+    return call()
 
 
 def pickled(
-    calls: Calls[Y], jobs: int, give_up: Callable[[], bool] = lambda: False
+    calls: Calls[Y],
+    jobs: int,
+    give_up: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
     """As `forked`, in processes of joblib's, which are started anew, and pickle the calls."""
     from joblib.externals.loky import get_reusable_executor
@@ -211,6 +214,7 @@ def pickled(
         with deaf():
             for i, call in calls.items():
                 running[executor.submit(_alone, call)] = i
+        meanwhile()
         while running and not give_up():
             done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:

@@ -14,8 +14,7 @@ from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.certainty.linear.duality import Feasible, Priced
 from maxent.solvers.certainty.linear.parts import Pools, Questions
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
-from maxent.solvers.clock import Clock
-from maxent.solvers.forecast import foretell
+from maxent.solvers.clock import Clock, foretell
 
 REACHED = 1e-6
 """Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that."""

@@ -25,11 +25,10 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, foretell
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.overlapping.interior_point import can_be_factored, masses_and_prices
 from maxent.solvers.dual.quiet_highs import quiet_highs
-from maxent.solvers.forecast import foretell
 
 PROVED = 1e-4
 """Individuals that a mass, or the slack of a row, is proved not to exceed: then it is 0, as people are whole."""

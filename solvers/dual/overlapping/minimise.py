@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, foretell
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
 from maxent.solvers.dual.overlapping.binding_rows import minimise_binding, missed_by
@@ -31,7 +31,6 @@ from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.independent_sums import independent_rows
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.dual.overlapping.smoothed_kinks import can_be_smoothed, minimise_smoothed
-from maxent.solvers.forecast import foretell
 
 SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
 """Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely."""

@@ -11,8 +11,8 @@ from functools import partial
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.clock import foretell
 from maxent.solvers.copies import can_fork
-from maxent.solvers.forecast import foretell
 from maxent.solvers.solve.answer import PartAnswer
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
 from maxent.solvers.solve.processes import asked, each, elsewhere
