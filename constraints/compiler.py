@@ -75,12 +75,6 @@ def compile_program(
         From `maxent.constraints.cells.build_cells`, where they are there already.
     check : Check
         Told again and again how far this has come.
-
-    Raises
-    ------
-    InvalidInput
-        For knowledge that is unknown, or a marginal that neither is given nor follows from counts, or a
-        quasi-identifier that reaches no leaf.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
@@ -182,13 +176,7 @@ def regions_of(parts: Sequence[IntArray], places: Sequence[tuple[int, int] | Non
 def check_options(
     known: frozenset[str], impurity: object, rounding: object, confidence: Any, noise: object = "intervals"
 ) -> None:
-    """Refuse parameters of `compile_program` that no release makes right.
-
-    Raises
-    ------
-    InvalidInput
-        Naming each of them.
-    """
+    """Refuse parameters of `compile_program` that no release makes right."""
     problems = [
         Problem(
             ARGUMENT,
@@ -212,13 +200,7 @@ def check_options(
 
 
 def implied_marginal(release: Release) -> FloatArray:
-    """Individuals of each class that the counts of a release add up to, shape (n_classes,).
-
-    Raises
-    ------
-    InvalidInput
-        When they do not imply it: a tree's root, or all leaves of one tree, must state exact counts.
-    """
+    """Individuals of each class that the counts of a release add up to, shape (n_classes,)."""
     if not release.sampled and not release.blurred:
         for tree in release.trees:
             stating = [tree.root] if tree.root.counts is not None else list(tree.leaves)

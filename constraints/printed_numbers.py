@@ -1,4 +1,4 @@
-"""How far means and variances may be from what was printed of them."""
+"""Rounding error of printed means and variances."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from maxent.models.release_content import Node
 
+# Significant digits of a number that was not rounded for print.
 FULL = 15
-"""Significant digits of a number that was not rounded for print."""
 
 
 @dataclass(frozen=True, slots=True)

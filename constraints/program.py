@@ -22,13 +22,11 @@ from maxent.models.errors import Origin
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
 
+# How an inducer chooses among equally good attributes: any of them, or the first in the order of the release.
 Ties = Literal["any", "first"]
-"""How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
-
 TIES: tuple[Ties, ...] = get_args(Ties)
-
+# Cells that are looked at together, so that intermediate results stay small.
 CHUNK = 1 << 16
-"""Cells that are looked at together, so that intermediate results stay small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Compile several releases about overlapping people into one program: what each of them states holds of its own people.
+"""Compiles several releases about overlapping people into one program.
 
 The unknowns are those of all trees together (`maxent.models.successive.releases`). Each release is compiled with its
 own settings, over the same cells, by a table where people who are not in it count for nobody; of these it states
@@ -75,11 +75,6 @@ def compile_several(
         Probability that all intervals of all releases hold together.
     enough, cells, check
         As for `maxent.constraints.compiler.compile_program`.
-
-    Raises
-    ------
-    InvalidInput
-        As there.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)

@@ -1,4 +1,4 @@
-"""The ledger of what a release states and no constraint is compiled from, so that no verdict passes over it."""
+"""Ledger of the statements that no constraint reads, so that no verdict ignores them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Call a function in a process of its own, which can be ended while it computes: python -m maxent.solvers.apart.
+"""Calls a function in a child process that can be killed: python -m maxent.solvers.apart.
 
 For libraries that neither look at the clock nor let other threads of Python run, that take streams and signals of the
 whole process, or that may crash. The process reads calls from its standard input, runs them in its main thread and
@@ -29,17 +29,13 @@ from maxent.solvers.copies import WorkerLost
 from maxent.solvers.solution import Solution
 
 Tell = Callable[[Any], None]
-
+# Variables and rows of a program from which on a step of such a library may take a good part of a second.
 LARGE = 4_000
-"""Variables and rows of a program from which on a step of such a library may take a good part of a second."""
-
 _TOLD, _RETURNED, _RAISED, _UNREADABLE, _ENDED, _LATE = range(6)
-
+# Bytes of the length of a call, which stands before it.
 _LENGTH = 8
-"""Bytes of the length of a call, which stands before it."""
-
+# Signals by which others end a process; the rest, and an end without one, it brings upon itself.
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
-"""Signals by which others end a process; the rest, and an end without one, it brings upon itself."""
 
 
 class Crashed(WorkerLost):
@@ -217,7 +213,6 @@ class _Process:
 
 
 _ALL: set[_Process] = set()
-
 _IDLE: list[_Process] = []
 
 

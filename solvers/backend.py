@@ -12,11 +12,10 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
 
+# Variables up to which a program counts as small: it gets more starting points and fewer iterations each.
 FEW = 400
-"""Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
-
+# Variables up to which an answer is made exact that is not of a convex program, which takes 0.1 s there.
 EXACT = 1000
-"""Variables up to which an answer is made exact that is not of a convex program, which takes 0.1 s there."""
 
 
 class Workers(Protocol):

@@ -31,31 +31,21 @@ from maxent.models.files.scratch import scratch
 from maxent.solvers.solution import Stop
 
 T = TypeVar("T")
-
+# Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.
 SOON, GRACE = 0.5, 0.75
-"""Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.
-"""
-
+# The same for processes, which leave work of their own behind before: then they are ended; and for what has to be done
+# before there can be any answer.
 LAST = GRACE + 0.5
-"""The same for processes, which leave work of their own behind before: then they are ended; and for what has to be done
-before there can be any answer."""
-
+# Seconds that measuring an answer may take after the time limit: what takes longer begins before, `Clock.reserve`.
 FINISHING = 0.5
-"""Seconds that measuring an answer may take after the time limit: what takes longer begins before, `Clock.reserve`."""
-
+# Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first.
 ASKED_TO_END = (signal.SIGINT, signal.SIGTERM)
-"""Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first."""
-
+# Seconds between looks at whether to wait any longer.
 POLL = 0.05
-"""Seconds between looks at whether to wait any longer."""
-
-
+# The name of threads that work while another one looks at the clock.
 WORK = "maxent-work"
-"""The name of threads that work while another one looks at the clock."""
-
+# Seconds that Python waits at its end, all in all, for work that was left behind: see `end_left_behind`.
 AT_THE_END = 10.0
-"""Seconds that Python waits at its end, all in all, for work that was left behind: see `end_left_behind`."""
-
 _LEFT_BEHIND: list[threading.Thread] = []
 
 
@@ -269,9 +259,8 @@ class Kept:
     missed: float
 
 
+# The best point, or none.
 SoFar = list[Kept]
-"""The best point, or none."""
-
 _PLACE: ContextVar[SoFar | None] = ContextVar("place", default=None)
 
 
@@ -293,11 +282,10 @@ def keep(point: FloatArray, multipliers: FloatArray | None, missed: float) -> No
         place[:] = [Kept(point, multipliers, missed)]
 
 
+# Seconds that are worth a word.
 LONG = 60.0
-"""Seconds that are worth a word."""
-
+# Seconds after which what nobody foretold is worth one.
 PATIENCE = 20.0
-"""Seconds after which what nobody foretold is worth one."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Copies of this process, made by forking, and what processes are told that work for another one.
+"""Forked workers: copies of this process that make calls.
 
 Light to import: whoever wants copies early, or many, has not to wait for solvers.
 """
@@ -56,7 +56,7 @@ def can_fork() -> bool:
 def started(
     number: int, work: Callable[[Connection], None], beside: Collection[Connection] = ()
 ) -> dict[Connection, BaseProcess]:
-    """So many copies of this process, by our end of their pipes; each does its work with the other end, and ends.
+    """Forks ``number`` workers; returns the parent's end of each pipe with its worker.
 
     ``beside`` are the pipes to copies that there are already.
     """
@@ -187,10 +187,8 @@ class Copies:
 
 
 def _next(turn: Synchronized[int], calls: int, patience: float | None = None) -> int | None:
-    """The number of the next call that nobody has begun, None where there is none.
-
-    A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
-    """
+    """The number of the next call that nobody has begun, None where there is none."""
+    # A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
     lock = turn.get_lock()
     if not lock.acquire(True, patience):
         return None

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from maxent.solvers.backend import Backend
 
 GROUP = "maxent.backends"
-
+# The default back end, which is there whatever is installed.
 AUTO = "auto"
-"""The default back end, which is there whatever is installed."""
-
 Factory = Callable[..., Any]
 
 
@@ -122,13 +120,7 @@ def _takes(make: Factory, *arguments: str) -> bool:
 
 
 def _choices(make: Factory) -> tuple[str, ...]:
-    """Arguments of a factory that would work here, if it can tell, by a static method ``available``.
-
-    Raises
-    ------
-    MissingExtra
-        From that method, when there are none, with how to get one.
-    """
+    """Arguments of a factory that would work here, if it can tell, by a static method ``available``."""
     available = getattr(make, "available", None)
     return tuple(available()) if available is not None else ()
 

@@ -1,4 +1,4 @@
-"""Counts: the records of each class in a node, or what sampling, suppression and rounding leave of them."""
+"""Counts: the records of each class in a node, exact or as intervals after sampling, suppression and rounding."""
 
 from __future__ import annotations
 

@@ -16,11 +16,10 @@ from maxent.constraints.printed_numbers import printed_moments
 from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
 
+# Relative error of a mean, and of a sum of squares, as programs compute them in double precision.
 COMPUTED = 1e-10
-"""Relative error of a mean, and of a sum of squares, as programs compute them in double precision."""
-
+# What is known this well, in units of the target's range, is stated as an equality.
 EXACTLY = 1e-8
-"""What is known this well, in units of the target's range, is stated as an equality."""
 
 
 def moments(context: Context) -> Iterator[Linear]:

@@ -1,4 +1,4 @@
-"""Numbers of people that the nodes of a release state, by class and of all together, and the labels of majorities."""
+"""Numbers of people stated by the nodes of a release: by class and in total, and the labels of majorities."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
 
+# The most people where nothing is stated. The most that a table can be made of.
 MANY, ROWS = 1 << 40, 5_000_000
-"""The most people where nothing is stated. The most that a table can be made of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +61,7 @@ class TreeCounts:
 
 
 def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
-    """What the trees of a release state.
-
-    Raises
-    ------
-    InvalidInput
-        When no node states counts or sizes of people, or they are of a sample or a bootstrap.
-    """
+    """What the trees of a release state."""
     if release.sampled:
         what = "a bootstrap, of which each tree has draws of its own" if release.resampled else "a sample"
         raise invalid(
@@ -146,13 +140,7 @@ def _by_rates(node: Node, n: int, classes: tuple[str, ...], reader: RateReader) 
 
 
 def individuals(trees: tuple[TreeCounts, ...], told: int | None) -> int:
-    """Individuals in the data: as told, or as some tree states.
-
-    Raises
-    ------
-    InvalidInput
-        When neither says it, or they contradict each other.
-    """
+    """Individuals in the data: as told, or as some tree states."""
     low, high = 0, MANY
     for tree in trees:
         leaves = tree.places.leaves

@@ -1,4 +1,4 @@
-"""Everything that is stated of the people as rows over the patterns: between so many and so many people have these."""
+"""All statements about the people as rows over patterns: lower and upper numbers of people."""
 
 from __future__ import annotations
 

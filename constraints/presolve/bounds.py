@@ -8,14 +8,12 @@ from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
+# Bounds closer than this share of the quasi-identifier's individuals are one value.
 FIXED = 1e-12
-"""Bounds closer than this share of the quasi-identifier's individuals are one value."""
-
+# Masses in the rows that are looked at together, about.
 AT_A_TIME = 100_000
-"""Masses in the rows that are looked at together, about."""
-
+# Rounds of propagation; more would follow sequences of bounds that only converge.
 PASSES = 8
-"""Rounds of propagation; more would follow sequences of bounds that only converge."""
 
 
 def tighten(view: PartView, rows: PartRows) -> None:

@@ -1,4 +1,4 @@
-"""The linear rows of a part over its free masses, without what bounds or other rows already say."""
+"""Linear rows of a part over its free masses, without rows that bounds or other rows imply."""
 
 from __future__ import annotations
 

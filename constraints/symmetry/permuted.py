@@ -1,4 +1,4 @@
-"""Comparisons of splits after permutations of pieces, from sums over what each piece has where they look."""
+"""Slack of the split constraints after permuting classes, from sums stored per piece."""
 
 from __future__ import annotations
 

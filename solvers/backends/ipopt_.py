@@ -21,15 +21,12 @@ from maxent.solvers.conic.polish import polish
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
+# Stands after the colon for the derivatives of our own.
 OWN = "own"
-"""Stands after the colon for the derivatives of our own."""
-
+# Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve.
 FLOOR = 1e-5
-"""Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve."""
-
+# Variables up to which it pays to polish; and entropy, nats per individual, that it may cost.
 POLISHED, SAME = 20_000, 1e-9
-"""Variables up to which it pays to polish; and entropy, nats per individual, that it may cost."""
-
 _STOPS = {
     0: Stop.CONVERGED,
     1: Stop.CONVERGED,  # acceptable level: what it is worth is measured, not believed
@@ -122,10 +119,8 @@ def _best(own: Derivatives, points: list[FloatArray], tolerance: float) -> Float
 
 
 def _polished(own: Derivatives, point: FloatArray, multipliers: Multipliers, options: Options) -> FloatArray | None:
-    """The optimum next to a feasible point at which Ipopt gave up, None when there is none.
-
-    Where masses have to vanish, or rows depend on each other, it often stops with the optimum at hand.
-    """
+    """The optimum next to a feasible point at which Ipopt gave up, None when there is none."""
+    # Where masses have to vanish, or rows depend on each other, it often stops with the optimum at hand.
     program, found = own.program, multipliers
     if program.n > POLISHED or own.violation(point) > options.tolerance:
         return None

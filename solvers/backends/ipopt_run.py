@@ -1,4 +1,4 @@
-"""One run of Ipopt through cyipopt, which lets nobody else run while it factorises: large ones go to a process."""
+"""One run of Ipopt through cyipopt; large programs run in a process of their own, as Ipopt blocks Python."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Stop
 
+# The status of a run that was ended; Ipopt itself has others.
 NO_TIME = -100
-"""The status of a run that was ended; Ipopt itself has others."""
 
 
 class Rows(Protocol):

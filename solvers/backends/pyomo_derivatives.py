@@ -1,4 +1,4 @@
-"""The callbacks of cyipopt for the Pyomo model of a program: Pyomo differentiates its own expressions.
+"""Derivatives of a Pyomo model for cyipopt, by symbolic differentiation.
 
 Pyomo's interface to cyipopt needs the ASL library, which no wheel ships. So Pyomo's symbolic differentiation states
 every first and second derivative, and Python's compiler makes functions of them.
@@ -16,8 +16,8 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backends.pyomo_model import build_model
 
+# Stands for 0, which has no logarithm; second derivatives divide by its fourth power, which must not underflow.
 LEAST = 1e-60
-"""Stands for 0, which has no logarithm; second derivatives divide by its fourth power, which must not underflow."""
 
 
 def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:

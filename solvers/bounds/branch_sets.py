@@ -1,4 +1,4 @@
-"""The branches of the chosen splits of one tree as sets of groups, and what is known of the masses in them."""
+"""Branches of the chosen splits of a tree as sets of groups, with known masses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `maxent.solvers.bounds.interior_point` solves: an entropy under rows of curves, and how much these may bend."""
+"""Input of `maxent.solvers.bounds.interior_point`: entropy, rows of curves, and their allowed curvature."""
 
 from __future__ import annotations
 

@@ -10,13 +10,11 @@ import numpy.typing as npt
 from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray, FloatArray
 
+# Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
+# bound was rounded outward by end there.
 WHOLE = 1e-6
-"""Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that
-a bound was rounded outward by end there."""
-
+# Individuals by which a lower bound exceeds an upper one where statements contradict each other.
 BROKEN = 1e-3
-"""Individuals by which a lower bound exceeds an upper one where statements contradict each other."""
-
 LevelNumbers = npt.NDArray[np.int8]
 
 

@@ -1,4 +1,4 @@
-r"""Closed forms: what the totals of single regions leave to each quasi-identifier (Frechet's bounds).
+r"""Closed-form bounds for each quasi-identifier from the totals of single regions (Frechet bounds).
 
 A region holds n people, w of them with a quasi-identifier, and between L and U of them are of a class. Then of those w
 at least ``max(0, w - (n - L))`` and at most ``min(w, U)`` are of that class. For one tree whose splits are public that
@@ -23,12 +23,10 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.clock import Clock
 
+# Rounds of passing intervals on, at most: none more would be wrong, only less tight.
 ROUNDS = 8
-"""Rounds of passing intervals on, at most: none more would be wrong, only less tight."""
-
+# Error of a statement with numbers that are not whole, as a share of its people: they were computed, or printed.
 STATED = 1e-8
-"""Error of a statement with numbers that are not whole, as a share of its people: they were computed, or printed."""
-
 EPSILON = float(np.finfo(np.float64).eps)
 
 

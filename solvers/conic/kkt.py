@@ -14,26 +14,19 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import Derivatives
 
+# Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met.
 WRONG = 1e-7
-"""Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met."""
-
+# Proximal terms: optima that are not alone and active rows that depend on each other make the equations singular.
 NEAR, NEAR_DUAL = 1e-5, 1e-12
-"""Proximal terms: optima that are not alone and active rows that depend on each other make the equations singular."""
-
+# The largest share of the way to 0 that one step may go.
 FAR = 0.9
-"""The largest share of the way to 0 that one step may go."""
-
+# Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with.
 DENSE = 50_000
-"""Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with."""
-
+# A dense array, or a sparse matrix in rows.
 Matrix = Any
-"""A dense array, or a sparse matrix in rows."""
-
+# Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there. Where the entropy
+# of a chosen split is best at 0, Newton's method would run away from that.
 CLOSEST, VANISHING = 1e-12, 1e-6
-"""Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there.
-
-Where the entropy of a chosen split is best at 0, Newton's method would run away from that.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

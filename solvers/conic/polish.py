@@ -1,4 +1,4 @@
-"""Make an approximate answer exact: Newton's method on the optimality conditions, once it is known what is active.
+"""Makes an approximate answer exact: Newton's method on the optimality conditions for a guess of the active rows.
 
 Conic and first-order solvers stop at a relative accuracy that is too coarse for statements about thousands of
 individuals. What they do tell is which inequalities hold with equality; given these, the conditions are equations
@@ -14,14 +14,12 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.conic.kkt import Active, OptimalityConditions
 
+# How often the guess of what is active may be corrected.
 ROUNDS = 12
-"""How often the guess of what is active may be corrected."""
-
+# Newton steps for one such guess.
 STEPS = 20
-"""Newton steps for one such guess."""
-
+# Steps shorter than this (individuals, and as a share of larger variables) have all but settled.
 STILL = 1e-9
-"""Steps shorter than this (individuals, and as a share of larger variables) have all but settled."""
 
 
 def polish(

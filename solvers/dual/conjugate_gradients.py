@@ -16,11 +16,10 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.dual.block_factors import RIDGE, Blocks
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
+# Products with the matrix, at most.
 STEPS = 300
-"""Products with the matrix, at most."""
-
+# Share of the right side, in the norm of the preconditioner, that may be left.
 ACCURACY = 1e-2
-"""Share of the right side, in the norm of the preconditioner, that may be left."""
 
 
 class Conjugate:

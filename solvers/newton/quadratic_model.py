@@ -24,8 +24,8 @@ from maxent.solvers.newton.block_form import Form, fast
 from maxent.solvers.newton.softmax_manifold import Manifold, Masses
 from maxent.solvers.newton.split_gains import Comparisons, Slopes, Sums
 
+# Entries up to which gradients of linear rows are kept as a dense array.
 DENSE = 300_000
-"""Entries up to which gradients of linear rows are kept as a dense array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Steps of Newton's method: conjugate gradients within a trust region (Steihaug 1983), and a look for saddles."""
+"""Trust-region steps by conjugate gradients (Steihaug 1983), and directions of negative curvature."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from maxent.solvers.newton.quadratic_model import Model
 
 CG_STEPS = 80
 LOOK_STEPS = 12
-
+# Numbers in all directions of a path up to which it is kept, in case its step is too long; four such arrays are.
 KEPT = 3_000_000
-"""Numbers in all directions of a path up to which it is kept, in case its step is too long; four such arrays are."""
-
+# Curvature, as a share of the identity's, below which a direction leads away from a saddle.
 NEGATIVE = -1e-3
-"""Curvature, as a share of the identity's, below which a direction leads away from a saddle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Answers of back ends, checked: the point is repaired, and its violation is computed here, not believed."""
+"""Checks answers of back ends: repairs the point, and computes its violation anew."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
+# Share of its quasi-identifier's people below which a mass hardly moves with its score.
 EDGE = 1e-5
-"""Share of its quasi-identifier's people below which a mass hardly moves with its score."""
-
+# How far from such an answer to other masses a solve begins again.
 INSIDE = 0.2
-"""How far from such an answer to other masses a solve begins again."""
-
+# Nats per individual by which an answer is better than another.
 MORE = 1e-7
-"""Nats per individual by which an answer is better than another."""
 
 
 @dataclass(slots=True)

@@ -30,10 +30,8 @@ from maxent.solvers.solve.spread.parts import attempt_parts, bounded_parts
 from maxent.solvers.threads import one_thread
 
 Progress = Callable[[str, int, int], None]
-
+# Internal rows violated by more than this share of the tolerance are activated.
 ACTIVATE = 0.1
-"""Internal rows violated by more than this share of the tolerance are activated."""
-
 MAX_ROUNDS = 50
 
 
@@ -251,15 +249,8 @@ def _solve_round(
     active: IntArray,
     totals: tuple[Totals, ...],
 ) -> tuple[FloatArray, list[PartAnswer]]:
-    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again.
-
-    Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
-
-    Raises
-    ------
-    OutOfTime
-        When the clock says so before the parts are known.
-    """
+    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again."""
+    # Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
     program, rows = run.program, run.evaluator.internal
     # Before there is any answer, the closed forms are worth a moment.
     check = partial(run.options.clock.check, SOON if last is None else 0.0)

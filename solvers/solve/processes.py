@@ -1,4 +1,4 @@
-"""Calls made one after the other or in several processes, with the same result bit for bit."""
+"""Makes calls here or in several processes, with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -33,12 +33,10 @@ from maxent.solvers.threads import cores, one_thread
 
 X = TypeVar("X")
 Y = TypeVar("Y")
-
 Calls = Mapping[int, Callable[[], Y]]
-
+# Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
+# processes that are taken then, at most.
 WORTH, MOST = 5_000, 8
-"""Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
-processes that are taken then, at most."""
 
 
 def each(
@@ -74,10 +72,8 @@ def asked(options: Options, sizes: Sequence[int]) -> int:
 
 
 def _that_pay(sizes: Sequence[int]) -> int:
-    """How many processes take less time than one, where nobody said how many.
-
-    Only copies are there at once; one of several processes of a study makes none: it watches the one it works for.
-    """
+    """How many processes take less time than one, where nobody said how many."""
+    # Only copies are there at once; one of several processes of a study makes none: it watches the one it works for.
     shared = sum(sizes) - max(sizes, default=0)
     return min(cores(), MOST) if shared >= WORTH and can_fork() else 1
 

@@ -1,4 +1,4 @@
-"""How attributes depend on each other, and on the class: a tree of them, each given one other (Chow and Liu 1968).
+"""Dependence between attributes and class: a tree in which each attribute depends on one other (Chow and Liu 1968).
 
 Of all such trees it is the one of greatest likelihood: the spanning tree with the largest sum of mutual informations.
 """
@@ -13,8 +13,8 @@ from scipy.sparse import csgraph
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Of each attribute the shares of its values in each pattern, shape (n_patterns, n_values); the class is last.
 Shares = Sequence[FloatArray]
-"""Of each attribute the shares of its values in each pattern, shape (n_patterns, n_values); the class is last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

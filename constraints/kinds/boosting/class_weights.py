@@ -1,4 +1,4 @@
-"""Linear statements of a leaf of a boosted model whose classes have weights: a coefficient for each quasi-identifier.
+"""Linear statements about a leaf of a boosted model with class weights: one coefficient per quasi-identifier.
 
 A record of class x weighs ``w_x``. With ``a = p + s p (1 - p)``, where s is the value of the leaf times the factor of
 the second derivative, divided by the rate, the value says ``sum_c [a_c sum_x w_x m_cx - w_k m_ck] = -fixed`` of the
@@ -18,14 +18,12 @@ import numpy as np
 from maxent.constraints.kinds.boosting.scores import FEW
 from maxent.models.arrays import FloatArray
 
+# The numbers of a leaf in words.
 SAYS = {"value": "value", "hessian": "sum of second derivatives"}
-"""The numbers of a leaf in words."""
-
+# Relative error of a sum of second derivatives as a file states it.
 PRINTED = 2e-6
-"""Relative error of a sum of second derivatives as a file states it."""
-
+# Coefficients that are no larger than this beside the largest are of nobody.
 LEVEL = 1e-12
-"""Coefficients that are no larger than this beside the largest are of nobody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +57,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Statements about a leaf: how many of its people have the class of its tree, at least and at most, and sums."""
+    """Lower and upper counts of a leaf's class, and weighted sums."""
 
     number: tuple[float, float]
     sums: tuple[LeafSum, ...]

@@ -1,4 +1,4 @@
-"""Numbers of people of a class in the leaves of a boosted model, from the values of the leaves.
+"""Class counts in the leaves of a boosted model, computed from the values of the leaves.
 
 With p the probability of the tree's class before the round, a leaf states the value ``u = -rate G / (H + l2)``, where
 ``G = sum (p - y)`` and ``H = hessian sum p (1 - p)`` over its records, y being 1 for those of the class, else 0
@@ -24,11 +24,10 @@ from maxent.models.looking import Check, unchecked
 from maxent.models.nodes import links_of, scores_of, statements_of
 from maxent.models.release import Boosting, Release, Tree
 
+# Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print.
 STEPS = 12 * SINGLE
-"""Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
-
+# Divisor below which tools write 0 in place of a quotient.
 VANISHED = 1e-9
-"""Divisor below which tools write 0 in place of a quotient."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,10 +173,8 @@ def _leaves(tree: Tree, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
 
 
 def _of_shares(release: Release, cells: Cells, counts: IntArray) -> LeafCounts:
-    """What shares of weighted records prove, whatever the weights, which are above 0: a class without any has nobody.
-
-    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere.
-    """
+    """Counts proved by shares of weighted records: a class with share 0 has nobody, as weights are positive."""
+    # The records are those of the table only where each leaf has as many: rows without weight are counted nowhere.
     found: list[tuple[int, int, int]] = []
     partly: set[tuple[int, int]] = set()
     for t, (tree, sizes) in enumerate(zip(release.trees, place_sizes(cells, counts), strict=True)):
@@ -320,11 +317,9 @@ def _by_owner(
     *,
     several: bool,
 ) -> tuple[int, float, float, float, float]:
-    """People, least and largest sum over them of ``low`` to ``high``, the middle of that of ``spread`` and its blur.
-
-    Each is of cells, shape (n,), and counts once for everybody of an owner: for the least, or the largest, of the
-    cells, where there are ``several``.
-    """
+    """People, least and largest sum over them of ``low`` to ``high``, the middle of that of ``spread`` and its blur."""
+    # Each is of cells, shape (n,), and counts once for everybody of an owner: for the least, or the largest, of the
+    # cells, where there are ``several``.
     if not several:
         w = counts[owner].astype(np.float64)
         return int(counts[owner].sum()), float(w @ low), float(w @ high), float(w @ spread), float(w @ off)

@@ -1,4 +1,4 @@
-"""The values of leaves as statements with a coefficient for each quasi-identifier, where classes have weights."""
+"""Leaf values of a boosted model with class weights, as linear statements."""
 
 from __future__ import annotations
 

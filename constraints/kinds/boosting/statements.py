@@ -1,4 +1,4 @@
-"""The values of leaves of a boosted model as statements: so many people of a class are in a leaf."""
+"""Leaf values of a boosted model as statements: the number of people of a class in a leaf."""
 
 from __future__ import annotations
 

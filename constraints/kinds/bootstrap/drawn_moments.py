@@ -1,4 +1,4 @@
-"""Means of draws: what those of a regression tree grown on a bootstrap prove of the records.
+"""Bounds on the means of the records, from the leaf means of a regression tree grown on a bootstrap.
 
 A node states the mean M and the variance V of its d draws, which are of u different records. Nobody who was drawn is
 further from M than ``sqrt((d - 1) V)`` (Samuelson 1968), which leaves numbers from L to H; so u records at least are
@@ -29,9 +29,8 @@ from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
 from maxent.models.release import Node
 
+# Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
 ENOUGH = 5.0
-"""Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing."""
-
 _Row = tuple[FloatArray, float, float]
 
 

@@ -1,4 +1,4 @@
-r"""Lagrangians in boxes, with squares between ends taken off them.
+r"""Lagrangians in boxes, made concave by quadratic terms that vanish at the ends of a box.
 
 Between two ends ``l <= v <= h`` of a function ``(v - l)(h - v) >= 0``, and the convex terms of a comparison are below
 their chords. So every feasible m of a box has, with multipliers mu of the comparisons c, nu of the same with chords,

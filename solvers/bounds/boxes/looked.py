@@ -1,4 +1,4 @@
-"""What bounds tell of boxes, many at once: that they are done, or that masses of interest are in smaller ones."""
+"""Bounds many boxes at once: each box is discarded, proved, or made smaller."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ from maxent.solvers.bounds.boxes.frontier import Boxes
 from maxent.solvers.bounds.boxes.reach import Reach, narrowed
 from maxent.solvers.bounds.boxes.setting import Setting
 
+# Share of relative entropies that concave Lagrangians leave for a ball.
 SHARE = 0.05
-"""Share of relative entropies that concave Lagrangians leave for a ball."""
-
+# Concave Lagrangians, and flattened ones, that are looked at in a box, at most, as long as they make it smaller: the
+# sum of its squared widths is less than this share.
 TRIES, AGAIN, SHRUNK = 4, 4, 0.5
-"""Concave Lagrangians, and flattened ones, that are looked at in a box, at most, as long as they make it smaller: the
-sum of its squared widths is less than this share."""
-
+# What comparisons may be missed for beside squares, as a share of the answer's multipliers.
 PRICE = 1.2
-"""What comparisons may be missed for beside squares, as a share of the answer's multipliers."""
-
+# Largest eigenvalue that squares leave of what comparisons bend: less where ranges are long.
 LEFT = np.array([0.93, 0.8, 0.6, 0.35])
-"""Largest eigenvalue that squares leave of what comparisons bend: less where ranges are long."""
-
+# Shares of relative entropies that are left for a ball, the first that is proved.
 SHARES = (0.4, 0.15, 0.05)
-"""Shares of relative entropies that are left for a ball, the first that is proved."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-r"""Masses within a relative entropy of others: how far linear functions of them go.
+r"""Range of linear functions over masses within a given relative entropy.
 
 With ``sum_x P_ox m0_ox = 0`` for each owner o, ``V = sum P^2 m0``, b the largest entry of P, and any share s < 3 / b,
 
@@ -21,14 +21,12 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 
+# Added to the equations' products, which may be singular, as a share of their mean.
 RIDGE = 1e-12
-"""Added to the equations' products, which may be singular, as a share of their mean."""
-
+# How far a bound is below an entropy that nothing has, nats per individual.
 CLEARLY = 1e-6
-"""How far a bound is below an entropy that nothing has, nats per individual."""
-
+# Newton steps towards a centre, at most.
 STEPS = 30
-"""Newton steps towards a centre, at most."""
 
 
 @dataclass(frozen=True, eq=False)

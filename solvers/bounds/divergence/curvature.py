@@ -1,4 +1,4 @@
-"""The comparisons that have multipliers at an answer, as curves of sums of free masses."""
+"""Split comparisons with nonzero multipliers, as curves of sums of free masses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import TINY, BoolArray, FloatArray
 
+# Changes below this share of a sum are small: what an entropy bends is then that of a cubic.
 STRAIGHT = 1e-4
-"""Changes below this share of a sum are small: what an entropy bends is then that of a cubic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Bounds from linear statements and convex comparisons together, of small parts."""
+"""Bounds from linear statements and convex comparisons together, for small parts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from maxent.solvers.certainty.linear.search import Ends, Search
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
 from maxent.solvers.clock import Clock
 
+# Masses in a node, at most, for its comparisons to be looked at.
 MOST = 1000
-"""Masses in a node, at most, for its comparisons to be looked at."""
-
+# Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight.
 ROUNDS, CUTS = 20, 2000
-"""Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight."""
-
+# Share of its people by which presolve may have moved a bound of a part: it computes without directed rounding.
 PRESOLVED = 1e-11
-"""Share of its people by which presolve may have moved a bound of a part: it computes without directed rounding."""
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:

@@ -1,4 +1,4 @@
-r"""Bounds of linear programs by weak duality, whatever the prices: no solver is trusted.
+r"""Rigorous bounds of linear programs by weak duality: valid for any multipliers, so no solver is trusted.
 
 With rows ``l <= A z <= u`` and a box ``a <= z <= b``, every y and every feasible z have
 

@@ -1,4 +1,4 @@
-"""The search for bounds with linear programs: as few as settle each end by a point that reaches it or by prices."""
+"""Finds bounds with few linear programs: each end is settled by a point that reaches it, or by a dual proof."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from maxent.solvers.certainty.linear.parts import Pools, Questions
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
 from maxent.solvers.clock import Clock, foretell
 
+# Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that.
 REACHED = 1e-6
-"""Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that."""
-
+# Share of the open ends that one aim at all of them has to settle, to be worth another one.
 WORTHWHILE = 0.02
-"""Share of the open ends that one aim at all of them has to settle, to be worth another one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

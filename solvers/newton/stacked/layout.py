@@ -1,4 +1,4 @@
-"""Which groups, rows and blocks of a union belong to which program, and any choice of its programs as one form.
+"""Layout of a union: the groups, rows and blocks of each program, and selections of programs.
 
 An *item* is a program from one start. A form for items has their groups, rows and blocks, one item's after another's,
 so that programs with several starts occur several times, and those that are done no longer.

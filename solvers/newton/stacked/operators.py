@@ -1,4 +1,4 @@
-"""The items of a stack at points of their own: values, sums by item, and which belong to whom.
+"""Operators of a stack: values at a point of each item, and sums by item.
 
 An item has a radius, multipliers and accuracy of its own: what is one number elsewhere is an array over items here.
 """

@@ -1,4 +1,4 @@
-"""The rounds of the augmented Lagrangian for all items, each with multipliers, penalties and a bound of its own.
+"""Rounds of the augmented Lagrangian for all items; each has its own multipliers, penalties and bound.
 
 They are those of `maxent.solvers.newton.augmented_lagrangian`, but that an item which comes no closer to its
 constraints is given up: its program has other starts. Items that are done leave the stack.
@@ -29,8 +29,8 @@ from maxent.solvers.newton.stacked.model import Quadratic, Stack
 from maxent.solvers.newton.stacked.operators import Penalties, Points
 from maxent.solvers.newton.stacked.steps import downhill, steps
 
+# Share of the items that is left when the others are taken out of all arrays.
 SMALLER = 0.75
-"""Share of the items that is left when the others are taken out of all arrays."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

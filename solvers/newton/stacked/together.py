@@ -1,4 +1,4 @@
-"""Small programs solved together: their union, the best end of each one's starts, and points that meet its rows."""
+"""Solves small programs together: their union, the best result of all starts, and feasible points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solve small parts together, from all of their starts at once: one task among those of the larger parts."""
+"""Solves small parts together, from all of their starts at once."""
 
 from __future__ import annotations
 

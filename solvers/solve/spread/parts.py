@@ -1,4 +1,4 @@
-"""Independent parts and their bounds, spread over processes, with the same result bit for bit."""
+"""Solves and bounds independent parts in several processes, with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, re
 from maxent.solvers.solve.processes import asked, each, elsewhere
 from maxent.solvers.solve.small.attempts import attempt_stack, stacks
 
+# Seconds after which the pace so far tells how long all parts will take.
 WARM = 5.0
-"""Seconds after which the pace so far tells how long all parts will take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
