@@ -132,7 +132,7 @@ class Settings:
 
 
 def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, settings: Settings) -> Context:
-    """What the kinds of constraints look at."""
+    """The input of the kinds of constraints."""
     known, check = settings.known, settings.check
     sizes = place_sizes(cells, table.counts, check)
     return Context(

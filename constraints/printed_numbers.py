@@ -25,7 +25,7 @@ class Printed:
     decimals: int
 
     def off(self, number: float) -> float:
-        """How far a number may be from what it was printed as."""
+        """Largest distance of a number from its printed form."""
         if self.whole:
             return 0.0
         digits, last = _digits(number)

@@ -143,7 +143,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that leaves state and the compiler does not read: what it is, and in how many trees and leaves.
+    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
 
     ``of`` has the number of each such tree, from 0, and how many leaves of it.
     """
@@ -230,7 +230,7 @@ class Program:
         return float((likely.draws * np.log(share)).sum())
 
     def objective(self, masses: FloatArray) -> float:
-        """What is maximised: the entropy and, where draws have a likelihood, its logarithm; nats per individual."""
+        """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""
         return self.entropy(masses) + self.log_likelihood(masses) / self.table.individuals
 
     def posterior(self, masses: FloatArray) -> FloatArray:

@@ -134,7 +134,7 @@ def _cells(release: Release, owner: IntArray, group: IntArray) -> Cells:
 
 
 def _named(constraint: Linear, records: PublishedRecords) -> Linear:
-    """A statement with its origin called what it is."""
+    """A statement whose origin is named by its kind."""
     origin = Origin(f"rows like {records.unit}", constraint.origin.node)
     return Linear(
         constraint.kind,

@@ -92,7 +92,7 @@ class LinearRows:
         )
 
     def sums(self, told: FloatArray) -> FloatArray:
-        """Left-hand sides from what the class of each entry has, shape (n_entries,), individuals."""
+        """Left-hand sides from the mass of the class of each entry, shape (n_entries,), individuals."""
         return np.bincount(self.entry, self.coef * told, len(self.constraint)).astype(np.float64)
 
     def violation(self, masses: FloatArray) -> FloatArray:

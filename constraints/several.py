@@ -139,7 +139,7 @@ class _Shifted(RegionBook):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfRelease:
-    """What one of the releases says, with the numbers that its trees have among all."""
+    """Statements of one release, with the numbers of its trees among all."""
 
     context: Context
     said: list[Linear | Internal]
@@ -158,7 +158,7 @@ def _of_release(
     settings: Settings,
     confidence: float,
 ) -> _OfRelease:
-    """What a release says of its people."""
+    """Statements of a release about its people."""
     part, first, partial = joined.parts[i], joined.first[i], joined.partial(i)
     trees = slice(first, first + len(part.trees))
     view = Cells(cells.owner, cells.leaf[:, trees], cells.trees[trees])

@@ -21,7 +21,7 @@ MEASURES = ("gini", "entropy")
 
 
 def beyond(program: Program) -> tuple[str, ...]:
-    """Names of what a release states that the paper has no constraint for; empty where the model says all of it."""
+    """Names of statements for which the paper has no constraint; empty where the model has all statements."""
     found = [constraint.kind for constraint in program.linear if constraint.kind not in LINEAR]
     found += [f"internal ({splits.measure})" for splits in program.internal if splits.measure not in MEASURES]
     found += ["samples"] * (program.release.sampled or program.likelihood is not None)
@@ -30,7 +30,7 @@ def beyond(program: Program) -> tuple[str, ...]:
 
 
 def refusal(program: Program) -> str | None:
-    """The sentence that names what is beyond the paper's constraints, None where nothing is."""
+    """The sentence that names statements beyond the paper's constraints, None where there are none."""
     names = beyond(program)
     if not names:
         return None

@@ -83,11 +83,11 @@ class Clock:
         return None
 
     def reserve(self, seconds: float) -> None:
-        """Say to stop so early that what is left to do then, which takes so long, ends `FINISHING` after the limit."""
+        """Stop earlier, so that the last ``seconds`` of work end at most `FINISHING` after the limit."""
         self._reserved = max(0.0, seconds - FINISHING)
 
     def check(self, late: float = 0.0) -> None:
-        """Give up what is going on when it is time to stop, or has been for some seconds.
+        """Raise `OutOfTime` if it is time to stop, and has been for ``late`` seconds.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Clock:
         return heard or self._flag is not None or self._deadline is not None
 
     def interrupt(self) -> None:
-        """Ask whoever solves to stop."""
+        """Ask the running work to stop."""
         if self._interrupted is None:
             self._interrupted = time.monotonic()
         if self._flag is not None:
@@ -223,7 +223,7 @@ def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | Non
 
 @atexit.register
 def end_left_behind() -> None:
-    """Wait for what was left behind, which soon gets to look at the clock, before Python is taken down around it.
+    """Wait for threads that were left behind, so that they end before Python does.
 
     A thread that comes back from a library in C++ or Rust then aborts the process, whose results are all there, and one
     inside OpenBLAS can keep it from ending at all.
@@ -235,7 +235,7 @@ def end_left_behind() -> None:
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process with a status, once its output is written and what was registered for its end is done.
+    """End this process with a status, after its output is written and its exit functions have run.
 
     Python is not taken down: it would be around threads that are still at work, and one that comes back from a library
     in C++ then aborts the process. Those that were left behind are such threads, and readers of Arrow, for a moment.
@@ -266,7 +266,7 @@ _PLACE: ContextVar[SoFar | None] = ContextVar("place", default=None)
 
 @contextmanager
 def keeping() -> Iterator[SoFar]:
-    """A place for what is kept meanwhile."""
+    """A place for the best solution that `keep` is called with meanwhile."""
     place: SoFar = []
     token = _PLACE.set(place)
     try:
@@ -299,7 +299,7 @@ _LISTENER: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def hearing(hear: Callable[[str], None]) -> Iterator[None]:
-    """Let a function hear, once, that what is solved meanwhile takes long."""
+    """Call a function once if a solve takes long meanwhile."""
     token = _LISTENER.set(_Listener(hear))
     try:
         yield
@@ -321,7 +321,7 @@ def foretell(seconds: float, what: str, shorter: str, clock: Clock) -> None:
 
 @contextmanager
 def watched(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> Iterator[None]:
-    """Say that what goes on meanwhile takes long, once it does; ``what`` says then how far it came."""
+    """Tell the listener once if the work takes long; ``what`` then says how far it is."""
     if _LISTENER.get() is None:
         yield
         return

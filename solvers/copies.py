@@ -74,7 +74,7 @@ def started(
 
 
 def received(pipe: Connection) -> Any:
-    """What a copy sends next.
+    """The next message of a copy.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def deaf() -> Iterator[None]:
 
 
 def kill(executor: Any) -> None:
-    """End joblib's processes at once, with whatever they are doing.
+    """Kill the processes of joblib at once.
 
     Its own thread has dropped all calls by then, and fails at the next one that it finds in the queue: we empty that.
     """

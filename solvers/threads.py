@@ -69,7 +69,7 @@ def _library() -> Any:
 
 @contextmanager
 def memory_kept() -> Iterator[None]:
-    """Keep memory for what follows, and give it back at the end, where the C library gives it back at once.
+    """Keep freed memory for the next arrays, and release it at the end, where the C library would release it at once.
 
     Dask has it do so in workers. Every array of more than 128 KB is then mapped anew, and cleared by the system page by
     page, which takes longer than much that is done with it.

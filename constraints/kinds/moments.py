@@ -23,7 +23,7 @@ EXACTLY = 1e-8
 
 
 def moments(context: Context) -> Iterator[Linear]:
-    """The people of a node have its mean and its variance, within the rounding of what was printed."""
+    """The people of a node have its mean and its variance, within the rounding of the printed numbers."""
     numbers = context.release.target.numbers
     if numbers is None or context.sampled or context.suppressed or context.release.resampled is not None:
         return  # of a sample, or of draws, these are not the population's

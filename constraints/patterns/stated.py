@@ -20,7 +20,7 @@ MANY, ROWS = 1 << 40, 5_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeCounts:
-    """What a tree states of its places (nodes, then removed leaves).
+    """Statements of a tree about its places (nodes, then removed leaves).
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class TreeCounts:
 
 
 def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
-    """What the trees of a release state."""
+    """Statements of all trees of a release."""
     if release.sampled:
         what = "a bootstrap, of which each tree has draws of its own" if release.resampled else "a sample"
         raise invalid(
@@ -76,7 +76,7 @@ def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
 
 
 def unused(release: Release) -> tuple[str, ...]:
-    """Sentences on what a release states beside numbers and labels, which tables are not held to."""
+    """Sentences about statements of a release that rebuilt tables do not use."""
     nodes = [node for tree in release.trees for node in tree.nodes]
     found = []
     if any(tree.induction.impurity is not None and tree.induction.candidates != "none" for tree in release.trees):
@@ -94,7 +94,7 @@ def _size(node: Node) -> int | None:
 
 
 def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
-    """What one tree states."""
+    """Statements of one tree."""
     n, classes = len(places), release.target.classes
     low, high = np.zeros((n, len(classes)), np.int64), np.full((n, len(classes)), MANY)
     least, most, labels = np.zeros(n, np.int64), np.full(n, MANY), np.full(n, -1)

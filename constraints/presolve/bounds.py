@@ -30,7 +30,7 @@ def tighten(view: PartView, rows: PartRows) -> None:
 
 
 def _by_totals(view: PartView) -> None:
-    """Each mass of a quasi-identifier is what the others leave of its individuals."""
+    """Bounds of each mass of a quasi-identifier from its individuals and the bounds of the other masses."""
     low, high = _owner_sums(view)
     total = view.owner_weight
     spare_low, spare_high, slack = np.stack([total - low, total - high, FIXED * np.maximum(1.0, total)])[:, view.owner]
@@ -38,7 +38,7 @@ def _by_totals(view: PartView) -> None:
 
 
 def _by_classes(view: PartView, rows: PartRows) -> None:
-    """Each mass of a class in a region is what the others leave of the class's total there."""
+    """Bounds of each mass of a class in a region from the class total and the bounds of the other masses."""
     table, n_classes = rows.table, view.lower.shape[1]
     start, stop = rows.inside.indptr[rows.region], rows.inside.indptr[rows.region + 1]
     about = np.flatnonzero(stop > start)

@@ -71,7 +71,7 @@ def independent_rows(
 
 
 def _clean(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Sort and add up the entries of a matrix, and leave out what is rounding, in place."""
+    """Sort and add up the entries of a matrix, and drop rounding errors, in place."""
     matrix.sum_duplicates()
     matrix.data[np.abs(matrix.data) <= DEPENDENT] = 0.0
     matrix.eliminate_zeros()

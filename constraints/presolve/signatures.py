@@ -51,7 +51,7 @@ class Signatures:
 def tell_apart(
     program: Program, rows: InternalRows, active: IntArray, signatures: Signatures, check: Callable[[], None]
 ) -> None:
-    """Refine signatures by what the active internal rows look at."""
+    """Refine signatures by the blocks of the active internal rows."""
     for t, held in enumerate(program.cells.trees):
         nodes = _active_nodes(program, rows, active, t)
         for cells, looks in _innermost(held, nodes) if nodes else ():

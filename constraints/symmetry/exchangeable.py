@@ -45,7 +45,7 @@ class _Hashed:
 
 
 class Exchangeable:
-    """Which classes sets of linear constraints of a program treat alike; what they state is read once for all sets."""
+    """Classes that sets of linear constraints treat alike; the constraints are read once for all sets."""
 
     def __init__(self, program: Program) -> None:
         constraints = program.linear

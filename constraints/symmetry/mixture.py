@@ -166,7 +166,7 @@ def _alike(columns: FloatArray) -> IntArray:
 
 
 def _arrangements(number: IntArray) -> int:
-    """In how many orders numbers can be, of which some may be equal."""
+    """Number of distinct orders of numbers, some of which may be equal."""
     return factorial(len(number)) // prod(factorial(n) for n in np.bincount(number).tolist())
 
 

@@ -148,7 +148,7 @@ class CvxpyBackend:
 
 
 def _measured(program: LiftedProgram, point: FloatArray, stop: Stop, iterations: int, options: Options) -> Solution:
-    """A point moved onto the constraints where it is off, and what it is worth."""
+    """A point projected onto the constraints, and its value."""
     own = Derivatives(program)
     if own.violation(point) > 0.01 * options.tolerance:
         point = restore(program, point, options.tolerance, options.clock)

@@ -189,7 +189,7 @@ class TextbookBackend:
         return Solution(None, Stop.NUMERICAL, np.inf, 0, str(self.refuses(program)), self.name)
 
     def refuses_whole(self, program: Program) -> str | None:
-        """What a release states beyond the paper's constraints, by name."""
+        """The refusal that names statements beyond the paper's constraints, None where there are none."""
         return refusal(program)
 
     def solve_whole(self, program: Program, start: FloatArray, options: Options) -> Solution:

@@ -173,7 +173,7 @@ class PyomoBackend:
         return Solution(point, stop, violation, 0, message, self.name)
 
     def _run(self, model: Any, program: LiftedProgram, options: Options) -> tuple[bool, Stop, str]:
-        """Solve a model: whether its variables have new values, why the solver stopped, and what it says."""
+        """Solve a model; returns whether there is a new point, the reason to stop, and the solver's message."""
         from pyomo.common.errors import ApplicationError
         from pyomo.common.tempfiles import TempfileManager
         from pyomo.environ import SolverFactory
@@ -273,7 +273,7 @@ _SILENT: list[Any] = []
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Pyomo from logging what it does not find: errors say so."""
+    """Silence Pyomo's log while it looks for solvers: our errors say the same."""
     from pyomo.common.log import LoggingIntercept
 
     with _LOCK:

@@ -59,7 +59,7 @@ def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> P
 def _by_tangent(
     priced: Priced, found: Iterate, lam: FloatArray, weight: FloatArray, clock: Clock
 ) -> tuple[Proof, FloatArray]:
-    """What the tangent proves at masses that meet the equations, the nearest to weights in relative entropy."""
+    """Bound by the tangent at the feasible masses that are nearest to the weights in relative entropy."""
     # And other weights, with which the Lagrangian is larger: its maximum, but for how its rows bend.
     problem, linear, n = priced.problem, priced.relaxed.linear, len(priced.at)
     masses = problem.weight > 0

@@ -255,13 +255,13 @@ class _Newton:
         self._solved = systems.factored(np.concatenate(values))
 
     def error(self) -> float:
-        """About what the Lagrangian is off the optimum, nats; masses are at least 0 without a multiplier, too."""
+        """Estimated distance of the Lagrangian from its optimum, nats."""
         at, problem = self.at, self.problem
         off = problem.lowered(at.x, self.pull + np.where(self._natural, at.below, 0.0)) + self._products()
         return off + float(at.lam.max(initial=0.0)) * float(np.abs(self.miss_rows).sum())
 
     def apart(self) -> float:
-        """About what the multipliers' Lagrangian has a larger maximum than that of the best ones, nats."""
+        """Estimated excess of the dual bound over the best one, nats."""
         return self._products() + float(self.at.lam @ np.abs(self.miss_rows))
 
     @cached_property

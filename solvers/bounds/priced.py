@@ -54,7 +54,7 @@ COUNTS = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """The convex program, its start, and what its rows and columns are in the program that it bounds.
+    """The convex program, its start, and the rows and columns of the original program.
 
     The first ``len(at)`` columns are the variables ``at``, the others slacks. ``stated`` are the equations that are
     neither totals nor definitions.

@@ -128,7 +128,7 @@ def _by_leaf(
     near: tuple[FloatArray, ...],
     kept: tuple[Lined, ...] | None,
 ) -> Prices | None:
-    """What the sets that branches are made of can bend, where there is a single tree, and Gini."""
+    """Curvature of the sets of the branches, for a single tree with Gini."""
     owners, groups = len(np.unique(program.owner)), len(np.unique(program.group))
     if owners != groups or any(terms.phi != "gini" for terms in program.terms):
         return None
@@ -218,7 +218,7 @@ def _lines(
 
 
 def _apart(share: FloatArray, other: FloatArray, times: FloatArray) -> float:
-    """How far apart shares are, nats: the second order of what the entropy of their mean is above that of both."""
+    """Distance of shares, nats: second order of the entropy of their mean minus their mean entropy."""
     return float(times @ ((share - other) ** 2 / np.maximum(share + other, TINY)))
 
 

@@ -150,7 +150,7 @@ class _Condensed:
     beside: FloatArray
 
     def solved(self, right: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """The solution of the system, by that of what is left."""
+        """Solution of the whole system from that of the reduced system."""
         places = self.places
         row, of = places.beside_row, places.beside_of
         alone = right[places.alone]

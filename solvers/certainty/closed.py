@@ -76,7 +76,7 @@ def is_exact(constraint: Linear) -> bool:
 
 
 def left_by_others(program: Program, bounds: Bounds, times: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """What the other classes leave of the individuals of each quasi-identifier; ``times`` as for `tighten`."""
+    """Bounds of a class from the bounds of the other classes of its quasi-identifier; ``times`` as for `tighten`."""
     people = program.table.counts if times is None else program.table.counts // times
     low, high, counts = bounds.low, bounds.high, people.astype(np.float64)[:, None]
     return _of_total(low, high, counts, counts)
@@ -176,7 +176,7 @@ class ClassTotals:
         self.low, self.high = np.maximum(self.low, whole(low)), np.minimum(self.high, whole(high))
 
     def _by_rows(self) -> tuple[FloatArray, FloatArray]:
-        """What each statement leaves to each of its classes."""
+        """Bounds of each class in a statement from the bounds of its other classes."""
         low, high = np.full(self.low.shape, -np.inf), np.full(self.low.shape, np.inf)
         table, entry = self._table, self._entry
         region = self._region[entry]
@@ -219,7 +219,7 @@ class _Ahead:
     def narrow(
         self, low: FloatArray, high: FloatArray, size_low: FloatArray, size_high: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """What labels and the sizes of regions leave of the intervals of classes."""
+        """Intervals of classes, tightened by labels and the sizes of regions."""
         least, most = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
         at, label, other = self.region, self.label, self.other
         # The label and another class share what the rest leave.

@@ -114,7 +114,7 @@ class _Slide:
         return None
 
     def value(self, point: FloatArray, frame: _Frame) -> float:
-        """The objective, with what the rows that are still missed will cost."""
+        """The objective plus the expected cost of rows that are still violated."""
         return self.own.objective(point) + float(frame.y @ (self.own.constraints(point)[frame.rows] - frame.aim))
 
     def frame(self, point: FloatArray) -> _Frame:

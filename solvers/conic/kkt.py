@@ -104,7 +104,7 @@ class OptimalityConditions:
         return of_z, of_y
 
     def correct(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray, tolerance: float) -> bool:
-        """Change what is active where the answer contradicts it; whether there was any need to."""
+        """Correct the active set where the answer contradicts it; returns whether anything changed."""
         return self.add_violated(z, side, bound, 0.1 * tolerance) or self.drop_wrong(z, y, side, bound)
 
     def drop_wrong(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray) -> bool:
@@ -205,7 +205,7 @@ def _solve(
 def _dense_system(
     hessian: FloatArray, unit: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]] | None:
-    """The matrix of the optimality conditions and what solves it, None where it is singular."""
+    """The KKT matrix and its factorisation, None where it is singular."""
     from scipy.linalg.lapack import dgetrf, dgetrs
 
     matrix = np.block([[hessian, unit.T], [unit, -NEAR_DUAL * np.eye(len(unit))]])

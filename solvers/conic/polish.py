@@ -68,7 +68,7 @@ def restore(program: LiftedProgram, point: FloatArray, tolerance: float, clock: 
 def _settle(
     conditions: OptimalityConditions, z: FloatArray, active: Active, clock: Clock
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The point and multipliers that meet the conditions with what is active, None when the steps do not settle."""
+    """The point and multipliers for a fixed active set, None if Newton's method does not converge."""
     program, side, bound = conditions.program, active.side, active.bound
     z = np.where(bound < 0, conditions.inside(program.lower), np.where(bound > 0, program.upper, conditions.inside(z)))
     y = np.where(side == 0, 0.0, active.multipliers)

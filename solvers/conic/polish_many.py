@@ -108,7 +108,7 @@ class _Run:
         return True
 
     def correct(self, tolerance: float) -> tuple[BoolArray, BoolArray]:
-        """Programs that are exact, and those that have to go on, some of them with another guess of what is active."""
+        """Masks of the exact programs and of the others; some of these get another guess of the active set."""
         conditions, ready, n = self.conditions, self.ready, len(self.number)
         if not ready.any():
             self.going &= self.steps < STEPS

@@ -42,7 +42,7 @@ class Conjugate:
         self.size = dot(right, self.direction)
 
     def look(self) -> float:
-        """The curvature along the direction; ``product`` is then what ``apply`` makes of it."""
+        """The curvature along the direction; sets ``product``, the result of ``apply``."""
         self.product = self._apply(self.direction)
         self.curvature = self._dot(self.direction, self.product)
         return self.curvature

@@ -240,7 +240,7 @@ class LinearEntropy:
 
     @cached_property
     def _positive_total(self) -> FloatArray:
-        """The totals, with 1 for 0: such owners contribute 0 whatever stands in their place."""
+        """The totals, with 1 in place of 0: such owners contribute 0 in any case."""
         return np.where(self._total > 0, self._total, 1.0)
 
     @cached_property

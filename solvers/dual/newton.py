@@ -139,7 +139,7 @@ def multipliers_at(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Multipliers with what a step from there needs.
+    """Multipliers with the data for a step.
 
     ``gradient`` is that towards the ``side`` (-1, 1) of the kink on which a row moves; 0 for rows that stay at 0. The
     side is 0 for equations, which have no kink.

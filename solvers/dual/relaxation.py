@@ -158,7 +158,7 @@ def _people(linear: LinearEntropy, matrix: sparse.csr_matrix) -> tuple[FloatArra
 
 
 def _support(matrix: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
-    """What makes a row the same as another: its columns, increasing, and coefficients."""
+    """Key of equal rows: the columns, increasing, and the coefficients."""
     start, stop = matrix.indptr[row : row + 2]
     columns, values = matrix.indices[start:stop], matrix.data[start:stop]
     order = np.argsort(columns, kind="stable")

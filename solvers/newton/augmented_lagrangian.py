@@ -42,7 +42,7 @@ LOOKS = 2
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """When to stop: natural gradient and violation; how fast penalties grow, and what counts as coming closer."""
+    """Tolerances of gradient and violation, growth of penalties, and the decrease that counts as progress."""
 
     gradient: float
     violation: float

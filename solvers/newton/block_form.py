@@ -212,7 +212,7 @@ def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) ->
 
 
 def _people(matrix: sparse.csr_matrix, whole: FloatArray) -> FloatArray:
-    """Individuals behind each row, those of its masses' quasi-identifiers: a scale for what it misses."""
+    """Individuals of the quasi-identifiers in each row: the scale of its residual."""
     touched = sparse.csr_matrix((whole[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
     people: FloatArray = np.maximum(np.asarray(touched.sum(axis=1)).ravel(), 1.0)
     return people

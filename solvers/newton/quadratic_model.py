@@ -50,7 +50,7 @@ class Penalty:
     rho: FloatArray
 
     def active(self, c: FloatArray) -> FloatArray:
-        """``a``: what the constraints pull with, non-negative."""
+        """``a``: the multipliers of the augmented Lagrangian, non-negative."""
         return np.maximum(0.0, self.mu - self.rho * c)
 
     def value(self, state: State) -> float:

@@ -203,7 +203,7 @@ def _search(
     begin: int = 0,
     lost: int = 1,
 ) -> Attempt:
-    """The best feasible solution over several starts, and what it is worth; ends when the first ``lost`` find none."""
+    """The best feasible solution over several starts, with its gap; stops when the first ``lost`` starts find none."""
     small = program.n <= FEW
     single = program.convex or getattr(backend, "finds_global", False)
     wanted = 1 if single else options.starts or (MANY_STARTS if small else 1)
@@ -268,7 +268,7 @@ def _search(
 
 
 def _proved(program: LiftedProgram, solution: Solution, options: Options) -> Attempt:
-    """A solution as the exact optimum next to it, with what that can lack."""
+    """The exact optimum near a solution, with its gap."""
     from maxent.solvers.solve.finish import finished
 
     exact = finished(program, solution, options)

@@ -29,7 +29,7 @@ MORE = 1e-7
 
 @dataclass(slots=True)
 class Solver:
-    """A back end at work on a program over the variables of ``part``; what it keeps for further starts is kept here."""
+    """A back end that works on a program of a ``part``, with its state for further starts."""
 
     backend: Backend
     part: LiftedPart
@@ -105,7 +105,7 @@ class Solver:
         return again if more > MORE * float(program.total.sum()) else found
 
     def _watched(self, options: Options) -> AbstractContextManager[None]:
-        """What says that a large program takes long, whatever solves it."""
+        """Early notice for a large program."""
         program = self.program
         if not may_be_ended(program, options.clock):
             return nullcontext()
@@ -113,7 +113,7 @@ class Solver:
         return watched("solving", lambda: what, self._shorter(), options.clock)
 
     def _shorter(self) -> str:
-        """What would take less time."""
+        """Advice on how to make the problem smaller."""
         origins = filter(None, (*self.program.origins, *self.program.nl_origins))
         several = any(origin.tree is not None for origin in origins)
         ways = ["fewer trees or private attributes"] if several else []

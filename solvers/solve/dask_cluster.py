@@ -38,7 +38,7 @@ _ONE = threading.Lock()
 
 
 class ClusterLost(MaxentError, RuntimeError):
-    """A cluster that cannot be reached, or cannot do what it is for."""
+    """A cluster that cannot be reached, or cannot make calls."""
 
 
 class SchedulerLost(ClusterLost):
@@ -114,7 +114,7 @@ def _own_words() -> Iterator[None]:
 
 
 def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
-    """Make a call, in a worker, whose threads take turns: solvers, and what limits threads, work for the process."""
+    """Make a call in a worker; its threads take turns, as solvers and thread limits are per process."""
     function, arguments = pickle.loads(call)
     for place, data in zip(places, shared, strict=True):
         arguments[place] = data
@@ -160,7 +160,7 @@ def _is_address(text: object) -> bool:
 
 @contextmanager
 def _sharing() -> Iterator[None]:
-    """Have processes that Dask starts be copies of one that has loaded what they need, which takes each a second."""
+    """Fork Dask's processes from one that has loaded the packages: saves a second for each."""
     if sys.platform != "linux":
         yield
         return
@@ -196,7 +196,7 @@ def _started(workers: int) -> Iterator[str]:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse what is no address of a scheduler, and no ``local:N``; None is no cluster.
+    """Refuse anything but an address of a scheduler, ``local:N``, or None for no cluster.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def check_address(address: str | None) -> None:
 
 
 def _shown(address: object) -> object:
-    """An address, or what was given for one, without what may be a name and a password: anything before the host."""
+    """An address without possible names and passwords: everything before the host is removed."""
     if not isinstance(address, str):
         return address
     start, mark, rest = address.rpartition("://")

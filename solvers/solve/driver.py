@@ -80,7 +80,7 @@ class _Run:
     meanwhile: Callable[[Outcome], object] = lambda outcome: None
 
     def note(self, answer: PartAnswer) -> None:
-        """Count what an answer took, and whether the clock ended it."""
+        """Count the iterations of an answer, and note whether the clock ended it."""
         self.iterations += answer.iterations
         self.stopped = self.stopped or answer.stopped
 
@@ -332,7 +332,7 @@ def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
 def _outcome(
     run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
-    """The answer as it is, and what it is worth; ``bound`` is that of the answer without internal constraints."""
+    """The outcome with status and gap; ``bound`` is the bound of the answer without internal constraints."""
     bound = min(bound, _bound(run, masses, answers))
     if run.stopped is not None:
         masses = nearer(

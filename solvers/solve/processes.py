@@ -170,7 +170,7 @@ def forked(
 
 
 def load_for_solving() -> None:
-    """Load here, once, what every copy would load by itself to solve parts."""
+    """Import modules once, before forking, that every copy needs to solve parts."""
     import maxent.solvers.newton.augmented_lagrangian
     import maxent.solvers.newton.projection
     import maxent.solvers.newton.stacked.together
@@ -178,7 +178,7 @@ def load_for_solving() -> None:
 
 
 def load_for_bounds() -> None:
-    """Load here, once, what every copy would load by itself for the bounds of parts that are not convex."""
+    """Import modules once, before forking, that every copy needs for bounds of nonconvex parts."""
     import maxent.solvers.bounds.alike
     import maxent.solvers.bounds.boxes.search
     import maxent.solvers.bounds.certificate

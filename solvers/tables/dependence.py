@@ -35,7 +35,7 @@ class Dependence:
 
 
 def independent(shares: Shares, people: FloatArray) -> Dependence:
-    """No dependence: each attribute has the same probabilities whatever the class is."""
+    """No dependence: the probabilities of each attribute are the same in every class."""
     root = len(shares) - 1
     of_class = _smoothed(people @ shares[root])
     given = (
@@ -68,7 +68,7 @@ def dependence(shares: Shares, people: FloatArray) -> Dependence:
 
 
 def _smoothed(people: FloatArray) -> FloatArray:
-    """Probabilities of what so many people have, one person more spread over everything."""
+    """Probabilities from counts, with one more person spread evenly (smoothing)."""
     return np.asarray((people + 1 / people.size) / (people.sum() + 1), np.float64)
 
 

@@ -27,7 +27,7 @@ AFFORDABLE = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likely:
-    """What is expected of patterns.
+    """Expected frequencies of patterns.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ STEPS, STALE, REST = 10_000, 1_000, 8
 
 
 def rounded(expected: FloatArray, owner: IntArray, weight: IntArray, rng: np.random.Generator) -> IntArray:
-    """Whole numbers near to what is expected, with the individuals ``weight`` of every owner, shape (n_patterns,)."""
+    """Integers near the expected numbers, with the total ``weight`` of every owner, shape (n_patterns,)."""
     people = np.zeros(len(expected), np.int64)
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner[order], np.arange(len(weight) + 1))

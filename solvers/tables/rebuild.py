@@ -167,7 +167,7 @@ def _finest(trees: tuple[TreeCounts, ...]) -> int | None:
 
 
 def _codes(atoms: Atoms, patterns: Patterns) -> IntArray:
-    """What groups may be divided by: the atom of each attribute, then the class, then the leaf in the first tree."""
+    """Columns that divide groups: the atom of each attribute, then the class, then the leaf in the first tree."""
     found = np.full((len(atoms.of) + 2, len(patterns)), -1)
     for j, of in enumerate(atoms.of):
         if len(of) > 1:

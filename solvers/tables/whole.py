@@ -28,7 +28,7 @@ APART, EACH = 6, 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What was found of a part.
+    """Result of a part.
 
     Attributes
     ----------

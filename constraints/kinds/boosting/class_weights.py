@@ -65,7 +65,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedLeaf:
-    """A leaf's people and what its value says about their weighted sum.
+    """The people of a leaf, and the statement of its value about their weighted sum.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class WeightedLeaf:
     free: float
 
     def found(self, n: int | None, curve: Curve | None, *, single: bool) -> Found | str:
-        """Everything the leaf states, or what is wrong with it, in words.
+        """Everything the leaf states, or a description of the error.
 
         ``n`` are the records that it states; ``single`` is whether no quasi-identifier has cells elsewhere.
         """

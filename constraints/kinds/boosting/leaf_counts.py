@@ -54,7 +54,7 @@ class LeafCounts:
 
     @property
     def read(self) -> set[tuple[int, int]]:
-        """The leaves (tree, place) of which everything that their scores state is said."""
+        """Leaves (tree, place) whose scores are completely expressed by statements."""
         return {
             *zip(self.tree.tolist(), self.place.tolist(), strict=True),
             *((said.tree, said.place) for said in self.sums),
@@ -84,7 +84,7 @@ def none(*lost: str) -> LeafCounts:
 
 
 def unusable(release: Release) -> str:
-    """Reason why the scores of a release state no counts, whatever the table; empty where they do."""
+    """Reason why the scores of a release can never state counts; empty where they can."""
     boosting = release.boosting
     if boosting is None:
         return ""
@@ -216,7 +216,7 @@ class _Rows:
 def _of_tree(
     release: Release, boosting: Boosting, cells: Cells, counts: IntArray, n_cells: IntArray, before: Before
 ) -> tuple[_Rows, str]:
-    """The statements of a tree, and what is wrong with one of them, empty if nothing is."""
+    """The statements of a tree, and a description of the first error, empty without one."""
     tree, held = release.trees[before.tree], cells.trees[before.tree]
     if len(tree.nodes) == 1:  # the value of a tree that did not grow may be any constant
         return _Rows(*_arrays([]), None), ""

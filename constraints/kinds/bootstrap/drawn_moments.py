@@ -85,7 +85,7 @@ def _log_side(context: Context) -> float | None:
 
 
 def _certain(node: Node, low: FloatArray, high: FloatArray, wide: float, spread: float) -> list[_Row]:
-    """What the draws of a node prove, whatever was drawn; see the module's text."""
+    """Statements proved by the draws of a node; see the module's text."""
     mean, least, most = node.mean or 0.0, float(low.min()), float(high.max())
     under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
     there, among = float(node.distinct or 1), (high >= under) & (low <= over)

@@ -36,7 +36,7 @@ UNKNOWN = -1
 
 
 def resampled(context: Context) -> Iterator[Linear]:
-    """The mass of each class in a node is within what the draws of it leave; see the module's text."""
+    """The mass of each class in a node lies in the interval from its draws; see the module's text."""
     release, n_classes = context.release, context.n_classes
     if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
         return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap.drawn_moments`

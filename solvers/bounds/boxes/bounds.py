@@ -67,7 +67,7 @@ class Bounds:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """Masses, slacks of rows, what comparisons miss, multipliers, and what these are below their prices."""
+    """Masses, slacks of rows, misses of comparisons, multipliers, and the room of these below their prices."""
 
     m: FloatArray
     slack: FloatArray
@@ -148,7 +148,7 @@ def bounded(
 def _stepped(
     form: Lagrangians, state: _State, rows: Rows, gradient: FloatArray, price: FloatArray, centred: float
 ) -> _State:
-    """Newton's step; what comparisons miss is eliminated first."""
+    """Newton step; the misses of the comparisons are eliminated first."""
     across, k, slack, lam = form.setting.at.across, len(price), state.slack, state.multipliers
     aim = (centred * state.products / (slack.shape[1] + k))[:, None]
     missing = rows.left - slack

@@ -97,7 +97,7 @@ def shares_left(
 
 
 def _make_up(reach: Reach, masses: FloatArray, functions: FloatArray, size: FloatArray, b: float) -> BoolArray:
-    """Whether relative entropies to masses are at least what bends by some sizes along some functions."""
+    """Whether relative entropy is at least as curved as the given functions."""
     first = size.shape[1] - int((size > POSITIVE).sum(axis=1).max())
     functions, size = functions[:, :, first:], size[:, first:]
     some = size > POSITIVE

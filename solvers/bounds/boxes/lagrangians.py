@@ -99,7 +99,7 @@ class Lagrangians:
         return found
 
     def hessian(self, m: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
-        """What F bends, negative, along the answer's directions."""
+        """Negative curvature of F along the directions of the answer."""
         s, curves, across, k = self.setting, self.setting.at.curves, self.setting.at.across, len(self.setting.mu)
         gamma = multipliers[:, :k] @ s.coef + multipliers[:, k : 2 * k] @ np.minimum(s.coef, 0.0)
         by_sums = gamma * np.where(curves.entropy, 1.0 / rows.a, 2.0 / curves.size)

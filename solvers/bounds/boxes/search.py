@@ -60,7 +60,7 @@ LEAST = 0.1
 
 
 def lacking_in_boxes(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """What an answer can lack to the largest entropy, nats: the largest bound of the boxes at the end.
+    """Optimality gap of an answer, nats: the largest bound of the boxes at the end.
 
     Parameters
     ----------

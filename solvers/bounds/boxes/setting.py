@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def enough(self) -> float:
-        """What a box may have above the answer, nats."""
+        """Largest allowed excess of a box over the answer, nats."""
         return EXCEEDS * self.at.people
 
     def ends(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +80,7 @@ class Setting:
         return found
 
     def of_masses(self, by_owner: FloatArray) -> FloatArray:
-        """What owners have, for each of their masses, shape (n_boxes, n)."""
+        """Totals of the owners, repeated for each of their masses, shape (n_boxes, n)."""
         found = np.empty((len(by_owner), len(self.by_owner)))
         found[:, self.by_owner] = np.repeat(by_owner, np.diff(np.append(self.begin, len(self.by_owner))), axis=1)
         return found

@@ -38,7 +38,7 @@ class Ball:
     radius: float
 
     def furthest(self, functions: FloatArray, start: FloatArray) -> FloatArray:
-        """The most that linear functions, shape (n_functions, n), can be above what they are at some masses."""
+        """Largest increase of linear functions, shape (n_functions, n), over the ball."""
         reduced, corrected = self._reduced
         p = functions @ reduced
         varies = np.sqrt(2.0 * self.radius * ((p * p) @ self.centre))
@@ -48,7 +48,7 @@ class Ball:
 
     @cached_property
     def _reduced(self) -> tuple[FloatArray, FloatArray]:
-        """What takes equations and owners' means from functions, shape (n, n), and how far the centre misses."""
+        """Projection that removes equations and owners' means, shape (n, n), and the miss of the centre."""
         owner, equal, n = self.rows.linear.owner, self.rows.equal, len(self.centre)
         weighed = equal * self.centre
         products = weighed @ equal.T

@@ -56,7 +56,7 @@ class Curved:
         return found
 
     def bent(self, a: FloatArray, change: FloatArray) -> FloatArray:
-        """What phi is above its tangent at a after a change, over the square of that: it falls with the change."""
+        """Curvature bound: phi minus its tangent at a, divided by the squared change; it falls with the change."""
         x = np.maximum(change / a, -1.0)
         small = np.abs(x) < STRAIGHT
         far = np.where(small, 1.0, x)

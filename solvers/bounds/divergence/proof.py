@@ -51,7 +51,7 @@ CLEAR = 1e-9
 
 
 def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """What an answer can lack to the largest entropy, nats, where that can be told; else infinite.
+    """Optimality gap of an answer, nats; infinite where nothing is proved.
 
     Where it is finite it is what the answer itself is away from its optimality conditions.
 
@@ -72,7 +72,7 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
 
 
 def _proved(at: Answer, whole: Ball) -> bool:
-    """Whether no feasible masses of a ball have more entropy than the answer, but for what it lacks."""
+    """Whether no feasible masses in a ball have more entropy than the answer plus the gap."""
     curves, linear, n = at.curves, at.rows.linear, len(at.a)
     gamma, far = at.mu @ curves.coef, whole.furthest(np.vstack([curves.sums, -curves.sums]), at.masses)
     least = curves.shift + np.minimum(curves.sums, 0.0) @ linear.total[linear.owner] - at.a
@@ -84,7 +84,7 @@ def _proved(at: Answer, whole: Ball) -> bool:
 
 
 def _make_up(at: Answer, whole: Ball, functions: FloatArray, size: FloatArray) -> bool:
-    """Whether relative entropies to the answer are at least what bends by some sizes along some functions."""
+    """Whether relative entropy to the answer is at least as curved as the given functions."""
     linear = at.rows.linear
     for b in BENT:
         if size[-1] > 1.0 / b:

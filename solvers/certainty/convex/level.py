@@ -71,7 +71,7 @@ def _active(program: Program, rows: InternalRows, convex: BoolArray, questions: 
 
 
 def _questions(program: LiftedProgram, known: FloatArray, merged: Merged, part: Part, asked: BoolArray) -> Questions:
-    """What is asked of the pools of a part, about the unknowns of its lifted program."""
+    """Questions about the pools of a part, in the unknowns of its lifted program."""
     pool = merged.owner[part.groups]
     number = np.full(asked.shape, -1)
     owner, klass = pool[program.group], program.klass
@@ -112,7 +112,7 @@ class _Tangents(WarmProgram):
 
 
 def _feasible(program: LiftedProgram) -> Feasible:
-    """The linear part of a lifted program, loosened by what presolve, or whoever stated it, may have rounded."""
+    """The linear part of a lifted program, loosened by possible rounding."""
     matrix, people = program.matrix, float(program.total.sum())
     broken = fractional(program.row_lower) | fractional(program.row_upper)
     broken |= np.bincount(matrix.tocoo().row, fractional(matrix.data), matrix.shape[0]) > 0

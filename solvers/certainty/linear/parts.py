@@ -205,7 +205,7 @@ def _questions(
     position: IntArray,
     n_classes: int,
 ) -> Questions:
-    """What is asked of the pools of a part: of each class, unless the others' answers tell."""
+    """Questions about the pools of a part: one per class, unless other answers imply it."""
     owners, first = np.unique(view.owner, return_index=True)
     row, klass = np.nonzero(asked[pool[first]])
     # The class that was substituted is what another one leaves.

@@ -34,7 +34,7 @@ class Ends:
 
     @staticmethod
     def of(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools) -> Ends:
-        """What the open bounds of the quasi-identifiers leave to be told."""
+        """Questions that the open bounds of the quasi-identifiers leave."""
         high, room = np.full(pools.low.shape, -np.inf), np.full(pools.low.shape, -np.inf)
         counts = program.table.counts.astype(np.float64)[:, None]
         np.maximum.at(high, pools.of, np.where(questions, bounds.high, -np.inf))
@@ -112,7 +112,7 @@ class Search:
         return True
 
     def _learn(self, feasible: Feasible, vertex: Vertex) -> None:
-        """What a point has reached, and what its prices prove of all questions."""
+        """Updates all questions with the point and the dual bounds of a solve."""
         if vertex.point is not None and vertex.meets:
             value = self._aims @ vertex.point + self.asked.constant
             self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)

@@ -102,7 +102,7 @@ def find_face(problem: LinearEntropy, clock: Clock, start: FloatArray | None = N
 
 
 def _proved(problem: LinearEntropy, masses: FloatArray, y: FloatArray) -> Face | None:
-    """What prices prove, where masses smaller than their slack are taken to vanish; None where it is nothing."""
+    """The face that prices prove, if masses below their slack vanish; None if they prove nothing."""
     y = np.where(np.where(y > 0, np.isinf(problem.lower), np.isinf(problem.upper)), 0.0, y)
     z = problem.matrix.T @ y
     top = problem.largest(z)

@@ -59,7 +59,7 @@ class Independent:
         return found
 
     def contradicted(self, problem: LinearEntropy) -> bool:
-        """Whether other equations say something else than what these imply."""
+        """Whether another equation contradicts these."""
         mean = (problem.total / _masses_of_each(problem))[problem.owner]
         matrix = problem.matrix[self.equations]
         missing = problem.lower[self.equations] - matrix @ mean

@@ -127,7 +127,7 @@ class _Iterate:
 
     @cached_property
     def missing(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What rows, owners and slacks lack."""
+        """Residuals of rows, owners and slacks."""
         problem = self.problem
         rows = problem.lower - problem.matrix @ self.masses
         owners = problem.total - np.bincount(problem.owner, self.masses, len(problem.total))

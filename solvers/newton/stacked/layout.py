@@ -104,7 +104,7 @@ def _sorted(rows: Rows, of_group: IntArray, n_classes: int) -> tuple[IntArray, R
 
 
 class _Chosen:
-    """Places ``at`` of what belongs to some items, with its new ``ends``; ``shift`` is how far each item's moved."""
+    """Entries ``at`` of some items, their new ``ends``, and the ``shift`` of each item."""
 
     def __init__(self, ends: IntArray, items: IntArray) -> None:
         begin, end = ends[items], ends[items + 1]

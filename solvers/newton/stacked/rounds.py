@@ -49,7 +49,7 @@ class Ends:
 
 @dataclass(slots=True, eq=False)
 class _Rounds:
-    """By item, what `augmented_lagrangian` has as numbers; ``taken`` and ``looks`` are of the present round."""
+    """State of `augmented_lagrangian` by item; ``taken`` and ``looks`` count within the present round."""
 
     item: IntArray
     scale: FloatArray
@@ -241,7 +241,7 @@ class _Run:
 
 
 def _twice(ends: Ends, over: BoolArray, near: FloatArray) -> BoolArray:
-    """Items that need not go on: of the starts before them, all of which are over, the best entropy came out twice."""
+    """Items that can stop: earlier starts of the program, all finished, found the best entropy twice."""
     converged = ends.converged.reshape(-1, len(near))
     value = np.where(converged, ends.lagrangian.reshape(-1, len(near)), np.inf)
     over = np.logical_and.accumulate(over.reshape(-1, len(near)))

@@ -67,7 +67,7 @@ def attempt_parts(
     jobs, first = _ahead([task.part.program.n for task in tasks], options) if rest is not None else (1, [])
 
     def others() -> list[_Unit]:
-        """What is left to solve once all tasks are made; nothing where the back end refuses one."""
+        """The remaining units when all tasks are made; none if the back end refuses a task."""
         tasks.extend(() if rest is None else rest())
         refusals.extend(reason for task in tasks if (reason := refusal(task, backend)) is not None)
         if refusals:  # without that part there is no answer to rely on: the others are not worth the time
